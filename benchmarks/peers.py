@@ -207,8 +207,8 @@ def of_booksim(folder: Path, program: Path) -> Iterator[Work]:
     config.write_text(BOOKSIM)
     ours: Command = [*HOCKET, "simulate", "alltoall", "pairwise_exchange", "--ranks", "256", "--size", "64KiB"]
     call = hocket.Call(ranks=256, size_bytes=1 << 16)
-    uses = hocket.link_uses("alltoall/pairwise_exchange", call, machine=hocket.Machine.load(machine))
-    hops = sum(use.bytes for use in uses) / 2048
+    found = hocket.simulate("alltoall/pairwise_exchange", call, machine=hocket.Machine.load(machine), keep=["links"])
+    hops = sum(use.bytes for use in found.link_uses) / 2048
 
     def flit_hops(printed: str) -> float:
         def last(name: str) -> float:

@@ -69,7 +69,8 @@ CARRIED = """
 import json, sys
 import hocket
 label, ranks, size_bytes, text, _ = json.loads(sys.argv[1])
-uses = hocket.link_uses(label, hocket.Call(ranks=ranks, size_bytes=size_bytes), machine=hocket.Machine.parse(text))
+call, machine = hocket.Call(ranks=ranks, size_bytes=size_bytes), hocket.Machine.parse(text)
+uses = hocket.simulate(label, call, machine=machine, keep=["links"]).link_uses
 print(sum(use.bytes for use in uses))
 """
 

@@ -75,7 +75,7 @@ def attempt(file: Path, slots: int | None) -> str:
         verdict = verify_msccl(content, slots=slots)
         schedule = content.schedule(8 * content.chunks)
         if verdict.ok:
-            hocket.simulate_schedule(schedule, machine=hocket.Machine.load("cluster"))
+            hocket.simulate(schedule, machine=hocket.Machine.load("cluster"))
     except hocket.Error as error:
         assert "\n" not in str(error), "an error of several lines"
         return "refused"

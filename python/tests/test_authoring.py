@@ -81,7 +81,7 @@ def test_it_runs_on_real_data() -> None:
 def test_its_schedule_takes_the_same_time() -> None:
     call = hocket.Call(ranks=4, size_bytes=4000)
     schedule = hocket.record(chunked_ring, call)
-    assert hocket.simulate_schedule(schedule).time_s == hocket.simulate(chunked_ring, call).time_s
+    assert hocket.simulate(schedule).time_s == hocket.simulate(chunked_ring, call).time_s
 
 
 def test_it_is_compared_with_the_catalogue() -> None:

@@ -217,10 +217,10 @@ def test_a_schedule_is_written_as_astra_sim_runs_it(tmp_path: Path) -> None:
     read = schedule_formats.load(names[0])
     assert hocket.verify_schedule(read).ok
     for kind, found in (
-        ("a schedule", hocket.simulate_schedule(read)),
+        ("a schedule", hocket.simulate(read)),
         ("a trace", hocket.replay(names[0], "cluster")),
     ):
-        assert found.time_s.mean == pytest.approx(hocket.simulate_schedule(schedule).time_s.mean, rel=0.02), kind
+        assert found.time_s.mean == pytest.approx(hocket.simulate(schedule).time_s.mean, rel=0.02), kind
 
 
 def test_files_of_more_ranks_are_not_left_beside(tmp_path: Path) -> None:

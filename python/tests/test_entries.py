@@ -53,7 +53,7 @@ def test_every_way_completes_a_call_alike(collective: str, machine: hocket.Machi
         assert hocket.explain(algorithm, call, machine=machine).time_s == times_s[algorithm.name]
         if algorithm.name not in RECORDED_OTHERWISE:
             schedule = hocket.record(algorithm, call, machine=machine)
-            time_s = hocket.simulate_schedule(schedule, machine=machine).time_s.mean
+            time_s = hocket.simulate(schedule, machine=machine).time_s.mean
             assert time_s == pytest.approx(times_s[algorithm.name], rel=1e-12), algorithm.name
     tried = candidates(of_catalogue(algorithms, point(collective)), point(collective), call, machine)
     assert tried.refused == refused

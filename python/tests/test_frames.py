@@ -55,7 +55,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "Simulation": lambda: hocket.simulate("allreduce/ring", CALL),
     "Table": lambda: hocket.sweep(hocket.Grid.parse(GRID)),
     "Topology": parsed,
-    "Trace": lambda: hocket.trace("allreduce/ring", CALL),
     "Verdict": lambda: hocket.verify("allreduce/recursive_doubling", range(1, 6)),
 }
 

@@ -54,8 +54,12 @@ def machine(keys: str | None) -> hocket.Machine:
 def test_passages_add_up_to_what_links_carried(model: str) -> None:
     call, known = hocket.Call(ranks=4, size_bytes=20_000), machine(MODELS[model])
     end_s = hocket.simulate("alltoall/linear", call, machine=known).time_s.mean
-    found = bytes_over_time(hocket.link_passages("alltoall/linear", call, machine=known), 40, end_s)
-    uses = {use.link: use.bytes for use in hocket.link_uses("alltoall/linear", call, machine=known)}
+    found = bytes_over_time(
+        hocket.simulate("alltoall/linear", call, machine=known, keep=["passages"]).passages, 40, end_s
+    )
+    uses = {
+        use.link: use.bytes for use in hocket.simulate("alltoall/linear", call, machine=known, keep=["links"]).link_uses
+    }
     assert {link: pytest.approx(sum(of_link)) for link, of_link in found.items()} == uses
     assert max(load for of_link in found.values() for load in of_link) <= 1e9 * end_s / 40 * (1 + 1e-9)
 
@@ -67,11 +71,18 @@ def test_passages_are_of_the_first_trial() -> None:
     )
     call = hocket.Call(ranks=4, size_bytes=20_000)
     of_one, of_many = (
-        hocket.link_passages("allreduce/ring", call, machine=noisy, trials=hocket.Trials(count, seed=7))
+        hocket.simulate(
+            "allreduce/ring", call, machine=noisy, trials=hocket.Trials(count, seed=7), keep=["passages"]
+        ).passages
         for count in (1, 3)
     )
     assert of_one == of_many
-    assert of_one != hocket.link_passages("allreduce/ring", call, machine=noisy, trials=hocket.Trials(1, seed=8))
+    assert (
+        of_one
+        != hocket.simulate(
+            "allreduce/ring", call, machine=noisy, trials=hocket.Trials(1, seed=8), keep=["passages"]
+        ).passages
+    )
 
 
 def test_a_picture_has_a_map_for_each_of_a_few_parts() -> None:
@@ -119,9 +130,10 @@ policy = "naive"
 def test_what_cannot_be_told_or_drawn_is_refused() -> None:
     call = hocket.Call(ranks=4, size_bytes=64)
     with pytest.raises(hocket.Error, match="passages: on machine cluster messages do not meet"):
-        hocket.link_passages("allreduce/ring", call, machine="cluster")
+        hocket.simulate("allreduce/ring", call, machine="cluster", keep=["passages"])
     with pytest.raises(hocket.Error, match="does not tell when links carry what, expected the model links or packets"):
-        hocket.link_passages("allreduce/ring", call, machine=hocket.Machine.parse(CIRCUITS, "optical.toml"))
+        machine = hocket.Machine.parse(CIRCUITS, "optical.toml")
+        hocket.simulate("allreduce/ring", call, machine=machine, keep=["passages"])
     with pytest.raises(hocket.Error, match="nothing to draw, expected a call that takes time"):
         activity_chart((), network("torus"), title="", end_s=0.0)
     with pytest.raises(hocket.Error, match="a map of 49152 links, expected at most 30000"):

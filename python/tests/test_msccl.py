@@ -85,7 +85,7 @@ def test_ring_takes_the_time_of_the_catalogues(tmp_path: Path) -> None:
     machine = hocket.Machine.load("cluster")
     schedule = _load(tmp_path, _ring_allreduce(4)).schedule(1 << 20)
     call = hocket.Call(ranks=4, size_bytes=1 << 20)
-    ours = hocket.simulate_schedule(schedule, machine=machine)
+    ours = hocket.simulate(schedule, machine=machine)
     theirs = hocket.simulate("allreduce/ring", call, machine=machine)
     assert ours.messages == theirs.messages == 4 * 2 * 3
     assert ours.time_s.mean == pytest.approx(theirs.time_s.mean, rel=0.05)

@@ -52,7 +52,7 @@ def test_trials_that_are_one_or_all_alike_are_not_drawn() -> None:
 
 
 def test_a_trace_has_its_critical_path_where_the_machine_is_known() -> None:
-    traced = hocket.trace("allreduce/ring", CALL)
+    traced = hocket.simulate("allreduce/ring", CALL, keep=["events"])
     assert traced.plot().to_dict()["title"]["text"] == "allreduce ring, 4 ranks, 4 KiB, machine cluster"
     assert len(traced.plot().to_dict()["layer"]) == 2
     path = rows_of(traced.plot(machine="cluster"), 2)
@@ -66,14 +66,14 @@ def test_an_explanation_marks_its_critical_path() -> None:
 
 def test_a_schedule_is_drawn_as_it_runs_on_a_machine() -> None:
     schedule = hocket.record("allreduce/ring", CALL)
-    assert rows_of(schedule.plot(), 0) == rows_of(hocket.trace("allreduce/ring", CALL).plot(), 0)
+    assert rows_of(schedule.plot(), 0) == rows_of(hocket.simulate("allreduce/ring", CALL, keep=["events"]).plot(), 0)
     assert schedule.plot(machine=NOISY).to_dict()["title"]["text"] == "allreduce/ring, 4 ranks, machine jitter-paper"
 
 
 def test_a_topology_draws_what_its_links_carried() -> None:
     topology = hocket.Topology.parse(TORUS)
     assert topology is not None
-    uses = hocket.link_uses("allreduce/ring", CALL, machine=hocket.Machine.parse(TORUS))
+    uses = hocket.simulate("allreduce/ring", CALL, machine=hocket.Machine.parse(TORUS), keep=["links"]).link_uses
     told = topology.plot({"ring": uses}, load="busy").to_dict()
     drawn = [row["busy"] for rows in told["datasets"].values() for row in json.loads(rows)]
     most_s = max(use.busy_s for use in uses)

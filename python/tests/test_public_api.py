@@ -42,7 +42,7 @@ def nothing(*_: Any) -> None:
 
 
 ON_MACHINE = {"machine": "cluster", "engine": "auto", "trials": hocket.Trials()}
-CALLED = {"algorithm": "allreduce/ring", "call": CALL}
+CALLED: dict[str, Any] = {"what": "allreduce/ring", "call": CALL}
 RECORDED = hocket.record("allreduce/ring", CALL)
 REPLAYED = {"trace": TRACE, "machine": "cluster", "rules": "", "scale_compute": 1.0, "trials": hocket.Trials()}
 TUNED = {
@@ -59,13 +59,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "find": (hocket.find, {"label": "allreduce/ring", "among": hocket.catalogue()}),
     "load": (hocket.load, {"path": "nowhere.py"}),
     "tune": (hocket.tune, TUNED),
-    "simulate": (hocket.simulate, {**CALLED, **ON_MACHINE, "on_trials": nothing}),
-    "trace": (hocket.trace, {**CALLED, **ON_MACHINE}),
-    "link_uses": (hocket.link_uses, {**CALLED, "machine": "cluster", "trials": hocket.Trials()}),
-    "link_passages": (hocket.link_passages, {**CALLED, "machine": "cluster", "trials": hocket.Trials()}),
-    "simulate_schedule": (hocket.simulate_schedule, {"schedule": RECORDED, **ON_MACHINE}),
-    "trace_schedule": (hocket.trace_schedule, {"schedule": RECORDED, **ON_MACHINE}),
-    "record": (hocket.record, CALLED),
+    "simulate": (hocket.simulate, {**CALLED, **ON_MACHINE, "keep": ["events"], "on_trials": nothing}),
+    "simulate a schedule": (hocket.simulate, {"what": RECORDED, "call": None, **ON_MACHINE}),
+    "record": (hocket.record, {"algorithm": "allreduce/ring", "call": CALL}),
     "compare": (
         hocket.compare,
         {"algorithms": ["allreduce/ring"], "calls": [CALL], **ON_MACHINE, "executor": None, "on_done": nothing},
@@ -107,7 +103,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Machine.parse": (hocket.Machine.parse, {"text": TORUS, "file": "torus.toml"}),
     "Grid.load": (hocket.Grid.load, {"path": "nowhere.toml"}),
     "Grid.parse": (hocket.Grid.parse, {"text": GRID, "file": "grid.toml"}),
-    "Schedule": (lambda **given: hocket.simulate_schedule(hocket.Schedule(**given)), vars(RECORDED)),
+    "Schedule": (lambda **given: hocket.simulate(hocket.Schedule(**given)), vars(RECORDED)),
     "Schedule.of": (hocket.Schedule.of, {"name": "ring", "data": RECORDED.data}),
     "Schedule.load": (hocket.Schedule.load, {"path": "nowhere.goal"}),
     "Schedule.as_goal": (RECORDED.as_goal, {"machine": hocket.Machine.load("cluster")}),
@@ -134,7 +130,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Table.write": (TABLE.write, {"path": "table.csv"}),
     "Table.load": (hocket.Table.load, {"path": "nowhere.csv"}),
     "Table.plot": (TABLE.plot, {"x": None, "color": None, "facet": None}),
-    "Trace.plot": (hocket.trace(**CALLED).plot, {"machine": "cluster"}),
+    "Simulation.plot": (hocket.simulate(**CALLED, keep=["events"]).plot, {"machine": "cluster"}),
     "Schedule.plot": (RECORDED.plot, {"machine": "cluster"}),
     "Topology.plot": (lambda **given: torus().plot(**given), {"uses": {"x": ()}, "load": "bytes"}),
     "Statistics.of": (hocket.Statistics.of, {"times_s": [1.0]}),

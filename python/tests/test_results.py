@@ -12,7 +12,7 @@ import pytest
 import hocket
 from hocket import _native
 from hocket.simulating.pacing import Step, StepTime, simulate_step, steps
-from hocket.simulating.simulation import Circuits, Event, Links, LinkUse, Passage, Simulation
+from hocket.simulating.simulation import Circuits, Event, Kept, Links, LinkUse, Passage, Simulation
 
 CIRCUITS = """
 name = "circuits"
@@ -59,24 +59,27 @@ def names(kind: Any) -> set[str]:
 
 def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = hocket.Machine.parse(CIRCUITS)
+
+    def kept(name: Kept) -> None:
+        hocket.simulate("alltoall/linear", CALL, machine=machine, keep=[name])
+
     found = told(monkeypatch, "simulate", lambda: hocket.simulate("alltoall/linear", CALL, machine=machine))
-    assert found.keys() == names(hocket.Trace)
-    assert found["simulation"].keys() | {"time_s", "marks"} == names(Simulation)
+    assert found["simulation"].keys() | {"time_s", "marks"} | found.keys() - {"simulation"} == names(Simulation)
     assert found["simulation"]["links"].keys() == names(Links)
     assert found["simulation"]["circuits"].keys() == names(Circuits)
-    found = told(monkeypatch, "simulate", lambda: hocket.trace("alltoall/linear", CALL, machine=machine))
+    found = told(monkeypatch, "simulate", lambda: kept("events"))
     assert found["events"][0].keys() == names(Event)
-    found = told(monkeypatch, "simulate", lambda: hocket.link_uses("alltoall/linear", CALL, machine=machine))
+    found = told(monkeypatch, "simulate", lambda: kept("links"))
     assert found["link_uses"][0].keys() == names(LinkUse)
     machine = hocket.Machine.parse(PACKETS, "packets.toml")
-    found = told(monkeypatch, "simulate", lambda: hocket.link_passages("alltoall/linear", CALL, machine=machine))
+    found = told(monkeypatch, "simulate", lambda: kept("passages"))
     assert found["passages"][0].keys() == names(Passage)
 
 
 def test_a_schedule_tells_what_a_call_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = hocket.record("allreduce/ring", CALL)
-    found = told(monkeypatch, "simulate_schedule", lambda: hocket.simulate_schedule(schedule))
-    assert found["simulation"].keys() | {"time_s", "marks"} == names(Simulation)
+    found = told(monkeypatch, "simulate", lambda: hocket.simulate(schedule))
+    assert found["simulation"].keys() | {"time_s", "marks"} | found.keys() - {"simulation"} == names(Simulation)
 
 
 def test_a_replay_is_made_of_what_is_told_and_of_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:

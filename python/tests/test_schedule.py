@@ -19,7 +19,7 @@ def test_a_recorded_schedule_takes_the_time_of_its_program(algorithm: hocket.Alg
             hocket.record(algorithm, CALL)
         return
     schedule = hocket.record(algorithm, CALL)
-    assert hocket.simulate_schedule(schedule).time_s == hocket.simulate(algorithm, CALL).time_s
+    assert hocket.simulate(schedule).time_s == hocket.simulate(algorithm, CALL).time_s
 
 
 @pytest.mark.parametrize("algorithm", ["allreduce/ring", "broadcast/binomial", "gather/linear", "alltoall/linear"])
@@ -28,7 +28,7 @@ def test_a_schedule_meets_the_hosts_of_a_machine_as_its_program_does(algorithm: 
     host = '[host]\no_send = "1 us"\no_receive = "2 us"\ng = "3 us"\nS = "1 KiB"\nnew_peer = "4 us"\n'
     machine = hocket.Machine.parse(f'name = "hosts"\n{network}{host}')
     for call in (CALL, hocket.Call(ranks=8, size_bytes=80)):
-        found = hocket.simulate_schedule(hocket.record(algorithm, call), machine=machine)
+        found = hocket.simulate(hocket.record(algorithm, call), machine=machine)
         assert found.times_s == pytest.approx(hocket.simulate(algorithm, call, machine=machine).times_s, rel=1e-12)
 
 
@@ -52,7 +52,7 @@ def test_goal_comes_back_with_the_same_messages(tmp_path: Path) -> None:
     schedule = hocket.record("allreduce/ring", CALL)
     path = tmp_path / "ring.goal"
     path.write_text(schedule.as_goal(machine=hocket.Machine.load("cluster")))
-    read = hocket.simulate_schedule(hocket.Schedule.load(path))
+    read = hocket.simulate(hocket.Schedule.load(path))
     program = hocket.simulate("allreduce/ring", CALL)
     assert (read.ranks, read.messages, read.message_bytes) == (8, program.messages, program.message_bytes)
     assert read.time_s.mean == pytest.approx(program.time_s.mean, rel=1e-2)  # GOAL counts whole nanoseconds
@@ -96,7 +96,7 @@ def test_a_receive_from_any_rank_goes_both_ways(tmp_path: Path) -> None:
     schedule = hocket.Schedule.load(tmp_path / "any.goal")
     assert schedule.data["ranks"][0][0]["action"]["recv"]["from"] is None
     assert hocket.Schedule.of("any", schedule.data).content == schedule.content
-    assert hocket.simulate_schedule(schedule).messages == 1
+    assert hocket.simulate(schedule).messages == 1
 
 
 def test_goal_without_a_machine_reduces_in_no_time() -> None:

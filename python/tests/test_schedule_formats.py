@@ -30,7 +30,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     assert [path.name for path in sorted(tmp_path.iterdir())] == sorted(Path(file).name for file in files)
     assert format_of(files[0]).name == name
     read = load(files[0], size_bytes=4096 if FORMATS[name].is_sized else None)
-    found, wanted = (hocket.simulate_schedule(each, machine=CLUSTER) for each in (read, RING))
+    found, wanted = (hocket.simulate(each, machine=CLUSTER) for each in (read, RING))
     assert (found.ranks, found.messages, found.message_bytes) == (4, wanted.messages, wanted.message_bytes)
     assert found.time_s.mean == pytest.approx(wanted.time_s.mean, rel=0.02 if name != "chakra" else 0.3)  # whole us
 
@@ -77,7 +77,7 @@ def _written(algorithm: hocket.Algorithm, ranks: int, in_place: bool) -> bool:
         assert content.in_place == in_place
         read = content.schedule(call.size_bytes * (1 if whole else ranks))
         found, wanted = (
-            hocket.simulate_schedule(read, machine=CLUSTER),
+            hocket.simulate(read, machine=CLUSTER),
             hocket.simulate(algorithm, call, machine=CLUSTER),
         )
         assert (found.messages, found.message_bytes) == (wanted.messages, wanted.message_bytes)

@@ -10,16 +10,16 @@ import hocket
 from hocket.drawing.space_time import space_time_chart, space_time_picture
 
 
-def _traced(label: str, ranks: int) -> hocket.Trace:
-    return hocket.trace(label, hocket.Call(ranks=ranks, size_bytes=4096))
+def _traced(label: str, ranks: int) -> hocket.Simulation:
+    return hocket.simulate(label, hocket.Call(ranks=ranks, size_bytes=4096), keep=["events"])
 
 
 def test_a_line_for_each_message_a_bar_for_each_reduction_and_the_path() -> None:
     call = hocket.Call(ranks=4, size_bytes=4096)
     found = hocket.explain("allreduce/ring", call)
-    chart = space_time_chart(found.traced.events, title="ring", path=found.steps).to_dict()
+    chart = space_time_chart(found.simulation.events, title="ring", path=found.steps).to_dict()
     messages, works, path = (chart["datasets"][layer["data"]["name"]] for layer in chart["layer"])
-    assert len(messages) == found.traced.simulation.messages == 24
+    assert len(messages) == found.simulation.messages == 24
     assert len(works) == 12
     assert {row["what"] for row in works} == {"reduce"}
     assert [(row["start"], row["end"]) for row in path] == [

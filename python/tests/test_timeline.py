@@ -13,9 +13,9 @@ from hocket.drawing.timeline import timeline
 LABELS = ["allreduce/ring", "allreduce/recursive_doubling", "broadcast/binomial"]
 
 
-def rows_of(label: str, machine: str = "cluster") -> tuple[hocket.Trace, list[dict[str, Any]]]:
-    traced = hocket.trace(label, hocket.Call(ranks=6, size_bytes=6000), machine=machine)
-    return traced, json.loads(timeline(traced))["traceEvents"]
+def rows_of(label: str, machine: str = "cluster") -> tuple[hocket.Simulation, list[dict[str, Any]]]:
+    found = hocket.simulate(label, hocket.Call(ranks=6, size_bytes=6000), machine=machine, keep=["events"])
+    return found, json.loads(timeline(found))["traceEvents"]
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -27,10 +27,10 @@ def test_every_rank_is_a_process_with_a_name(label: str) -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_event_is_a_slice_in_microseconds(label: str) -> None:
-    traced, rows = rows_of(label)
+    found, rows = rows_of(label)
     slices = [row for row in rows if row["ph"] == "X"]
-    assert len(slices) == len(traced.events)
-    for row, event in zip(slices, traced.events, strict=True):
+    assert len(slices) == len(found.events)
+    for row, event in zip(slices, found.events, strict=True):
         assert (row["pid"], row["cat"], row["args"]["bytes"]) == (event.rank, event.kind, event.bytes)
         assert row["ts"] == pytest.approx(event.start_s * 1e6, abs=1e-6)
         assert row["ts"] + row["dur"] == pytest.approx(event.end_s * 1e6, abs=1e-6)
@@ -55,10 +55,10 @@ def test_slices_of_a_lane_never_overlap(label: str, machine: str) -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_message_is_an_arrow_from_its_send_to_its_receive(label: str) -> None:
-    traced, rows = rows_of(label)
+    found, rows = rows_of(label)
     starts = {row["id"]: row for row in rows if row["ph"] == "s"}
     ends = {row["id"]: row for row in rows if row["ph"] == "f"}
-    assert len(starts) == len(ends) == traced.simulation.messages
+    assert len(starts) == len(ends) == found.messages
     slices = [row for row in rows if row["ph"] == "X"]
 
     def under(arrow: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -24,15 +24,16 @@ use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
 use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Nodes, Stencil, Unit, budget, names, units};
+use hocket_core::{Call, Collective, Nodes, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{CallRequest, RunRequest, SimulateRequest};
-use result::{Simulation, StepTime, Trace};
+use request::{CallRequest, How, RunRequest, SimulateRequest};
+use result::{StepTime, Trace};
 use runnable::Runnable;
+use schedule::PythonSchedule;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::{Error, raise, read, write};
@@ -199,62 +200,53 @@ fn choose(rules: &str, file: &str, request: &str) -> PyResult<Option<(&'static s
     Ok(Some((entry.name, write(&request.values(Some(entry), &call))?)))
 }
 
-/// Simulates an algorithm; `on_trials` is told now and then how many trials are done.
+/// Simulates an algorithm, of the catalogue or a program, or a schedule; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
-#[pyo3(signature = (machine, request, program = None, on_trials = None))]
+#[pyo3(signature = (machine, request, program = None, schedule = None, on_trials = None))]
 fn simulate(
     py: Python<'_>,
     machine: &PythonMachine,
     request: &str,
     program: Option<Py<PyAny>>,
+    schedule: Option<&Bound<'_, PythonSchedule>>,
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let request: SimulateRequest<CallRequest> = read(request)?;
+    let request: SimulateRequest = read(request)?;
     let platform = machine.platform();
-    let is_python = program.is_some();
+    let (is_python, schedule) = (program.is_some(), schedule.map(|schedule| schedule.get().content()));
     let work = move || {
-        let trace = simulated(&platform, request, program, on_trials)?;
-        write(&trace)
+        let (runnable, call) = match schedule {
+            Some(schedule) => Runnable::recorded(schedule, &request.call.algorithm).map_err(raise)?,
+            None => Runnable::resolve(&request.call, program, &platform.nodes)?,
+        };
+        let how = request.how(on_trials).map_err(raise)?;
+        write(&simulated(&runnable, &call, &platform, request, how)?)
     };
     if is_python { py.detach(work) } else { aside(py, work) }
 }
 
 fn simulated(
+    runnable: &Runnable,
+    call: &Call,
     platform: &Platform,
-    request: SimulateRequest<CallRequest>,
-    program: Option<Py<PyAny>>,
-    on_trials: Option<Py<PyAny>>,
+    request: SimulateRequest,
+    how: How,
 ) -> PyResult<Trace> {
-    let (runnable, call) = Runnable::resolve(&request.call, program, &platform.nodes)?;
-    let gap = request.call.gap().map_err(raise)?;
-    let entry = runnable.entry();
-    let (call, steps) = match entry {
-        Some(entry) => pacing::pace(entry, &call, platform, gap).map_err(raise)?,
-        None => (call, Vec::new()),
-    };
-    let predicted = entry.map_or(Ok(None), |entry| hocket::predict(entry, &call, platform)).map_err(raise)?;
-    let how = request.how(on_trials).map_err(raise)?;
     if how.is_traced {
-        wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
+        wire::check_operations(2.0 * runnable.messages(call).map_err(raise)?)?;
     }
-    let parameters = request.call.values(entry, &call);
-    let many = runnable.simulate(&call, platform, how)?;
-    wire::check_operations(many.first.trace.len() as f64)?;
-    let found = Trace::new(request.call, many, platform, request.trials.seed, request.links);
-    let simulation = Simulation {
-        formula_s: predicted.map(|predicted| predicted.time_s),
-        formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
-        parameters,
-        steps,
-        ..found.simulation
-    };
-    Ok(Trace { simulation, ..found })
+    let found = runnable.simulate(call, platform, how)?;
+    wire::check_operations(found.many.first.trace.len() as f64)?;
+    let SimulateRequest { call, trials, links, .. } = request;
+    let parameters = call.values(runnable.entry(), &found.call);
+    let call = CallRequest { ranks: found.call.ranks, ..call };
+    Ok(Trace::new(call, parameters, found, platform, trials.seed, links))
 }
 
 /// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
 #[pyfunction]
 fn effort_s(machine: &PythonMachine, request: &str) -> PyResult<f64> {
-    let request: SimulateRequest<CallRequest> = read(request)?;
+    let request: SimulateRequest = read(request)?;
     let platform = machine.platform();
     let (entry, call) = request.call.resolve(&platform.nodes).map_err(raise)?;
     let trials = request.trials.trials().map_err(raise)?;
@@ -412,7 +404,7 @@ mod _native {
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};
     #[pymodule_export]
-    use crate::schedule::{PythonSchedule, record, recording_effort_s, simulate_schedule};
+    use crate::schedule::{PythonSchedule, record, recording_effort_s};
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]

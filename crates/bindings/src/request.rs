@@ -171,6 +171,7 @@ pub fn collective(name: &str) -> Result<Collective> {
 
 /// How to simulate, and whom to tell.
 pub struct How {
+    pub gap: Gap,
     pub engine: Engine,
     pub is_traced: bool,
     pub has_passages: bool,
@@ -179,18 +180,18 @@ pub struct How {
     pub on_trials: Option<Py<PyAny>>,
 }
 
-/// How to simulate.
+/// What to simulate, and how.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SimulateRequest<C> {
-    /// What to simulate.
-    pub call: C,
+pub struct SimulateRequest {
+    /// The call; of a schedule its name, in the place of an algorithm's.
+    pub call: CallRequest,
     /// "auto", "dataflow" or "events".
     #[serde(default)]
     pub engine: Engine,
     /// Whether to report what each rank did.
     #[serde(default)]
-    pub trace: bool,
+    pub events: bool,
     /// Whether to report what each link carried.
     #[serde(default)]
     pub links: bool,
@@ -202,14 +203,20 @@ pub struct SimulateRequest<C> {
     pub trials: TrialsRequest,
 }
 
-impl<C> SimulateRequest<C> {
+impl SimulateRequest {
     /// How, telling `on_trials` now and then how many trials are done.
     ///
     /// # Errors
-    /// As [`TrialsRequest::trials`].
+    /// As [`TrialsRequest::trials`] and [`CallRequest::gap`].
     pub fn how(&self, on_trials: Option<Py<PyAny>>) -> Result<How> {
-        let (is_traced, has_passages) = (self.trace, self.passages);
-        Ok(How { engine: self.engine, is_traced, has_passages, trials: self.trials.trials()?, on_trials })
+        Ok(How {
+            gap: self.call.gap()?,
+            engine: self.engine,
+            is_traced: self.events,
+            has_passages: self.passages,
+            trials: self.trials.trials()?,
+            on_trials,
+        })
     }
 }
 
@@ -219,33 +226,6 @@ impl<C> SimulateRequest<C> {
 pub struct RunRequest {
     /// The call.
     pub call: CallRequest,
-}
-
-/// A schedule in the place of a call.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScheduleRequest {
-    /// What it is called.
-    pub name: String,
-}
-
-impl ScheduleRequest {
-    /// The call that results name; its size is not known.
-    pub fn into_call(self, ranks: usize) -> CallRequest {
-        CallRequest {
-            collective: "schedule".to_owned(),
-            algorithm: self.name,
-            ranks,
-            size_bytes: 0,
-            root: 0,
-            neighbors: None,
-            element_bytes: one(),
-            in_place: false,
-            commutative: yes(),
-            parameters: IndexMap::new(),
-            gap: None,
-        }
-    }
 }
 
 /// Which trials to run, see [`hocket_simulate::Trials`].

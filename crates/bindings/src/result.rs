@@ -2,6 +2,7 @@
 
 use std::mem::take;
 
+use hocket::Simulated;
 use hocket::pacing::Step;
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
@@ -91,20 +92,28 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What was found of a call, but for what only algorithms of the catalogue tell.
-    pub fn new(call: CallRequest, mut many: Many, platform: &Platform, seed: u64, has_links: bool) -> Self {
+    /// What was found of a call.
+    pub fn new(
+        call: CallRequest,
+        parameters: IndexMap<String, Value>,
+        found: Simulated,
+        platform: &Platform,
+        seed: u64,
+        has_links: bool,
+    ) -> Self {
+        let Simulated { steps, predicted, mut many, .. } = found;
         let fabric = platform.network.fabric().filter(|_| has_links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
         let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));
         let simulation = Simulation {
             call,
-            parameters: IndexMap::new(),
+            parameters,
             engine: many.first.engine,
-            formula_s: None,
-            formula_is_exact: false,
+            formula_s: predicted.map(|predicted| predicted.time_s),
+            formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
-            steps: Vec::new(),
+            steps,
             found: Found::new(many, platform, seed),
         };
         Self { simulation, events, link_uses, passages }

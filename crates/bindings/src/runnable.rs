@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hocket::Report;
+use hocket::{Report, Simulated, Subject};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Call, Collective, Nodes, Result};
+use hocket_core::{AnyProgram, Call, Collective, Nodes, Result, budget};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Many, Options, Platform, as_call, simulate_trials};
+use hocket_simulate::{Options, Platform};
 use hocket_verify::Limits;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -19,6 +19,9 @@ use crate::program::PythonProgram;
 use crate::request::{CallRequest, How};
 use crate::watch::Watch;
 use crate::wire::raise;
+
+/// Memory that a simulation keeps of a rank's schedule.
+const RANK_BYTES: f64 = 400.0;
 
 pub enum Runnable {
     Listed(&'static Entry),
@@ -32,6 +35,17 @@ impl Runnable {
             None => find(collective, name).map(Self::Listed).map_err(raise),
             Some(function) => Ok(Self::Python(PythonProgram::new(function))),
         }
+    }
+
+    /// A schedule, with a call of as many ranks.
+    ///
+    /// # Errors
+    /// Messages that do not fit together, or more ranks than there is memory for.
+    pub fn recorded(schedule: Arc<Schedule>, name: &str) -> Result<(Self, Call)> {
+        let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
+        budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES)?;
+        schedule.check_messages().map_err(|error| error.at(name))?;
+        Ok((Self::Recorded(schedule), Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) }))
     }
 
     /// As `new`, for a world that finds what a program written in Python raises, in the words of `told`.
@@ -75,7 +89,7 @@ impl Runnable {
     }
 
     /// Simulates; gives up when the user presses Ctrl-C, or there is no more memory.
-    pub fn simulate(&self, call: &Call, platform: &Platform, how: How) -> PyResult<Many> {
+    pub fn simulate(&self, call: &Call, platform: &Platform, how: How) -> PyResult<Simulated> {
         let watch = Watch::default();
         let on_trials = |done: u64| {
             if let Some(told) = &how.on_trials {
@@ -86,16 +100,19 @@ impl Runnable {
             engine: how.engine,
             trace: how.is_traced,
             passages: how.has_passages,
-            winners_are_alike: matches!(self, Self::Listed(_)),
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
+            ..Options::default()
         };
-        let run = |program: &dyn AnyProgram| simulate_trials(program, call, platform, how.trials, options);
-        let many = self.with(|program| match self {
-            Self::Recorded(_) => run(program),
-            _ => as_call(program, platform, run),
+        let simulated = self.with(|program| {
+            let subject = match self {
+                Self::Listed(entry) => Subject::Listed(entry),
+                Self::Python(_) => Subject::Own(program),
+                Self::Recorded(schedule) => Subject::Recorded(schedule),
+            };
+            hocket::simulate_trials(&subject, call, platform, how.gap, how.trials, options)
         })?;
-        many.map_err(|error| watch.why(raise(error)))
+        simulated.map_err(|error| watch.why(raise(error)))
     }
 
     /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which

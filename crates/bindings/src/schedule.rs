@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket_core::{Call, Collective, budget};
+use hocket_core::{Call, budget};
 use hocket_record::{Costs, Form, Schedule, from_json};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -15,16 +15,13 @@ use serde::Deserialize;
 
 use crate::aside::aside;
 use crate::machine::PythonMachine;
-use crate::request::{RunRequest, ScheduleRequest, SimulateRequest};
-use crate::result::Trace;
+use crate::request::RunRequest;
 use crate::runnable::Runnable;
 use crate::watch::Watch;
-use crate::wire::{self, Error, raise, read, write};
+use crate::wire::{self, Error, raise, read};
 
 /// Memory that a recorded task takes at least.
 const TASK_BYTES: f64 = 6.0;
-/// Memory that a simulation keeps of a rank's schedule.
-const RANK_BYTES: f64 = 400.0;
 /// Length of a task that is written.
 const TEXT_BYTES: f64 = 100.0;
 
@@ -217,30 +214,4 @@ fn recordable(
     let (runnable, call) = Runnable::resolve(&request.call, program, nodes)?;
     check(2.0 * runnable.messages(&call).map_err(raise)?, TASK_BYTES)?;
     Ok((runnable, call))
-}
-
-/// Simulates a schedule; `on_trials` is told now and then how many trials are done.
-#[pyfunction]
-#[pyo3(signature = (machine, request, schedule, on_trials = None))]
-pub fn simulate_schedule(
-    py: Python<'_>,
-    machine: &PythonMachine,
-    request: &str,
-    schedule: &Bound<'_, PythonSchedule>,
-    on_trials: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let request: SimulateRequest<ScheduleRequest> = read(request)?;
-    let schedule = schedule.get().content();
-    let platform = machine.platform();
-    let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
-    budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;
-    let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
-    let how = request.how(on_trials).map_err(raise)?;
-    let found = aside(py, move || {
-        schedule.check_messages().map_err(|error| raise(error.at(&request.call.name)))?;
-        let many = Runnable::Recorded(schedule).simulate(&call, &platform, how)?;
-        wire::check_operations(many.first.trace.len() as f64)?;
-        Ok::<_, PyErr>(Trace::new(request.call.into_call(ranks), many, &platform, request.trials.seed, request.links))
-    })?;
-    write(&found)
 }

@@ -4,18 +4,20 @@ pub mod cases;
 mod effort;
 pub mod pacing;
 mod price;
+mod simulation;
 mod surroundings;
 mod verification;
 
 pub use effort::{effort_s, recording_effort_s};
 pub use price::{Predicted, messages, predict};
+pub use simulation::{Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
 pub use verification::{Report, verify, verify_calls, verify_schedule};
 
 use hocket_algorithms::{Entry, demand};
-use hocket_core::{AnyProgram, Call, Result};
+use hocket_core::{Call, Result};
 use hocket_memory::{Circuits, Operator};
-use hocket_simulate::{Bound, Options, Outcome, Platform};
+use hocket_simulate::{Bound, Platform};
 
 /// Runs an algorithm on real data, see [`hocket_memory::run`].
 ///
@@ -37,15 +39,6 @@ pub fn run_with_circuits(
     circuits: Circuits,
 ) -> Result<Vec<Vec<u8>>> {
     hocket_memory::run_with_circuits(entry.program(), call, operator, inputs, circuits)
-}
-
-/// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
-///
-/// # Errors
-/// As there.
-pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    let run = |program: &dyn AnyProgram| hocket_simulate::simulate(program, call, platform, options);
-    hocket_simulate::as_call(entry.program(), platform, run)
 }
 
 /// The lower bound of a call on a platform, see [`hocket_simulate::bound`].

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from hocket.base import files
-from hocket.base.call import Call
 from hocket.base.parallel import workers
 from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
@@ -49,7 +48,7 @@ from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import Engine, LinkUse, Trials, link_uses
+from hocket.simulating.simulation import Engine, Trials
 
 __all__ = ["compare"]
 
@@ -158,6 +157,7 @@ def compare(
                 engine=engine,
                 trials=repeated,
                 defaults=libraries,
+                keep=[] if links is None else ["links"],
                 executor=executor,
                 on_done=note,
             )
@@ -165,7 +165,8 @@ def compare(
         if plot is not None:
             contents[plot] = picture_of(found.plot, Path(plot).suffix)
         if links is not None and topology is not None:
-            maps = _link_maps(found, candidates, calls[0], engine, repeated)
+            runs = sorted(found.simulations, key=lambda one: one.time_s.mean)
+            maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
             title = f"{found.title}, {format_bytes(sizes[0])}"
             contents[links] = link_picture(maps, topology, Path(links).suffix, title=title)
         for path, content in contents.items():
@@ -191,25 +192,6 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
         raise click.UsageError(f"--links: on machine {machine.name} messages do not meet, expected one with a topology")
     drawn_links(topology, runs)
     return topology
-
-
-def _link_maps(
-    found: Comparison,
-    candidates: Sequence[Algorithm],
-    call: Call,
-    engine: Engine,
-    trials: Trials,
-) -> dict[str, tuple[LinkUse, ...]]:
-    """Return what each link carried in the first trial of each algorithm, the fastest algorithm first."""
-    algorithms = {algorithm.name: algorithm for algorithm in candidates}
-    first = replace(trials, count=1)
-    runs = sorted(found.simulations, key=lambda one: one.time_s.mean)
-    return {
-        f"{one.algorithm}, {format_time(one.time_s.mean)}": link_uses(
-            algorithms[one.algorithm], call, machine=found.machine, engine=engine, trials=first
-        )
-        for one in runs
-    }
 
 
 class _Rows:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from hocket.base import files
+from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_time
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
@@ -50,14 +51,12 @@ from hocket.schedules.schedule import Schedule
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import (
     Engine,
+    Kept,
     LinkUse,
     Passage,
     Simulation,
-    Trace,
-    observe,
-    simulate_schedule,
-    trace_schedule,
 )
+from hocket.simulating.simulation import simulate as simulate_call
 
 __all__ = ["simulate"]
 
@@ -111,26 +110,24 @@ def simulate(
     )
     _check_maps(machine, links, links_over_time)
     repeated = asked_trials(trials, seed, until_ci, machine)
-    wanted = {
-        "events": timeline is not None or plot is not None,
-        "links": links is not None,
-        "passages": links_over_time is not None,
-    }
+    wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
+    keep = [name for name, path in wanted.items() if path is not None]
     announce([subject.effort_s(machine=machine, trials=repeated)], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
         on_trials = bar.reach if has_trials else None
-        observed = subject.observe(machine=machine, engine=engine, trials=repeated, on_trials=on_trials, **wanted)
-    found = observed.simulation
+        found = simulate_call(
+            *subject.asked, machine=machine, engine=engine, trials=repeated, keep=keep, on_trials=on_trials
+        )
     contents: dict[str, str | bytes] = {}  # nothing is written before all is known
     if links is not None:
-        contents[links] = _links(observed, machine, Path(links).suffix)
+        contents[links] = _links(found, machine, Path(links).suffix)
     if links_over_time is not None:
-        contents[links_over_time] = _links_over_time(observed, machine, Path(links_over_time).suffix)
+        contents[links_over_time] = _links_over_time(found, machine, Path(links_over_time).suffix)
     if timeline is not None:
-        contents[timeline] = timeline_text(observed)
+        contents[timeline] = timeline_text(found)
     if plot is not None:
-        contents[plot] = picture_of(observed.plot, Path(plot).suffix)
+        contents[plot] = picture_of(found.plot, Path(plot).suffix)
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):
@@ -151,10 +148,10 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is simulated, how, and how long that takes."""
+    """What is simulated, and how long that takes."""
 
     algorithm: Algorithm
-    observe: Callable[..., Trace]
+    asked: tuple[Algorithm, Call] | tuple[Schedule]
     effort_s: Callable[..., float]
 
 
@@ -167,14 +164,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, optio
 
     schedule = read_schedule(names, size)
     stand_in = Algorithm("schedule", schedule.name)
-    return _Subject(stand_in, partial(_observe_schedule, schedule), lambda **_: 0.0)
-
-
-def _observe_schedule(schedule: Schedule, *, events: bool, links: bool, passages: bool, **where: Any) -> Trace:
-    if links or passages:
-        option = "--links" if links else "--links-over-time"
-        raise click.UsageError(f"{option}: got a schedule, expected an algorithm")
-    return trace_schedule(schedule, **where) if events else Trace(simulate_schedule(schedule, **where), ())
+    return _Subject(stand_in, (schedule,), lambda **_: 0.0)
 
 
 def _check_maps(machine: Machine, *paths: str | None) -> None:
@@ -190,22 +180,20 @@ def _check_maps(machine: Machine, *paths: str | None) -> None:
         drawn_links(topology, 1)
 
 
-def _links(observed: Trace, machine: Machine, ending: str) -> str | bytes:
+def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
-        return _as_csv(LinkUse, map(asdict, observed.link_uses))
-    found = observed.simulation
+        return _as_csv(LinkUse, map(asdict, found.link_uses))
     run = format_time(found.times_s[0])
-    return link_picture({run: observed.link_uses}, topology, ending, title=found.title)
+    return link_picture({run: found.link_uses}, topology, ending, title=found.title)
 
 
-def _links_over_time(observed: Trace, machine: Machine, ending: str) -> str | bytes:
+def _links_over_time(found: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
-        return _as_csv(Passage, map(asdict, observed.passages))
-    found = observed.simulation
+        return _as_csv(Passage, map(asdict, found.passages))
     title = f"{found.title}, {format_time(found.times_s[0])}"
-    return activity_picture(observed.passages, topology, ending, title=title, end_s=found.times_s[0])
+    return activity_picture(found.passages, topology, ending, title=title, end_s=found.times_s[0])
 
 
 def _as_csv(kind: type[LinkUse] | type[Passage], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -222,7 +210,7 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: Ca
         ranks=required(ranks, "--ranks", "the number of ranks"),
         size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
     )
-    return _Subject(algorithm, partial(observe, algorithm, call), partial(simulation_s, algorithm, call))
+    return _Subject(algorithm, (algorithm, call), partial(simulation_s, algorithm, call))
 
 
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:

@@ -10,7 +10,7 @@ from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
-from hocket.simulating.simulation import Event, trace, trace_schedule
+from hocket.simulating.simulation import Event, simulate
 
 __all__ = ["messages_in_rounds", "picture", "space_time"]
 
@@ -40,8 +40,8 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     """
     segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
     call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else _SEGMENTS * segment_bytes)
-    traced = trace(algorithm, call, machine=Machine.parse(_UNIT_MACHINE))
-    return space_time(traced.events, ranks=ranks, width=width)
+    found = simulate(algorithm, call, machine=Machine.parse(_UNIT_MACHINE), keep=["events"])
+    return space_time(found.events, ranks=ranks, width=width)
 
 
 def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
@@ -53,7 +53,8 @@ def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
     data = schedule.data
     for task in (task for tasks in data["ranks"] for task in tasks if "compute" in task["action"]):
         task["action"] = {"compute": {"time_s": 0.0}}
-    return trace_schedule(Schedule.of(schedule.name, data), machine=Machine.parse(_UNIT_MACHINE)).events
+    alike, machine = Schedule.of(schedule.name, data), Machine.parse(_UNIT_MACHINE)
+    return simulate(alike, machine=machine, keep=["events"]).events
 
 
 def space_time(events: Iterable[Event], *, ranks: int, width: int) -> str:

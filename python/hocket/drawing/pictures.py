@@ -20,7 +20,7 @@ from hocket.simulating.comparison import Comparison
 from hocket.simulating.critical_paths import critical_path
 from hocket.simulating.explanation import Explanation
 from hocket.simulating.replays import Replay
-from hocket.simulating.simulation import MachineLike, Simulation, Trace, as_machine, trace_schedule
+from hocket.simulating.simulation import MachineLike, Simulation, as_machine, simulate
 from hocket.simulating.sweeps import Table
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}
 
 
+def _simulation(found: Simulation, machine: MachineLike | None = None) -> alt.LayerChart:
+    if not found.events:
+        return _trials(found)
+    path = () if machine is None else critical_path(found, machine=as_machine(machine))
+    return space_time_chart(found.events, title=found.title, path=path)
+
+
 def _trials(found: Simulation) -> alt.LayerChart:
     import altair as alt
 
@@ -37,7 +44,7 @@ def _trials(found: Simulation) -> alt.LayerChart:
     if found.trials == 1:
         raise Error(
             "plot: got one trial, expected several, such as trials=hocket.Trials(1000) on a machine with noise; "
-            "hocket.trace gives what ranks do in one"
+            "keep=['events'] keeps what ranks do in one"
         )
     if len(times_s.histogram["counts"]) == 1:
         raise Error(f"plot: got {found.trials} trials that all take {format_time(times_s.mean)}, expected noise")
@@ -68,19 +75,14 @@ def _trials(found: Simulation) -> alt.LayerChart:
     )
 
 
-def _trace(traced: Trace, machine: MachineLike | None = None) -> alt.LayerChart:
-    path = () if machine is None else critical_path(traced, machine=as_machine(machine))
-    return space_time_chart(traced.events, title=traced.title, path=path)
-
-
 def _explanation(found: Explanation) -> alt.LayerChart:
-    return space_time_chart(found.traced.events, title=found.title, path=found.steps)
+    return space_time_chart(found.simulation.events, title=found.title, path=found.steps)
 
 
 def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:
     known = as_machine(machine)
     title = f"{schedule.title}, machine {known.name}"
-    return space_time_chart(trace_schedule(schedule, machine=known).events, title=title)
+    return space_time_chart(simulate(schedule, machine=known, keep=["events"]).events, title=title)
 
 
 def _replay(found: Replay) -> alt.Chart:
@@ -119,7 +121,6 @@ drawn.register(Explanation, _explanation)
 drawn.register(Fit, fit_chart)
 drawn.register(Replay, _replay)
 drawn.register(Schedule, _schedule)
-drawn.register(Simulation, _trials)
+drawn.register(Simulation, _simulation)
 drawn.register(Table, table_chart)
 drawn.register(Topology, _links)
-drawn.register(Trace, _trace)

@@ -1,4 +1,4 @@
-"""A trace as a timeline that ui.perfetto.dev and chrome://tracing open.
+"""A simulation as a timeline that ui.perfetto.dev and chrome://tracing open.
 
 The format is Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
 Times are rounded to picoseconds, the finest unit of a machine file, before anything is laid out.
@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from hocket.base.checks import memory
-from hocket.simulating.simulation import Event, Trace
+from hocket.simulating.simulation import Event, Simulation
 
 __all__ = ["events_timeline", "timeline"]
 
@@ -25,9 +25,9 @@ _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000
 
 
-def timeline(trace: Trace) -> str:
-    """Return a trace as JSON text: a process for each rank, an arrow for each message."""
-    return events_timeline(trace.events, trace.simulation.as_dict())
+def timeline(found: Simulation) -> str:
+    """Return the events of a simulation as JSON text: a process for each rank, an arrow for each message."""
+    return events_timeline(found.events, found.as_dict())
 
 
 def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:

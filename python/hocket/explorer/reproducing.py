@@ -84,7 +84,7 @@ def linking(question: Question) -> Source:
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
 call = {_explained_call(question)}
-for use in hocket.link_uses(algorithm, call, machine=machine{seed}):
+for use in hocket.simulate(algorithm, call, machine=machine{seed}, keep=["links"]).link_uses:
     print(use)"""
     return Source(_command(question, words), _python(question, _explained(question), body))
 

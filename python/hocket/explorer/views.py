@@ -38,7 +38,7 @@ from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import LinkUse, Simulation, Trials, observe
+from hocket.simulating.simulation import LinkUse, Simulation, Trials, simulate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -262,14 +262,13 @@ def _links(question: Question, on_done: OnDone) -> View:
         raise Error(f"on machine {question.machine.name} messages do not meet, expected a machine with a topology")
     drawn_links(topology, 1)
     call = _call(question)
-    found = observe(question.explained, call, machine=question.machine, trials=_first_trial(question), links=True)
-    one = found.simulation
-    title = one.title
-    drawn = link_chart({format_time(one.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
+    found = simulate(question.explained, call, machine=question.machine, trials=_first_trial(question), keep=["links"])
+    title = found.title
+    drawn = link_chart({format_time(found.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
     return View(
         title,
         linking(question),
-        facts=tuple(carried(one)),
+        facts=tuple(carried(found)),
         chart=drawn.to_dict(),
         tables=(_busiest(found.link_uses),),
     )

@@ -12,7 +12,7 @@ from hocket.definitions.library import Algorithm
 from hocket.lab.building import Sent
 from hocket.lab.laboratory import Lab
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation
-from hocket.simulating.simulation import Trace, observe
+from hocket.simulating.simulation import Simulation, simulate
 
 __all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared", "expected"]
 
@@ -108,21 +108,21 @@ class Compared:
 
 def expected(
     lab: Lab, candidates: Iterable[Algorithm | None], call: Call, sizes_bytes: Iterable[int]
-) -> tuple[dict[tuple[str, int], Trace], dict[str, str]]:
+) -> tuple[dict[tuple[str, int], Simulation], dict[str, str]]:
     """Simulate what is to be measured, on the machine as it is built.
 
     Returns:
         By algorithm and size what the simulator says; and for algorithms that it refuses the reason.
     """
     machine, sizes = lab.built, list(sizes_bytes)
-    found: dict[tuple[str, int], Trace] = {}
+    found: dict[tuple[str, int], Simulation] = {}
     refused: dict[str, str] = {}
     for algorithm in candidates:
         if algorithm is None:
             continue
         try:
             for size in sizes:
-                seen = observe(algorithm, call_of(algorithm, call, size), machine=machine, links=True)
+                seen = simulate(algorithm, call_of(algorithm, call, size), machine=machine, keep=["links"])
                 found[algorithm.name, size] = seen
         except Error as error:
             refused[algorithm.name] = str(error)
@@ -132,7 +132,7 @@ def expected(
 def compared(
     lab: Lab,
     found: Bench,
-    simulated: Mapping[tuple[str, int], Trace],
+    simulated: Mapping[tuple[str, int], Simulation],
     refused: Mapping[str, str],
     before: Mapping[int, Sent],
 ) -> Compared:
@@ -153,7 +153,7 @@ def compared(
         seen = simulated.get((one.algorithm, one.size_bytes))
         if seen is None:
             continue
-        times_s = (one.median_s, one.low_s, one.high_s, seen.simulation.time_s.mean)
+        times_s = (one.median_s, one.low_s, one.high_s, seen.time_s.mean)
         measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
         samples = len(one.samples_s)
         points.append(Point(one.algorithm, one.size_bytes, measured_s, low_s, high_s, samples, simulated_s))

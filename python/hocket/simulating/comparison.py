@@ -26,7 +26,16 @@ from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
 from hocket.simulating.bounds import Bound, bound
-from hocket.simulating.simulation import UNTIL_DECIDED, Engine, MachineLike, Simulation, Trials, as_machine, simulate
+from hocket.simulating.simulation import (
+    UNTIL_DECIDED,
+    Engine,
+    Kept,
+    MachineLike,
+    Simulation,
+    Trials,
+    as_machine,
+    simulate,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -227,6 +236,7 @@ def compare(
     engine: Engine = "auto",
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
+    keep: Iterable[Kept] = (),
     executor: Executor | None = None,
     on_done: Callable[[Comparison], object] = ignore,
 ) -> Comparison:
@@ -242,6 +252,7 @@ def compare(
         engine: How to keep virtual time.
         trials: How often, on a machine with noise; the same seed for all. By default until the fastest is known.
         defaults: Libraries whose own choices are simulated, too: "mpich-5.0", "openmpi-5.0".
+        keep: What to keep of the first trial of each simulation, see `hocket.simulate`.
         executor: Who does the work; one thread per processor by default.
         on_done: Called after each simulation, with what is known by then.
 
@@ -260,6 +271,7 @@ def compare(
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
     _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
     libraries = several("defaults", defaults, str, "names of libraries")
+    kept = several("keep", keep, str, "names of what to keep")
     if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
     collective = candidates[0].collective
@@ -289,7 +301,8 @@ def compare(
     rounds = _rounds(trials, machine)
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
-        work = partial(_try_to_simulate, wrong=wrong, machine=machine, engine=engine, trials=round_trials)
+        run = partial(simulate, machine=machine, engine=engine, trials=round_trials, keep=kept)
+        work = partial(_try_to_simulate, wrong=wrong, run=run)
         do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
     if not comparison.simulations:
@@ -450,13 +463,11 @@ def _only_one(what: str, found: Collection[object]) -> None:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
 
 
-def _try_to_simulate(
-    task: _Task, *, wrong: Mapping[str, str], machine: Machine, engine: Engine, trials: Trials
-) -> _Found:
+def _try_to_simulate(task: _Task, *, wrong: Mapping[str, str], run: Callable[..., Simulation]) -> _Found:
     _, algorithm, call = task
     if algorithm.name in wrong:
         return NotCompared(algorithm.name, call.size_bytes, wrong[algorithm.name])
     try:
-        return simulate(algorithm, of_algorithm(algorithm, call), machine=machine, engine=engine, trials=trials)
+        return run(algorithm, of_algorithm(algorithm, call))
     except Error as error:
         return NotCompared(algorithm.name, call.size_bytes, str(error))

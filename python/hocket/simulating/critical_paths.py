@@ -19,7 +19,7 @@ from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import halved, quiet, with_peers_known
 from hocket.schedules.schedule import Schedule
-from hocket.simulating.simulation import Event, Trace, trace_schedule
+from hocket.simulating.simulation import Event, Simulation, simulate
 
 __all__ = ["PARTS", "Step", "critical_path", "matched", "total"]
 
@@ -53,15 +53,15 @@ class Step:
         return self.event.end_s
 
 
-def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None = None) -> tuple[Step, ...]:
-    """Return the steps of the critical path of a trace, in order of time; their lengths add up to its time.
+def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulation | None = None) -> tuple[Step, ...]:
+    """Return the steps of the critical path of a simulation, in order of time; their lengths add up to its time.
 
     Where several paths are equally long, one of them is returned, which follows messages where it can.
 
     Args:
-        traced: The first trial of a simulation.
+        found: A simulation with its events, of the first trial.
         machine: The machine of the simulation.
-        quiet_trace: The same simulation without noise, if the machine has noise: what an operation takes longer than
+        undisturbed: The same simulation without noise, if the machine has noise: what an operation takes longer than
             there is noise; without it that counts as computation or waiting.
 
     Raises:
@@ -69,29 +69,29 @@ def critical_path(traced: Trace, *, machine: Machine, quiet_trace: Trace | None 
     """
     if machine.model == "circuits":
         raise Error(f"machine {machine.name}: got the model circuits, expected hockney, loggp, links or packets")
-    traces = (traced, quiet_trace) if quiet_trace else (traced,)
-    messages = _messages(traced.simulation.ranks, quiet(machine) or machine, traces)
-    steps = [*_backwards(traced, messages)][::-1]
-    if quiet_trace is None:
+    runs = (found, undisturbed) if undisturbed else (found,)
+    messages = _messages(found.ranks, quiet(machine) or machine, runs)
+    steps = [*_backwards(found, messages)][::-1]
+    if undisturbed is None:
         return tuple(steps)
-    others, on_path = matched(quiet_trace.events), {step.event for step in steps}
-    counterparts = {number: event for event, number in _numbers(quiet_trace.events).items()}
-    undisturbed = {
+    others, on_path = matched(undisturbed.events), {step.event for step in steps}
+    counterparts = {number: event for event, number in _numbers(undisturbed.events).items()}
+    without_noise = {
         event: _step(counterparts[number], others.get(counterparts[number]), messages)
-        for event, number in _numbers(traced.events).items()
+        for event, number in _numbers(found.events).items()
         if event in on_path and number in counterparts
     }
-    return tuple(_with_noise(step, undisturbed.get(step.event)) for step in steps)
+    return tuple(_with_noise(step, without_noise.get(step.event)) for step in steps)
 
 
-def _messages(ranks: int, machine: Machine, traces: Iterable[Trace]) -> _Messages:
-    """Return the messages of these traces, alone on a quiet machine."""
+def _messages(ranks: int, machine: Machine, runs: Iterable[Simulation]) -> _Messages:
+    """Return the messages of these simulations, alone on a quiet machine."""
     without = with_peers_known(machine)
     if without is None:
         return _Messages(ranks, machine)
     firsts: set[Event] = set()
-    for trace in traces:
-        sends = sorted((event for event in trace.events if event.kind == "send"), key=lambda event: event.start_s)
+    for run in runs:
+        sends = sorted((event for event in run.events if event.kind == "send"), key=lambda event: event.start_s)
         firsts.update({(send.rank, send.peer): send for send in reversed(sends)}.values())
     return _Messages(ranks, machine, firsts=frozenset(firsts), later=_Messages(ranks, without))
 
@@ -136,14 +136,14 @@ def matched(events: Iterable[Event]) -> dict[Event, Event]:
     return {one: other for send, recv in pairs for one, other in ((send, recv), (recv, send))}
 
 
-def _backwards(traced: Trace, messages: _Messages) -> Iterator[Step]:
+def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
     """Follow the path from the end of the simulation to the common start."""
     ended: dict[tuple[int, float], list[Event]] = defaultdict(list)
-    for event in traced.events:
+    for event in found.events:
         if event.end_s > event.start_s:
             ended[event.rank, event.end_s].append(event)
-    others = matched(traced.events)
-    until_s = traced.simulation.times_s[0]  # what programs do once results are complete is later
+    others = matched(found.events)
+    until_s = found.times_s[0]  # what programs do once results are complete is later
     rank, time_s = max(
         (place for place in ended if place[1] <= until_s),
         key=lambda place: (place[1], any(event.kind == "recv" for event in ended[place]), place[0]),
@@ -262,5 +262,5 @@ class _Messages:
             waits = [{"action": {"compute": {"time_s": wait_s}}}] if rank == late else []
             tasks[rank] = [*waits, {"action": action, **({"after": [0]} if waits else {})}]
         data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": tasks}
-        traced = trace_schedule(Schedule.of("a message alone", data), machine=machine)
-        return {event.kind: event.end_s for event in traced.events if event.kind in _MESSAGES}
+        found = simulate(Schedule.of("a message alone", data), machine=machine, keep=["events"])
+        return {event.kind: event.end_s for event in found.events if event.kind in _MESSAGES}

@@ -16,7 +16,7 @@ from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.comparison import compare, made_for, of_algorithm
 from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import ONE_TRIAL, Engine, MachineLike, Trace, Trials, as_machine, simulate, trace
+from hocket.simulating.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -51,14 +51,14 @@ class Explanation(Result):
     """What the time of a call is made of.
 
     Attributes:
-        traced: The simulation, with what each rank did when.
+        simulation: The simulation, with what each rank did when.
         steps: The critical path, in order of time.
         bound: What no algorithm can beat.
         remedies: The call on changed machines.
         faster: The algorithms of the catalogue that are faster on this machine, the fastest first.
     """
 
-    traced: Trace
+    simulation: Simulation
     steps: tuple[Step, ...]
     bound: Bound
     remedies: tuple[Remedy, ...]
@@ -67,12 +67,12 @@ class Explanation(Result):
     @property
     def title(self) -> str:
         """That of the simulation."""
-        return self.traced.title
+        return self.simulation.title
 
     @property
     def time_s(self) -> float:
         """When the last rank ends, in seconds."""
-        return self.traced.simulation.times_s[0]
+        return self.simulation.times_s[0]
 
     @property
     def parts_s(self) -> dict[str, float]:
@@ -82,7 +82,7 @@ class Explanation(Result):
     def as_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data, without what is not on the critical path."""
         return {
-            "simulation": self.traced.simulation.as_dict(),
+            "simulation": self.simulation.as_dict(),
             "parts_s": self.parts_s,
             "steps": [asdict(step) for step in self.steps],
             "bound": {**asdict(self.bound), "time_s": self.bound.time_s},
@@ -151,16 +151,16 @@ def explain(
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
     once = Trials(count=1, seed=trials.seed)
-    run = partial(trace, found, call, engine=engine, trials=once)
-    traced, without_noise = run(machine=known), quiet(known)
-    quiet_trace = None if without_noise is None else run(machine=without_noise)
-    steps = critical_path(traced, machine=known, quiet_trace=quiet_trace)
+    run = partial(simulate, found, call, engine=engine, trials=once, keep=["events"])
+    simulation, without_noise = run(machine=known), quiet(known)
+    undisturbed = None if without_noise is None else run(machine=without_noise)
+    steps = critical_path(simulation, machine=known, undisturbed=undisturbed)
     return Explanation(
-        traced,
+        simulation,
         steps,
         bound(found.collective, call, machine=known),
         tuple(_remedies(found, call, known, engine, once)),
-        tuple(_faster(found, call, known, traced, once, among)),
+        tuple(_faster(found, call, known, simulation.times_s[0], once, among)),
     )
 
 
@@ -187,11 +187,11 @@ def _faster(
     algorithm: Algorithm,
     call: Call,
     machine: Machine,
-    traced: Trace,
+    time_s: float,
     trials: Trials,
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
     """Return the algorithms that are faster with the parameters of the call that they declare."""
     found = compare(_compared_with(algorithm, machine, among), [call], machine=machine, trials=trials).simulations
     times = [Remedy(one.algorithm, one.times_s[0]) for one in found]
-    return sorted((one for one in times if one.time_s < traced.simulation.times_s[0]), key=lambda one: one.time_s)
+    return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import function, instance, number, shown, text, whole
+from hocket.base.checks import function, instance, number, several, shown, text, whole
 from hocket.base.names import among
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, parse_share
@@ -31,6 +31,7 @@ __all__ = [
     "UNTIL_DECIDED",
     "Engine",
     "Event",
+    "Kept",
     "LinkUse",
     "Links",
     "MachineLike",
@@ -38,23 +39,19 @@ __all__ = [
     "Passage",
     "Simulation",
     "Statistics",
-    "Trace",
     "Trials",
     "as_machine",
-    "link_passages",
-    "link_uses",
-    "observe",
     "run_request",
     "simulate",
-    "simulate_schedule",
-    "trace",
-    "trace_schedule",
     "trials_request",
     "values_of",
 ]
 
 Engine: TypeAlias = Literal["auto", "dataflow", "events"]
 """How virtual time is kept; "auto" lets the program decide."""
+
+Kept: TypeAlias = Literal["events", "links", "passages"]
+"""What can be kept of the first trial."""
 
 OnTrials: TypeAlias = Callable[[int], object]
 """What is told now and then how many trials are done."""
@@ -265,6 +262,29 @@ class Circuits:
 
 
 @dataclass(frozen=True)
+class Event:
+    """One operation of one rank.
+
+    Attributes:
+        rank: The rank that did it.
+        kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
+        peer: The other rank of a message or circuit; the rank itself otherwise.
+        tag: The message's tag.
+        bytes: Bytes moved or combined.
+        start_s: When the verb was reached.
+        end_s: When it was done.
+    """
+
+    rank: int
+    kind: str
+    peer: int
+    tag: int
+    bytes: float
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
 class Simulation(Result):
     """What a simulation found, and what it was given: what the compiled module returns, key by key, and `time_s`.
 
@@ -297,6 +317,9 @@ class Simulation(Result):
         marks: When the last rank reached each mark that the program sets, over the trials; those of redundant exchanges
             are the times at which results were complete after 0, 1, 2, ... of them.
         marks_s: The same in each trial.
+        events: What each rank did when in the first trial, in order of rank and time, where that was kept.
+        link_uses: What each link carried in the first trial, of those that were used, where that was kept.
+        passages: What links carried when in the first trial, in order of links and starts, where that was kept.
     """
 
     collective: str
@@ -325,10 +348,14 @@ class Simulation(Result):
     times_s: tuple[float, ...] = field(repr=False)
     marks: tuple[Statistics, ...]
     marks_s: tuple[tuple[float, ...], ...] = field(repr=False)
+    events: tuple[Event, ...] = field(default=(), repr=False)
+    link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
+    passages: tuple[Passage, ...] = field(default=(), repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain data, without the single trials."""
-        return {name: value for name, value in asdict(self).items() if name not in {"times_s", "marks_s"}}
+        """Return the result as plain data, without the single trials and what was kept of the first one."""
+        alone = replace(self, events=(), link_uses=(), passages=())
+        return {name: value for name, value in asdict(alone).items() if name not in _NOT_IN_DICTS}
 
     @property
     def title(self) -> str:
@@ -342,13 +369,20 @@ class Simulation(Result):
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
         return [{**plain, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
 
-    def plot(self) -> alt.LayerChart:
-        """Return a chart of the times of all trials: a histogram, the mean, and its confidence interval.
+    def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
+        """Return a chart of ranks over time where events were kept, or else of the times of all trials.
+
+        Ranks over time are operations as bars, and messages as lines. Times of trials are a histogram, with the mean
+        and its confidence interval.
+
+        Args:
+            machine: The machine of the simulation; with it the critical path is marked among the events.
 
         Raises:
-            Error: There is one trial only, or all trials take the same time.
+            Error: Of events: nothing takes time, there are too many operations, or the machine has circuits. Of trials:
+                there is one only, or all take the same time.
         """
-        chart: alt.LayerChart = drawn(self)
+        chart: alt.LayerChart = drawn(self, machine=machine)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
@@ -357,94 +391,39 @@ class Simulation(Result):
         return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]
 
 
+_KEPT = ("events", "link_uses", "passages")
+_NOT_IN_DICTS = frozenset(("times_s", "marks_s", *_KEPT))
 _NOT_IN_ROWS = frozenset(
-    ("time_s", "times_s", "rank_time_s", "parameters", "links", "circuits", "steps", "marks", "marks_s")
+    ("time_s", "times_s", "rank_time_s", "parameters", "links", "circuits", "steps", "marks", "marks_s", *_KEPT)
 )
 
 
-@dataclass(frozen=True)
-class Event:
-    """One operation of one rank.
-
-    Attributes:
-        rank: The rank that did it.
-        kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
-        peer: The other rank of a message or circuit; the rank itself otherwise.
-        tag: The message's tag.
-        bytes: Bytes moved or combined.
-        start_s: When the verb was reached.
-        end_s: When it was done.
-    """
-
-    rank: int
-    kind: str
-    peer: int
-    tag: int
-    bytes: float
-    start_s: float
-    end_s: float
-
-
-@dataclass(frozen=True)
-class Trace(Result):
-    """A simulation with what was observed in its first trial.
-
-    Attributes:
-        simulation: The simulation.
-        events: What each rank did when, in order of rank and time.
-        link_uses: What each link carried, of those that were used, where that was asked for.
-        passages: What links carried when, in the order of links and of starts, where that was asked for.
-    """
-
-    simulation: Simulation
-    events: tuple[Event, ...] = field(repr=False)
-    link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
-    passages: tuple[Passage, ...] = field(default=(), repr=False)
-
-    @property
-    def title(self) -> str:
-        """That of the simulation."""
-        return self.simulation.title
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return one row for each of `events`."""
-        return [dict(vars(event)) for event in self.events]
-
-    def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
-        """Return a chart of ranks over time: operations as bars, messages as lines.
-
-        Args:
-            machine: The machine of the simulation; with it the critical path is marked.
-
-        Raises:
-            Error: Nothing takes time, there are too many operations, or the machine has circuits.
-        """
-        chart: alt.LayerChart = drawn(self, machine=machine)
-        return chart
-
-
 def simulate(
-    algorithm: Algorithm | str,
-    call: Call,
+    what: Algorithm | Schedule | str,
+    call: Call | None = None,
     *,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     trials: Trials = ONE_TRIAL,
+    keep: Iterable[Kept] = (),
     on_trials: OnTrials | None = None,
 ) -> Simulation:
-    """Simulate a call on a machine.
+    """Simulate a call of an algorithm, or a schedule, on a machine.
 
     Args:
-        algorithm: An algorithm, or its label such as "allreduce/ring".
-        call: What is asked for.
+        what: An algorithm, its label such as "allreduce/ring", or a recorded schedule.
+        call: What is asked for; None for a schedule, which is a call already.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: How to keep virtual time.
         trials: How often, on a machine with noise.
+        keep: What to keep of the first trial: "events", what each rank did when; "links", what each link carried; and
+            "passages", what links carried when.
         on_trials: Called now and then with how many trials are done.
 
     Raises:
         Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, an engine that does
-            not apply, or more ranks, messages or trials than there is memory for.
+            not apply, or more ranks, messages or trials than there is memory for; links that are to be kept where
+            messages do not meet; passages of circuits, or more than a million.
 
     Examples:
         >>> import hocket
@@ -452,121 +431,38 @@ def simulate(
         >>> found.messages
         24
     """
-    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, on_trials=on_trials).simulation
+    known, kept = as_machine(machine), _kept(keep)
+    asked, algorithm, more = _asked(what, call, known)
+    request = {**asked, **run_request(engine, trials), **kept}
+    told = None if on_trials is None else function("on_trials", on_trials)
+    run = partial(_native.simulate, known.parsed, on_trials=told, **more)
+    found = _simulation(ask(run, request, algorithm))
+    if found.links is None and (kept["links"] or kept["passages"]):
+        name = "links" if kept["links"] else "passages"
+        raise Error(f"{name}: on machine {known.name} messages do not meet, expected a machine with a topology")
+    return found
 
 
-def trace(
-    algorithm: Algorithm | str,
-    call: Call,
-    *,
-    machine: MachineLike = "cluster",
-    engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
-    on_trials: OnTrials | None = None,
-) -> Trace:
-    """Simulate a call on a machine and keep what each rank did when in the first trial; otherwise as `simulate`."""
-    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, on_trials=on_trials, events=True)
+def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
+    """Return what is to be kept in the compiled module's words."""
+    names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
+    wanted = {among("keep", name, get_args(Kept)) for name in names}
+    return {name: name in wanted for name in get_args(Kept)}
 
 
-def link_uses(
-    algorithm: Algorithm | str,
-    call: Call,
-    *,
-    machine: MachineLike,
-    engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
-) -> tuple[LinkUse, ...]:
-    """Simulate a call on a machine where messages meet, and return what each link carried, of those that were used.
-
-    Raises:
-        Error: As `simulate`; or messages do not meet on the machine.
-    """
-    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, links=True).link_uses
-
-
-def link_passages(
-    algorithm: Algorithm | str,
-    call: Call,
-    *,
-    machine: MachineLike,
-    engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
-) -> tuple[Passage, ...]:
-    """Simulate a call on a machine where messages meet, and return what links carried when.
-
-    Raises:
-        Error: As `simulate`; messages do not meet on the machine, or meet in circuits; or more than a million passages.
-    """
-    return observe(algorithm, call, machine=machine, engine=engine, trials=trials, passages=True).passages
-
-
-def observe(
-    algorithm: Algorithm | str,
-    call: Call,
-    *,
-    machine: MachineLike = "cluster",
-    engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
-    on_trials: OnTrials | None = None,
-    events: bool = False,
-    links: bool = False,
-    passages: bool = False,
-) -> Trace:
-    """Simulate a call on a machine, once, and keep of its first trial what is asked for; otherwise as `simulate`.
-
-    Args:
-        algorithm: An algorithm, or its label such as "allreduce/ring".
-        call: What is asked for.
-        machine: A machine, the name of a preset, or the path of a machine file.
-        engine: How to keep virtual time.
-        trials: How often, on a machine with noise.
-        on_trials: Called now and then with how many trials are done.
-        events: Whether to keep what each rank did when.
-        links: Whether to keep what each link carried.
-        passages: Whether to keep what links carried when.
-
-    Raises:
-        Error: As `simulate`; or messages do not meet on the machine, but `links` or `passages` are asked for; or
-            `passages` of circuits, or more than a million.
-    """
-    known, found = as_machine(machine), as_algorithm(algorithm)
-    asked_for = {"trace": events, "links": links, "passages": passages}
-    request = {**on_machine(found, call, known), **run_request(engine, trials), **asked_for}
-    run = partial(_native.simulate, known.parsed, on_trials=_told(on_trials))
-    observed = _trace(ask(run, request, found))
-    if (links or passages) and observed.simulation.links is None:
-        asked = "links" if links else "passages"
-        raise Error(f"{asked}: on machine {known.name} messages do not meet, expected a machine with a topology")
-    return observed
-
-
-def simulate_schedule(
-    schedule: Schedule,
-    *,
-    machine: MachineLike = "cluster",
-    engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
-    on_trials: OnTrials | None = None,
-) -> Simulation:
-    """Simulate a recorded schedule on a machine; `on_trials` is called now and then with how many trials are done.
-
-    Raises:
-        Error: An unknown machine, a deadlock, or an engine that does not apply.
-    """
-    return _observe_schedule(schedule, as_machine(machine), run_request(engine, trials), on_trials).simulation
-
-
-def trace_schedule(
-    schedule: Schedule,
-    *,
-    machine: MachineLike = "cluster",
-    engine: Engine = "auto",
-    trials: Trials = ONE_TRIAL,
-    on_trials: OnTrials | None = None,
-) -> Trace:
-    """Simulate a schedule and keep what each rank did when in the first trial; otherwise as `simulate_schedule`."""
-    request = {**run_request(engine, trials), "trace": True}
-    return _observe_schedule(schedule, as_machine(machine), request, on_trials)
+def _asked(
+    what: Algorithm | Schedule | str, call: Call | None, machine: Machine
+) -> tuple[dict[str, Any], Algorithm, dict[str, Any]]:
+    """Return the call in the compiled module's words, the algorithm that errors name, and the schedule if it is one."""
+    if not isinstance(what, Schedule):
+        algorithm = as_algorithm(what)
+        return on_machine(algorithm, instance("call", call, Call, "hocket.Call"), machine), algorithm, {}
+    if call is not None:
+        raise Error("call: expected None, a schedule is a call already")
+    name = text("schedule: name", what.name)
+    content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
+    asked = {"collective": "schedule", "algorithm": name, "ranks": 0, "size_bytes": 0}
+    return {"call": asked}, Algorithm("schedule", name), {"schedule": content}
 
 
 def as_machine(machine: MachineLike) -> Machine:
@@ -592,34 +488,18 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _observe_schedule(
-    schedule: Schedule, machine: Machine, request: dict[str, Any], on_trials: OnTrials | None
-) -> Trace:
-    instance("schedule", schedule, Schedule, "hocket.Schedule")
-    name = text("schedule: name", schedule.name)
-    content = instance("schedule: content", schedule.content, _native.Schedule, "that of another schedule")
-    run = partial(_native.simulate_schedule, machine.parsed, schedule=content, on_trials=_told(on_trials))
-    return _trace(ask(run, {"call": {"name": name}, **request}, Algorithm("schedule", name)))
-
-
-def _told(on_trials: OnTrials | None) -> OnTrials | None:
-    return None if on_trials is None else function("on_trials", on_trials)
-
-
-def _trace(found: dict[str, Any]) -> Trace:
+def _simulation(found: dict[str, Any]) -> Simulation:
     simulation = found["simulation"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
     own = {
         "steps": tuple(simulation["steps"]),
         "marks_s": marks_s,
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
+        "events": tuple(Event(**row) for row in found["events"]),
+        "link_uses": tuple(LinkUse(**row) for row in found["link_uses"]),
+        "passages": tuple(Passage(**row) for row in found["passages"]),
     }
-    return Trace(
-        Simulation(**{**simulation, **values_of(simulation), **own}),
-        tuple(Event(**row) for row in found["events"]),
-        tuple(LinkUse(**row) for row in found["link_uses"]),
-        tuple(Passage(**row) for row in found["passages"]),
-    )
+    return Simulation(**{**simulation, **values_of(simulation), **own})
 
 
 def values_of(found: Mapping[str, Any]) -> dict[str, Any]:

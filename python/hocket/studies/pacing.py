@@ -27,7 +27,7 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
 from hocket.simulating.pacing import StepTime, simulate_step, steps
-from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, link_uses, simulate, trace
+from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, simulate
 from hocket.studies import pacing_pictures as pictures
 from hocket.studies.pacing_claims import judged
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
@@ -388,11 +388,11 @@ _THROUGHPUT_GAPS = ("0", "gp-2", "gp-1", "gp")
 def _throughput(task: tuple[Setting, str, int]) -> list[dict[str, Any]]:
     """Return what arrives in each bin of time, over what does on average if the busiest links never idle."""
     setting, gap, bins = task
-    traced = trace(EXCHANGE, setting.call(GAPS[gap]), machine=machine(setting))
-    width_s = traced.simulation.time_s.mean / bins
-    ideal_s = sum(step["overlap"] for step in traced.simulation.steps) * setting.packets * PACKET_S
+    found = simulate(EXCHANGE, setting.call(GAPS[gap]), machine=machine(setting), keep=["events"])
+    width_s = found.time_s.mean / bins
+    ideal_s = sum(step["overlap"] for step in found.steps) * setting.packets * PACKET_S
     all_bytes = (setting.ranks - 1) * setting.ranks * setting.packets * PACKET_BYTES
-    delivered = _delivered([event for event in traced.events if event.kind == "recv"], width_s, bins)
+    delivered = _delivered([event for event in found.events if event.kind == "recv"], width_s, bins)
     return [
         {
             "torus": setting.torus,
@@ -454,9 +454,10 @@ _HEAT_GAPS = ("0", "gp-2")
 def _heat(task: tuple[Setting, str]) -> list[dict[str, Any]]:
     """Return what each link carried, and how long packets waited for it."""
     setting, gap = task
-    found = link_uses(EXCHANGE, setting.call(GAPS[gap], barrier="dissemination"), machine=machine(setting))
+    call = setting.call(GAPS[gap], barrier="dissemination")
+    found = simulate(EXCHANGE, call, machine=machine(setting), keep=["links"])
     rows = []
-    for link in found:
+    for link in found.link_uses:
         direction, _, place = link.name.partition(" from ")
         x, y = map(int, place.strip("()").split(","))
         rows.append(

@@ -28,7 +28,7 @@ from hocket.base.parallel import do_all
 from hocket.definitions.library import find
 from hocket.definitions.machine import Machine
 from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
-from hocket.simulating.simulation import Simulation, observe, simulate
+from hocket.simulating.simulation import Simulation, simulate
 from hocket.studies import trinaryx3_pictures as pictures
 from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.studies.trinaryx3_claims import judged
@@ -462,8 +462,8 @@ def _waiting_tasks(scope: Scope) -> list[_Task]:
 def _waiting(case: Case, torus: Torus) -> dict[str, Any]:
     """Count the links that recursive doubling makes wait, on average over the placements of a case."""
     call = Call(ranks=case.ranks or math.prod(torus), size_bytes=case.size_bytes, element_bytes=_ELEMENT_BYTES)
-    traces = [observe(DOUBLING, call, machine=machine(torus, keys), links=True) for keys in case.machine_changes()]
-    found = [shares(case, trace.link_uses, LINK_BYTES_PER_S) for trace in traces]
+    runs = [simulate(DOUBLING, call, machine=machine(torus, keys), keep=["links"]) for keys in case.machine_changes()]
+    found = [shares(case, run.link_uses, LINK_BYTES_PER_S) for run in runs]
     columns = {name: mean(each[name] for each in found) for name in found[0]}
     of_all = [each["of_all"] for each in found]
     return {
@@ -474,7 +474,7 @@ def _waiting(case: Case, torus: Torus) -> dict[str, Any]:
         **columns,
         "of_all_stderr": stdev(of_all) / math.sqrt(len(of_all)) if len(of_all) > 1 else 0.0,
         "placements": len(found),
-        "time_s": mean(trace.simulation.time_s.mean for trace in traces),
+        "time_s": mean(run.time_s.mean for run in runs),
         "how": "simulated",
     }
 

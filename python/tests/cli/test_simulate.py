@@ -280,12 +280,19 @@ def test_links_over_time_are_written_as_their_file_ends(
     assert "allreduce ring, 6 ranks, 8 KiB, machine mine, " in content and content.count(">+x<") == 6
     both = f"{tmp_path}/both.html"
     assert bad_input(f"{line} {both} --links {both}").endswith("twice, expected two files")
-    schedule = tmp_path / "one.goal"
-    schedule.write_text("num_ranks 1\nrank 0 {\nl0: calc 1\n}\n")
-    assert bad_input(f"simulate schedule {schedule} --links-over-time {both}").startswith(
-        "--links-over-time: got a sched"
-    )
     assert bad_input(line.replace(str(machine), "cluster"), both).startswith("passages: on machine cluster messages")
     machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
     assert bad_input(f"{line} {both}").startswith("a map of 40000 links, expected at most 30000")
     assert not Path(both).exists()
+
+
+def test_what_a_schedule_puts_on_links_is_what_its_program_does(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "torus.toml").write_text(TORUS)
+    call, machine = "allreduce ring --ranks 6 --size 6000B", f"--machine {tmp_path}/torus.toml"
+    hocket_command(f"record {call} -o {tmp_path}/ring.json")
+    for option in ("--links", "--links-over-time"):
+        hocket_command(f"simulate {call} {machine} {option} {tmp_path}/program.csv")
+        hocket_command(f"simulate schedule {tmp_path}/ring.json {machine} {option} {tmp_path}/schedule.csv")
+        assert (tmp_path / "program.csv").read_text() == (tmp_path / "schedule.csv").read_text(), option

@@ -112,7 +112,8 @@ def test_without_a_name_the_fastest_is_explained() -> None:
 
 def test_links_show_each_link(named: Named) -> None:
     found = seen("links", question(named, machine=TORUS, algorithm="ring"))
-    uses = hocket.link_uses("allreduce/ring", hocket.Call(ranks=8, size_bytes=64), machine=hocket.Machine.parse(TORUS))
+    call, machine = hocket.Call(ranks=8, size_bytes=64), hocket.Machine.parse(TORUS)
+    uses = hocket.simulate("allreduce/ring", call, machine=machine, keep=["links"]).link_uses
     drawn = {row["link"]: row["size"] for row in rows_of(found.chart) if row["bytes"]}
     assert drawn == {use.name: format_bytes(int(use.bytes)) for use in uses}
     with pytest.raises(hocket.Error, match="machine cluster messages do not meet, expected a machine with a topology"):

@@ -53,7 +53,7 @@ def compare(
 
         def least_s(size: int) -> float:
             """Return how long the least samples of a size take, with one call before them and one that proves."""
-            times_s = (one.simulation.time_s.mean for (_, bytes_), one in simulated.items() if bytes_ == size)
+            times_s = (one.time_s.mean for (_, bytes_), one in simulated.items() if bytes_ == size)
             return (LEAST_ROUNDS + 2) * sum(times_s)
 
         asked = replace(asked, candidates=accepted)
