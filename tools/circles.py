@@ -1,7 +1,8 @@
-"""Which files use which, in Rust and in Python, and which of them use each other in a circle."""
+"""Which files use which, in Rust, in Python and in C, and which of them use each other in a circle."""
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -63,6 +64,33 @@ def _imports(file: Path, name: str, files: Mapping[str, Path]) -> Iterator[str]:
         else:
             continue
         yield from (other for other in found if other in files)
+
+
+def of_c(folder: Path) -> Uses:
+    """Return the uses among the sources of a folder: headers that are included, and functions of other files by their names.
+
+    A source and its header are one; a function is where its body is, whatever header declares it.
+    """
+    parts: dict[str, str] = defaultdict(str)
+    for file in sorted(folder.rglob("*.[ch]")):
+        parts[_c_module(file, folder)] += re.sub(r"/\*.*?\*/", "", file.read_text(), flags=re.DOTALL)
+    homes = {word: name for name, text in parts.items() for word in re.findall(_C_BODY, text, re.MULTILINE)}
+    uses = {}
+    for name, text in parts.items():
+        places = (((folder / name).parent / path).resolve() for path in re.findall(r'#include "([^"]+)"', text))
+        included = (_c_module(place, folder.resolve()) for place in places if place.is_relative_to(folder.resolve()))
+        called = (homes.get(word) for word in re.findall(_C_CALL, re.sub(_C_DECLARATION, "", text)))
+        uses[name] = frozenset(other for other in (*included, *called) if other in parts) - {name}
+    return uses
+
+
+_C_BODY = r"^(?!static|return|else)[\w*][\w *]*\b(\w+)\([^;{]*\)\s*\n\{"
+_C_DECLARATION = r"(?m)^[\w*][^;{}]*\([^;{}]*\);"
+_C_CALL = r"(?<![.>\w])(\w+)\("
+
+
+def _c_module(file: Path, folder: Path) -> str:
+    return str(file.relative_to(folder).with_suffix(""))
 
 
 def of_rust(source: Path) -> Uses:

@@ -4,10 +4,8 @@
 
 #include <stdlib.h>
 
-#include "neighbors.h"
-#include "transport.h"
-
 static int keyval = MPI_KEYVAL_INVALID;
+static const hocket_transport *transport;
 unsigned freed_communicators;
 THREAD_OWNED struct last_used last_used = {.comm = MPI_COMM_NULL};
 
@@ -51,6 +49,15 @@ static void clear_messages(MPI_Comm comm)
     }
 }
 
+static void free_neighbors(struct neighbors *neighbors)
+{
+    if (!neighbors)
+        return;
+    free(neighbors->numbers);
+    free(neighbors->to_bytes);
+    free(neighbors);
+}
+
 void release_communicator(struct communicator *state)
 {
     if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
@@ -87,15 +94,16 @@ static struct communicator *new_communicator(MPI_Comm comm)
     if (!state->reason) {
         PMPI_Comm_rank(comm, &state->rank);
         PMPI_Comm_size(comm, &state->ranks);
-        state->algorithms = hocket_communicator_new(state->rank, state->ranks, &transport);
+        state->algorithms = hocket_communicator_new(state->rank, state->ranks, transport);
         hocket_communicator_nodes(state->algorithms, state->nodes);
         state->counts = grown(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
     }
     return state;
 }
 
-void begin_communicators(void)
+void begin_communicators(const hocket_transport *by)
 {
+    transport = by;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &keyval, NULL);
 }
 
@@ -111,9 +119,7 @@ void end_communicators(void)
     }
 }
 
-/* Creates the private communicator, without the attributes: their functions belong to the program. All ranks call this
- * in the same order, and it waits for them. Returns 0 if MPI cannot create it. */
-static int has_private(MPI_Comm comm, struct communicator *state)
+int has_private(MPI_Comm comm, struct communicator *state)
 {
     MPI_Errhandler handler;
     MPI_Group group;
@@ -196,42 +202,6 @@ int shim_may_be_active(MPI_Comm comm)
         return 0;
     struct communicator *state = state_of(comm);
     return state && !state->reason;
-}
-
-int has_private_for(struct call *call, struct communicator *state)
-{
-    shim_meet(call->comm);
-    call->reason = has_private(call->comm, state) ? NULL : state->reason;
-    return !call->reason;
-}
-
-void shim_meet(MPI_Comm comm)
-{
-    MPI_Request request;
-    if (shim_may_be_active(comm) && PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
-        shim_wait(&request, MPI_STATUS_IGNORE);
-}
-
-void shim_meet_group(MPI_Comm comm, MPI_Group group)
-{
-    struct communicator *state = shim_may_be_active(comm) ? state_of(comm) : NULL;
-    MPI_Group all;
-    int rank, ranks, tag = other_tag();
-    if (!state || state->private_comm == MPI_COMM_NULL || group == MPI_GROUP_NULL)
-        return;
-    PMPI_Group_rank(group, &rank);
-    PMPI_Group_size(group, &ranks);
-    PMPI_Comm_group(comm, &all);
-    for (int distance = 1; rank != MPI_UNDEFINED && distance < ranks; distance *= 2) {
-        int peers[2], ends[2] = {(rank + distance) % ranks, (rank - distance + ranks) % ranks};
-        MPI_Request requests[2];
-        PMPI_Group_translate_ranks(group, 2, ends, all, peers);
-        PMPI_Isend(NULL, 0, MPI_BYTE, peers[0], tag, state->private_comm, &requests[0]);
-        PMPI_Irecv(NULL, 0, MPI_BYTE, peers[1], tag, state->private_comm, &requests[1]);
-        shim_wait(&requests[0], MPI_STATUS_IGNORE);
-        shim_wait(&requests[1], MPI_STATUS_IGNORE);
-    }
-    PMPI_Group_free(&all);
 }
 
 void shim_made(MPI_Comm comm)

@@ -34,8 +34,8 @@ struct communicator {
     int is_freed;
 };
 
-/* Creates the attribute, and removes it from the communicators that the program cannot free. */
-void begin_communicators(void);
+/* Creates the attribute, for algorithms that send by these functions, and removes it from the communicators that the program cannot free. */
+void begin_communicators(const hocket_transport *by);
 void end_communicators(void);
 
 /* The communicator that this thread used last, and how many had been freed then. */
@@ -52,8 +52,9 @@ extern unsigned freed_communicators;
 struct communicator *state_of(MPI_Comm comm);
 /* The state of a communicator; NULL if there is none. */
 struct communicator *known_state_of(MPI_Comm comm);
-/* Creates the private communicator for a blocking call, the first that has an algorithm; returns 0 if MPI cannot. */
-int has_private_for(struct call *call, struct communicator *state);
+/* Creates the private communicator, without the attributes: their functions belong to the program. All ranks call this
+ * in the same order, and it waits for them. Returns 0 if MPI cannot create it. */
+int has_private(MPI_Comm comm, struct communicator *state);
 /* The communicator, or a call that was started on it, is gone: the last one frees the state. */
 void release_communicator(struct communicator *state);
 

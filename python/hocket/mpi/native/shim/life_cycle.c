@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "operators.h"
+#include "persistent.h"
 #include "started.h"
 #include "transport.h"
 #include "types.h"
@@ -103,7 +105,7 @@ void shim_begin(void)
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
-    begin_communicators();
+    begin_communicators(&transport);
     read_rules(problem, sizeof problem);
     if (!*problem)
         read_log(problem, sizeof problem);
@@ -128,6 +130,9 @@ void shim_end(void)
     if (!shim.is_ready)
         return;
     end_started();
+    forget_all();
+    reap_ended();
+    end_operators();
     print_summary();
     end_job_log();
     end_communicators();

@@ -2,7 +2,7 @@
 #ifndef HOCKET_SHIM_LOG_H
 #define HOCKET_SHIM_LOG_H
 
-#include "operation.h"
+#include "transport.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -15,8 +15,10 @@ void end_job_log(void);
 /* Prints the summary, once. */
 void print_summary(void);
 
-/* Logs a call that is left to MPI, before it is made. Blocking ones are counted by shim_left. */
+/* Logs a call that is left to MPI, before it is made. Blocking ones are counted by log_left. */
 void log_passed(const struct call *call);
+/* Counts a blocking call that was left to MPI, after it was made. */
+void log_left(const struct call *call);
 /* Prints one line about a call that was wrong: its error, or, once per process, what was wrong if MPI reports no error. */
 void tell_wrong(const struct call *call);
 /* Logs an operation that has ended. */

@@ -1,7 +1,5 @@
 /* Neighbours. This file asks MPI for them, and gives them to libhocket in its form.
  */
-#include "neighbors.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,22 +133,14 @@ static int kind_of(MPI_Comm comm)
     return code == MPI_SUCCESS ? MPI_DIST_GRAPH : kind;
 }
 
-struct neighbors *new_neighbors(MPI_Comm comm)
+/* The neighbours of this rank; NULL if the communicator has no topology. */
+static struct neighbors *new_neighbors(MPI_Comm comm)
 {
     int kind = kind_of(comm);
     return kind == MPI_CART         ? on_grid(comm)
            : kind == MPI_GRAPH      ? on_graph(comm)
            : kind == MPI_DIST_GRAPH ? on_distributed_graph(comm, 0)
                                     : NULL;
-}
-
-void free_neighbors(struct neighbors *neighbors)
-{
-    if (!neighbors)
-        return;
-    free(neighbors->numbers);
-    free(neighbors->to_bytes);
-    free(neighbors);
 }
 
 struct neighbors *shim_neighbors(const struct call *call)

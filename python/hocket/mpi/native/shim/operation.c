@@ -1,15 +1,10 @@
-/* Operations. This file chooses the algorithm of a call, and packs and unpacks what the algorithm cannot work on where it is.
- * A blocking operation is run here from its beginning to its end.
- */
+/* Operations. This file chooses the algorithm of a call, and packs and unpacks what the algorithm cannot work on where it is. */
 #include "operation.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
-#include "started.h"
-#include "transport.h"
 #include "types.h"
 
 /* Choosing an algorithm */
@@ -146,11 +141,17 @@ int prepare(struct operation *operation, struct call *call)
     if (!call->reason) {
         leave_buffers(call);
         clear(operation, state, call);
-        if (state->private_comm != MPI_COMM_NULL || has_private_for(call, state))
-            return 1;
-        give_back(operation);
+        return 1;
     }
     log_passed(call);
+    return 0;
+}
+
+int leave(struct operation *operation)
+{
+    operation->call->reason = operation->comm->reason;
+    give_back(operation);
+    log_passed(operation->call);
     return 0;
 }
 
@@ -389,13 +390,6 @@ void finish(struct operation *operation)
         free(operation->messages);
 }
 
-THREAD_CACHE double last_complete_for_s;
-
-double hocket_last_complete_for_s(void)
-{
-    return last_complete_for_s;
-}
-
 int report_refused(struct call *call)
 {
     int code = call->code;
@@ -415,37 +409,4 @@ void shim_refuse(struct call *call, const char *wrong, int error)
     call->is_refused = 1;
     call->wrong = wrong;
     call->code = error;
-}
-
-/* Runs an operation on the caller's buffers from its beginning to its end. */
-static void run(struct operation *operation)
-{
-    place(operation);
-    start(operation);
-    while (!advance(operation, !shim_polls())) {
-        shim_progress();
-        if (shim.is_crowded)
-            sched_yield();
-    }
-    last_complete_for_s = hocket_complete_for_s(operation->program);
-    log_ran(operation);
-}
-
-int shim_run(struct call *call)
-{
-    struct operation operation;
-    reap_ended();
-    if (!prepare(&operation, call))
-        return 0;
-    int refused = report_refused(call);
-    if (call->is_absent)
-        operation.is_done = 1;
-    else
-        run(&operation);
-    finish(&operation);
-    if (call->code != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(call->comm, call->code);
-    else
-        call->code = refused;
-    return 1;
 }

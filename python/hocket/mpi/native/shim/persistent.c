@@ -5,6 +5,9 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "meeting.h"
+#include "started.h"
+
 struct persistent {
     /* First: the call is known as this, too. */
     struct started started;
@@ -22,13 +25,8 @@ struct persistent {
 enum { BUCKETS = 1024, BUCKET_BITS = 10 };
 static struct persistent *buckets[BUCKETS];
 static pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Calls that there are, and those that are not idle; atomic. */
-static int planned_count, started_count;
-
-static int count_of(const int *count)
-{
-    return __atomic_load_n(count, __ATOMIC_RELAXED);
-}
+/* Calls that there are; atomic. */
+static int planned_count;
 
 static struct persistent **bucket_of(MPI_Request request)
 {
@@ -81,12 +79,7 @@ static void change(struct persistent *persistent, enum state state)
 
 int shim_has_own(void)
 {
-    return count_of(&planned_count) > 0;
-}
-
-int shim_has_started(void)
-{
-    return count_of(&started_count) > 0;
+    return __atomic_load_n(&planned_count, __ATOMIC_RELAXED) > 0;
 }
 
 enum state shim_state(MPI_Request request)
@@ -108,6 +101,18 @@ int is_planned(MPI_Op op)
     return is_found;
 }
 
+static void complete(struct started *started)
+{
+    struct persistent *persistent = (struct persistent *)started;
+    persistent->is_broken = !started->operation.is_done;
+    if (!persistent->is_forgotten) {
+        change(persistent, COMPLETE);
+        return;
+    }
+    count_started(-1);
+    end_call(started);
+}
+
 int shim_plan(struct call *call, MPI_Request *request)
 {
     if (!request)
@@ -116,7 +121,8 @@ int shim_plan(struct call *call, MPI_Request *request)
     struct persistent *persistent = shim_room(sizeof *persistent);
     struct started *started = &persistent->started;
     started->call = *call;
-    if (!prepare(&started->operation, &started->call)) {
+    started->completed = complete;
+    if (!prepare(&started->operation, &started->call) || !has_private_for(&started->operation)) {
         free(persistent);
         return 0;
     }
@@ -152,7 +158,7 @@ int shim_start_again(MPI_Request request, int *code)
         PMPI_Comm_call_errhandler(started->call.comm, *code);
         return 1;
     }
-    __atomic_add_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    count_started(1);
     change(persistent, persistent->is_broken ? COMPLETE : UNDER_WAY);
     if (persistent->is_broken)
         return 1;
@@ -162,18 +168,6 @@ int shim_start_again(MPI_Request request, int *code)
     started->next = NULL;
     activate(started);
     return 1;
-}
-
-void complete_persistent(struct started *started)
-{
-    struct persistent *persistent = (struct persistent *)started;
-    persistent->is_broken = !started->operation.is_done;
-    if (!persistent->is_forgotten) {
-        change(persistent, COMPLETE);
-        return;
-    }
-    __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
-    end_call(started);
 }
 
 int shim_take(MPI_Request request, MPI_Comm *comm)
@@ -188,7 +182,7 @@ int shim_take(MPI_Request request, MPI_Comm *comm)
     int is_freed = __atomic_load_n(&started->operation.comm->is_freed, __ATOMIC_RELAXED);
     *comm = is_freed ? MPI_COMM_SELF : started->call.comm;
     change(persistent, IDLE);
-    __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    count_started(-1);
     return started->code;
 }
 
@@ -200,7 +194,7 @@ static void forget(struct persistent *persistent)
     enum state state = persistent->state;
     persistent->is_forgotten = 1;
     if (state == COMPLETE)
-        __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+        count_started(-1);
     if (state != UNDER_WAY)
         end_call(&persistent->started);
     unlock_active();

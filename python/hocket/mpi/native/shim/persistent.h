@@ -7,7 +7,7 @@
  *         |  shim_start_again      |
  *         v                        |  shim_take, when the program has waited for it
  *     under way                    |
- *         |  complete_persistent   |
+ *         |  complete              |
  *         v                        |
  *     complete  -------------------+
  *
@@ -16,12 +16,10 @@
 #ifndef HOCKET_SHIM_PERSISTENT_H
 #define HOCKET_SHIM_PERSISTENT_H
 
-#include "started.h"
+#include "shim.h"
 
 #pragma GCC visibility push(hidden)
 
-/* The program of a persistent call has ended; called while the calls under way are locked. */
-void complete_persistent(struct started *started);
 /* Returns 1 if a persistent call has this operator. */
 int is_planned(MPI_Op op);
 /* Ends the persistent calls whose requests the program has not freed, and frees these: MPICH would print a line about each. */

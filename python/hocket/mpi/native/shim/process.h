@@ -64,6 +64,21 @@ extern struct shim shim;
 #define THREAD_OWNED _Thread_local __attribute__((tls_model("initial-exec")))
 #define THREAD_CACHE static THREAD_OWNED
 
+/* Tags for the messages of one operation. */
+enum { TAGS_PER_OPERATION = 64 };
+
+/* The first tag of the operation of this number among those of its form. */
+static inline int first_tag(unsigned number, enum form form)
+{
+    return (int)((number % shim.most_operations * FORMS + form) * TAGS_PER_OPERATION);
+}
+
+/* A tag that no operation has. */
+static inline int other_tag(void)
+{
+    return (int)(shim.most_operations * FORMS * TAGS_PER_OPERATION);
+}
+
 /* Bytes and elements that one call of MPI is given at most. */
 enum { MOST_AT_ONCE = 1 << 30 };
 

@@ -9,7 +9,10 @@
  *     left.h            blocking calls that are left to MPI at once, by their size
  *     operation.c       one call that an algorithm runs, from its description to its result
  *     started.c         nonblocking calls under way, their requests, and waiting
+ *     meeting.c         waiting for all ranks
  *     persistent.c      persistent calls, and their requests
+ *     operators.c       operators that the program frees while calls need them
+ *     blocking.c        blocking calls, from beginning to end
  *     log.c             counts of calls, the summary, and the log of the job
  *     life_cycle.c      beginning and end
  *     process.c         the settings of the process, and helpers of all parts

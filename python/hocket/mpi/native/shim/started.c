@@ -1,6 +1,4 @@
-/* Calls under way. This file owns the lists of active and of ended calls, the requests of nonblocking ones, and the operators
- * that the program has freed meanwhile.
- */
+/* Calls under way. This file owns the lists of active and of ended calls, and the requests of nonblocking ones. */
 #include "started.h"
 
 #include <stdlib.h>
@@ -8,13 +6,11 @@
 
 #include "../envelope.h"
 #include "log.h"
-#include "persistent.h"
 
 static struct started *active;
 static int active_count;
-/* Freed operators: they are freed in MPI when no call needs them. */
-static MPI_Op *freed_ops;
-static int freed_count;
+/* Persistent calls that are not idle; atomic. */
+static int started_count;
 static pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct started *ended;
@@ -170,38 +166,38 @@ static int is_active(void)
     return __atomic_load_n(&active_count, __ATOMIC_RELAXED) > 0;
 }
 
+int shim_has_started(void)
+{
+    return __atomic_load_n(&started_count, __ATOMIC_RELAXED) > 0;
+}
+
+void count_started(int change)
+{
+    __atomic_add_fetch(&started_count, change, __ATOMIC_RELAXED);
+}
+
 int shim_polls(void)
 {
     return is_active() || shim_has_started() || (shim.has_threads && has_rule(HOCKET_ANY, 1));
 }
 
-static int is_reducing(MPI_Op op)
+int is_reducing(MPI_Op op)
 {
     const struct started *started = active;
     while (started && started->call.op != op)
         started = started->next;
-    return started || is_planned(op);
-}
-
-/* Frees the operators that no call needs any more. */
-static void free_ops(void)
-{
-    int kept = 0;
-    for (int i = 0; i < freed_count; i++)
-        if (is_reducing(freed_ops[i]))
-            freed_ops[kept++] = freed_ops[i];
-        else
-            PMPI_Op_free(&freed_ops[i]);
-    freed_count = kept;
+    return started != NULL;
 }
 
 static void complete(struct started *started)
 {
     __atomic_store_n(&started->code, started->call.code, __ATOMIC_RELEASE);
-    if (started->call.form == PERSISTENT)
-        complete_persistent(started);
-    else
-        PMPI_Grequest_complete(started->request);
+    started->completed(started);
+}
+
+static void complete_request(struct started *started)
+{
+    PMPI_Grequest_complete(started->request);
 }
 
 void shim_progress(void)
@@ -219,7 +215,6 @@ void shim_progress(void)
         __atomic_sub_fetch(&active_count, 1, __ATOMIC_RELAXED);
         complete(started);
     }
-    free_ops();
     pthread_mutex_unlock(&active_lock);
 }
 
@@ -249,7 +244,6 @@ void lock_active(void)
 
 void unlock_active(void)
 {
-    free_ops();
     pthread_mutex_unlock(&active_lock);
 }
 
@@ -261,6 +255,7 @@ int shim_start(struct call *call, MPI_Request *request)
     reap_ended();
     struct started *started = shim_room(sizeof *started);
     started->call = *call;
+    started->completed = complete_request;
     started->next = NULL;
     if (!prepare(&started->operation, &started->call)) {
         free(started);
@@ -308,8 +303,6 @@ void end_started(void)
 {
     while (is_active())
         shim_progress();
-    forget_all();
-    reap_ended();
 }
 
 static int is_in_use(const struct communicator *state)
@@ -328,20 +321,6 @@ void shim_settle(MPI_Comm comm)
     while (state && is_in_use(state))
         shim_progress();
     reap_ended();
-}
-
-int shim_free_op(MPI_Op *op)
-{
-    pthread_mutex_lock(&active_lock);
-    if (!op || *op == MPI_OP_NULL || !is_reducing(*op)) {
-        pthread_mutex_unlock(&active_lock);
-        return PMPI_Op_free(op);
-    }
-    freed_ops = grown(freed_ops, sizeof(MPI_Op) * (size_t)(freed_count + 1));
-    freed_ops[freed_count++] = *op;
-    *op = MPI_OP_NULL;
-    pthread_mutex_unlock(&active_lock);
-    return MPI_SUCCESS;
 }
 
 int shim_wait(MPI_Request *request, MPI_Status *status)

@@ -31,6 +31,8 @@ struct started {
     MPI_Request request;
     /* The error that the call ended with: stored when it has ended, and read first by the thread that is told of that. */
     int code;
+    /* Called when it has ended, while the calls under way are locked. */
+    void (*completed)(struct started *started);
     struct started *next;
 };
 
@@ -40,12 +42,16 @@ void hold(struct started *started);
 void activate(struct started *started);
 /* Puts a call into the list of those that have ended. */
 void end_call(struct started *started);
-/* Holds back calls that end, and operators that are freed, while a persistent call changes hands. */
+/* Counts the persistent calls that are not idle. */
+void count_started(int change);
+/* Returns 1 if a call under way has this operator; the calls are locked. */
+int is_reducing(MPI_Op op);
+/* Holds back calls that end, while a persistent call changes hands or an operator is freed. */
 void lock_active(void);
 void unlock_active(void);
 /* Frees the calls whose requests are gone. */
 void reap_ended(void);
-/* Completes all calls under way, and frees those whose requests are gone. */
+/* Completes all calls under way. */
 void end_started(void);
 
 #pragma GCC visibility pop

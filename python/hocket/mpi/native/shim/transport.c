@@ -24,16 +24,6 @@ char *make_room(struct room *room, size_t bytes)
     return room->bytes;
 }
 
-int first_tag(unsigned number, enum form form)
-{
-    return (int)((number % shim.most_operations * FORMS + form) * TAGS_PER_OPERATION);
-}
-
-int other_tag(void)
-{
-    return (int)(shim.most_operations * FORMS * TAGS_PER_OPERATION);
-}
-
 int send_to_self(const struct operation *operation, struct view from, struct view into)
 {
     struct counted sent, received;

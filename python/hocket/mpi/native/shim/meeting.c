@@ -1,0 +1,43 @@
+/* Waiting for all ranks while nonblocking calls go on. */
+#include "meeting.h"
+
+#include "started.h"
+
+int has_private_for(struct operation *operation)
+{
+    struct communicator *state = operation->comm;
+    MPI_Comm comm = operation->call->comm;
+    if (state->private_comm != MPI_COMM_NULL)
+        return 1;
+    shim_meet(comm);
+    return has_private(comm, state) || leave(operation);
+}
+
+void shim_meet(MPI_Comm comm)
+{
+    MPI_Request request;
+    if (shim_may_be_active(comm) && PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
+        shim_wait(&request, MPI_STATUS_IGNORE);
+}
+
+void shim_meet_group(MPI_Comm comm, MPI_Group group)
+{
+    struct communicator *state = shim_may_be_active(comm) ? state_of(comm) : NULL;
+    MPI_Group all;
+    int rank, ranks, tag = other_tag();
+    if (!state || state->private_comm == MPI_COMM_NULL || group == MPI_GROUP_NULL)
+        return;
+    PMPI_Group_rank(group, &rank);
+    PMPI_Group_size(group, &ranks);
+    PMPI_Comm_group(comm, &all);
+    for (int distance = 1; rank != MPI_UNDEFINED && distance < ranks; distance *= 2) {
+        int peers[2], ends[2] = {(rank + distance) % ranks, (rank - distance + ranks) % ranks};
+        MPI_Request requests[2];
+        PMPI_Group_translate_ranks(group, 2, ends, all, peers);
+        PMPI_Isend(NULL, 0, MPI_BYTE, peers[0], tag, state->private_comm, &requests[0]);
+        PMPI_Irecv(NULL, 0, MPI_BYTE, peers[1], tag, state->private_comm, &requests[1]);
+        shim_wait(&requests[0], MPI_STATUS_IGNORE);
+        shim_wait(&requests[1], MPI_STATUS_IGNORE);
+    }
+    PMPI_Group_free(&all);
+}
