@@ -38,19 +38,18 @@ ROOMS = (
     ("base",),
     ("definitions", "traces"),
     ("rules", "schedules"),
-    ("simulating",),
-    ("mpi",),
-    ("fitting", "tuning"),
-    ("drawing",),
-    ("api", "explorer", "lab"),
-    ("hocket", "studies"),
-    ("cli", "examples"),
+    ("mpi", "simulating"),
+    ("drawing", "tuning"),
+    ("explorer", "fitting", "lab"),
+    ("api", "studies"),
+    ("hocket", "cli"),
+    ("examples",),
     ("__main__",),
 )
 """Layers, the lowest first: packages and files at the top of `hocket`, which is its own `__init__`."""
 
-MOST_ROOMS = 14
-"""Packages at the top of `hocket`."""
+MOST_ROOMS, MOST_FLOORS = 14, 8
+"""Packages at the top of `hocket`, and layers that they are on."""
 
 CALLS_NATIVE = ("base", "definitions", "mpi", "rules", "schedules", "simulating")
 """Who calls the compiled module; its `Error` is everybody's but the applications'."""
@@ -115,6 +114,9 @@ def check_rooms() -> Iterator[str]:
     packages = sorted(file.parent.name for file in PACKAGE.glob("*/__init__.py"))
     if len(packages) > MOST_ROOMS:
         yield f"{shown(PACKAGE)}:1: {len(packages)} packages, expected {MOST_ROOMS} at most: {', '.join(packages)}"
+    floors = {heights[package] for package in packages if package in heights}
+    if len(floors) > MOST_FLOORS:
+        yield f"{shown(PACKAGE)}:1: packages on {len(floors)} layers, expected {MOST_FLOORS} at most"
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE).with_suffix("").parts
         name = "hocket" if parts == ("__init__",) else parts[0]

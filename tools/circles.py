@@ -67,7 +67,7 @@ def _imports(file: Path, name: str, files: Mapping[str, Path]) -> Iterator[str]:
 
 
 def of_c(folder: Path) -> Uses:
-    """Return the uses among the sources of a folder: headers that are included, and functions of other files by their names.
+    """Return the uses among the sources of a folder: headers that they include, and functions of others that they call.
 
     A source and its header are one; a function is where its body is, whatever header declares it.
     """

@@ -9,12 +9,10 @@ from hocket._native import Error
 from hocket.base.results import drawn
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.topology import LinkUse, Load, Topology
-from hocket.drawing.fit_chart import fit_chart
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, WIDTH, chart
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
-from hocket.fitting import Fit
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.comparison import Comparison
 from hocket.simulating.critical_paths import critical_path
@@ -118,7 +116,6 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
 
 drawn.register(Comparison, chart)
 drawn.register(Explanation, _explanation)
-drawn.register(Fit, fit_chart)
 drawn.register(Replay, _replay)
 drawn.register(Schedule, _schedule)
 drawn.register(Simulation, _simulation)

@@ -15,13 +15,11 @@ from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
 from hocket.definitions.library import REDUCTIONS, Algorithm
-from hocket.definitions.machine import Machine
 from hocket.definitions.requests import declared_by
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import NATIVE, kept
-from hocket.simulating.simulation import simulate
 
 __all__ = [
     "NATIVE_NAME",
@@ -33,7 +31,6 @@ __all__ = [
     "call_of",
     "compiled_program",
     "deviation",
-    "predict",
     "reason",
 ]
 
@@ -291,26 +288,3 @@ def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
         element_bytes=_DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1,
         parameters=declared_by(algorithm, call.parameters),
     )
-
-
-def predict(
-    found: Bench, candidates: Iterable[Algorithm | None], call: Call, machine: Machine
-) -> tuple[Prediction, ...]:
-    """Return what a machine says of what was measured: simulated, and by closed forms.
-
-    Raises:
-        Error: The machine has no room for the ranks.
-    """
-    by_name = {one.name: one for one in candidates if one is not None}
-    predictions = []
-    for one in found.measurements:
-        algorithm = by_name.get(one.algorithm)
-        if algorithm is None:
-            continue
-        simulated = simulate(algorithm, call_of(algorithm, call, one.size_bytes), machine=machine)
-        predictions.append(
-            Prediction(
-                algorithm.name, one.size_bytes, simulated.time_s.mean, simulated.formula_s, simulated.formula_is_exact
-            )
-        )
-    return tuple(predictions)

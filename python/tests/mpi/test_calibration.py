@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.mpi.calibrating import fitted, overheads
+from hocket.fitting.calibrating import fitted, overheads
 from hocket.mpi.calibration import calibrate
 from hocket.mpi.fits import line, parts_of, resampled
 from hocket.mpi.machine_files import machine_file

@@ -32,8 +32,9 @@ from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import bench_chart
+from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation, predict
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
 

@@ -58,7 +58,7 @@ class Wanted:
 
     def write(self, launcher: Launcher) -> None:
         """Measure, and write the machine file, with the samples beside it as JSON."""
-        from hocket.mpi.calibrating import calibrated, steps
+        from hocket.fitting.calibrating import calibrated, steps
         from hocket.mpi.machine_files import machine_file
 
         if not _LEAST_BYTES <= self.most < 2**30:

@@ -9,9 +9,10 @@ from hocket.base.call import Call
 from hocket.base.version import version
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
+from hocket.fitting.calibrating import calibrated
+from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
-from hocket.mpi.benchmark import bench, predict
-from hocket.mpi.calibrating import calibrated
+from hocket.mpi.benchmark import bench
 from hocket.mpi.launch import command
 from hocket.mpi.machine_files import machine_file
 from hocket.studies.validation.comparison import Case, Comparison, not_run

@@ -1,12 +1,13 @@
-"""A fitted machine as a picture: simulated over measured times, a point for each call."""
+"""How a fitted machine is drawn, once this is loaded: simulated over measured times, a point for each call."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hocket.base.results import drawn
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, labels_of, legend, styled, time_axis
-from hocket.fitting import Fit
+from hocket.fitting.result import Fit
 
 if TYPE_CHECKING:
     import altair as alt
@@ -85,3 +86,6 @@ def _line(factor: float, ends_s: list[float], dash: list[int]) -> alt.Chart:
         .encode(x="measured_s:Q", y="simulated_s:Q")
     )
     return drawn
+
+
+drawn.register(Fit, fit_chart)

@@ -15,7 +15,8 @@ import numpy as np
 from hocket.base.call import Call
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
-from hocket.mpi.benchmark import bench, predict
+from hocket.fitting.predicting import predict
+from hocket.mpi.benchmark import bench
 from hocket.mpi.calibration import Calibration, calibrate, measured
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher

@@ -1,0 +1,36 @@
+"""What a machine file says of calls that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hocket.base.call import Call
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.mpi.benchmark import Bench, Prediction, call_of
+from hocket.simulating.simulation import simulate
+
+__all__ = ["predict"]
+
+
+def predict(
+    found: Bench, candidates: Iterable[Algorithm | None], call: Call, machine: Machine
+) -> tuple[Prediction, ...]:
+    """Return what a machine says of what was measured: simulated, and by closed forms.
+
+    Raises:
+        Error: The machine has no room for the ranks.
+    """
+    by_name = {one.name: one for one in candidates if one is not None}
+    predictions = []
+    for one in found.measurements:
+        algorithm = by_name.get(one.algorithm)
+        if algorithm is None:
+            continue
+        simulated = simulate(algorithm, call_of(algorithm, call, one.size_bytes), machine=machine)
+        predictions.append(
+            Prediction(
+                algorithm.name, one.size_bytes, simulated.time_s.mean, simulated.formula_s, simulated.formula_is_exact
+            )
+        )
+    return tuple(predictions)
