@@ -38,25 +38,42 @@ pub const OF_LIBRARIES: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Default)]
 pub struct Rules(Vec<Rule>);
 
+/// One rule.
 #[derive(Clone, Debug)]
-struct Rule {
+pub struct Rule {
+    /// The number of its line, from 1.
+    pub line: usize,
     /// The line, without its comment.
     text: String,
-    collective: Collective,
+    /// The collective.
+    pub collective: Collective,
     /// Whether it is for calls that return before they are complete.
-    is_nonblocking: bool,
-    condition: Condition,
+    pub is_nonblocking: bool,
+    /// Which calls it is for.
+    pub condition: Condition,
     choice: Choice,
+    /// The values of parameters as they are written.
+    pub written: Vec<(String, String)>,
+}
+
+impl Rule {
+    /// The algorithm; none where the rule leaves calls to MPI.
+    pub fn entry(&self) -> Option<&'static Entry> {
+        if let Choice::Algorithm(entry, _) = self.choice { Some(entry) } else { None }
+    }
 }
 
 /// Which calls a rule is for.
 #[derive(Clone, Debug)]
-struct Condition {
-    size_bytes: Option<Range<u64>>,
-    /// Of the blocks of all ranks together, where all ranks know them.
-    total_bytes: Option<Range<u64>>,
-    ranks: Range<u64>,
-    needs_power_of_two: bool,
+pub struct Condition {
+    /// Their sizes.
+    pub size_bytes: Option<Range<u64>>,
+    /// Those of the blocks of all ranks together, where all ranks know them.
+    pub total_bytes: Option<Range<u64>>,
+    /// Their numbers of ranks.
+    pub ranks: Range<u64>,
+    /// Whether the number of ranks is to be a power of two.
+    pub needs_power_of_two: bool,
 }
 
 impl Condition {
@@ -136,10 +153,16 @@ impl Rules {
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
-                rules.push(parse_rule(line, on).map_err(|error| error.at(format!("{file}:{}", number + 1)))?);
+                let rule = parse_rule(line, on).map_err(|error| error.at(format!("{file}:{}", number + 1)))?;
+                rules.push(Rule { line: number + 1, ..rule });
             }
         }
         Ok(Self(rules))
+    }
+
+    /// The rules in the order in which they are tried.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.0.iter()
     }
 
     /// These rules, and others that are tried after them.
@@ -216,7 +239,9 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
     let (collective, is_nonblocking) = parse_collective(name)?;
     let condition = Condition::parse(conditions, collective)?;
     let choice = parse_choice(collective, tail, on)?;
-    Ok(Rule { text: line.to_owned(), collective, is_nonblocking, condition, choice })
+    let values = tail.split_once(',').map_or("", |(_, values)| values);
+    let written = pairs(values)?.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Ok(Rule { line: 1, text: line.to_owned(), collective, is_nonblocking, condition, choice, written })
 }
 
 /// A collective, and whether the form is meant that returns before it is complete.

@@ -16,12 +16,13 @@ mod watch;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aside::aside;
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
-use hocket_algorithms::rules::{OF_LIBRARIES, Rules};
+use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Nodes, Stencil, Unit, budget, names, units};
@@ -176,6 +177,35 @@ fn collective_named(name: &str) -> Option<&'static str> {
 #[pyfunction]
 fn check_rules(text: &str, file: &str) -> PyResult<()> {
     Rules::parse(text, file).map(drop).map_err(raise)
+}
+
+/// The rules of a text, one after the other; `file` names them in errors. A range is its first value, and the one that it ends
+/// before, or null.
+#[pyfunction]
+fn rules(text: &str, file: &str) -> PyResult<String> {
+    let range = |range: &Range<u64>| (range.start, Some(range.end).filter(|end| *end < u64::MAX));
+    let rule = |rule: &Rule| {
+        let unit = |name: &str| rule.entry()?.about.parameters.iter().find(|p| p.name == name).map(|p| p.unit);
+        let value = |(name, text): &(String, String)| {
+            let number = match unit(name) {
+                Some(Unit::Bytes) => units::parse_bytes(text).ok(),
+                _ => text.parse().ok(),
+            };
+            (name.clone(), number.map_or_else(|| json!(text), |number: u64| json!(number)))
+        };
+        json!({
+            "line": rule.line,
+            "collective": rule.collective.name(),
+            "is_nonblocking": rule.is_nonblocking,
+            "algorithm": rule.entry().map(|entry| entry.name),
+            "parameters": rule.written.iter().map(value).collect::<Vec<_>>(),
+            "ranks": range(&rule.condition.ranks),
+            "power_of_two": rule.condition.needs_power_of_two,
+            "size": rule.condition.size_bytes.as_ref().map(range),
+            "total": rule.condition.total_bytes.as_ref().map(range),
+        })
+    };
+    write(&Rules::parse(text, file).map_err(raise)?.iter().map(rule).collect::<Vec<_>>())
 }
 
 /// The dimensions of a stencil, see `Stencil::parse`, and the number of neighbours that it gives each rank; that of none is a torus.
@@ -394,7 +424,7 @@ mod _native {
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
         collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
-        parse_bytes_per_s, parse_duration, parse_time, reductions, rules_of_libraries, run, run_with, simulate,
+        parse_bytes_per_s, parse_duration, parse_time, reductions, rules, rules_of_libraries, run, run_with, simulate,
         simulate_step, steps, version,
     };
     #[pymodule_export]

@@ -314,3 +314,10 @@ def test_the_rule_that_decides_is_the_last_of_those_tried(tmp_path: Path) -> Non
     assert [(each.rule.line, each.why_not) for each in found] == [(2, "32768 bytes, is for 65536.."), (4, "")]
     refused = list(verdicts(read(file), situation("allgather", 6, 8)))
     assert [each.why_not for each in refused] == ["recursive_doubling refuses such a call"]
+
+
+def test_hocket_rules_with_two_measures_fit_no_other_file(tmp_path: Path) -> None:
+    path = tmp_path / "two.rules"
+    path.write_text("barrier: dissemination\nallgather[size=..1KiB, total=..4KiB]: ring\n")
+    with pytest.raises(hocket.Error, match=r"^.*two\.rules:2: got a size and a total, expected one of them"):
+        FORMATS["hocket"].read(path.read_text(), str(path))  # type: ignore[misc]

@@ -1,27 +1,26 @@
 """Hocket's own rules: one per line, of which the first decides that fits and whose algorithm takes the call.
 
-Source: `docs/mpi.md`. The compiled module checks every line before it is read here.
+Source: `docs/mpi.md`. The compiled module reads them.
 """
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Mapping
+from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.units import parse_bytes
-from hocket.definitions.library import algorithms, find_collective
+from hocket.definitions.library import find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.format import Format
 
 __all__ = ["FORMATS", "collective_of", "line_of", "of_function"]
 
-_LINE = re.compile(r"(?P<name>\w+)\s*(\[(?P<conditions>.*)\])?\s*:(?P<choice>.*)", re.DOTALL)
 _NATIVE = "native"
 _POWER_OF_TWO = "power_of_two"
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-_END = (1 << 64) - 1  # of a range that has no end, in the compiled module
 
 
 def of_function(collective: str) -> str:
@@ -40,56 +39,29 @@ def collective_of(function: str) -> tuple[str, bool] | None:
 
 
 def _read(text: str, file: str) -> Rules:
-    _native.check_rules(text, file)
-    lines = ((number, line.split("#")[0].strip()) for number, line in enumerate(text.split("\n"), start=1))
-    return Rules("hocket", tuple(_rule(line, number) for number, line in lines if line))
+    return Rules("hocket", tuple(_rule(told, file) for told in json.loads(_native.rules(text, file))))
 
 
-def _rule(line: str, number: int) -> Rule:
-    parts = _LINE.fullmatch(line)
-    assert parts is not None  # it is a rule: it was checked
-    found = collective_of(parts["name"])
-    assert found is not None
-    collective, is_nonblocking = found
-    ranks, sizes, measure, power_of_two = ANY, ANY, "size", None
-    for name, value in _pairs(parts["conditions"] or ""):
-        if name != "ranks":
-            # What stands last counts; the other measure would be one more condition.
-            sizes, measure = _span(value).within(sizes if measure == name else ANY), name
-        elif value == _POWER_OF_TWO:
-            power_of_two = True
-        else:
-            ranks = _span(value)
-    function = ("i" if is_nonblocking else "") + of_function(collective)
-    return Rule(function, _choice(collective, parts["choice"]), ranks, power_of_two, sizes, measure, line=number)
+def _rule(told: Mapping[str, Any], file: str) -> Rule:
+    measures = [name for name in ("size", "total") if told[name] is not None]
+    if len(measures) > 1:
+        raise Error(f"{file}:{told['line']}: got a size and a total, expected one of them for other files")
+    (measure,) = measures or ["size"]
+    function = ("i" if told["is_nonblocking"] else "") + of_function(told["collective"])
+    return Rule(
+        function=function,
+        choice=told["algorithm"] and Choice(told["algorithm"], tuple(map(tuple, told["parameters"]))),
+        ranks=_span(told["ranks"]),
+        power_of_two=told["power_of_two"] or None,
+        sizes=_span(told[measure]) if measures else ANY,
+        measure=measure,
+        line=told["line"],
+    )
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    parts = (part.partition("=") for part in text.split(",") if part.strip())
-    return [(name.strip(), value.strip()) for name, _, value in parts]
-
-
-def _span(text: str) -> Span:
-    first, dots, end = text.partition("..")
-    if not dots:
-        return Span(parse_bytes(text), parse_bytes(text))
-    last = parse_bytes(end) - 1 if end.strip() else None
-    return Span(parse_bytes(first) if first.strip() else 0, None if last == _END - 1 else last)
-
-
-def _choice(collective: str, text: str) -> Choice | None:
-    name, _, values = text.partition(",")
-    if name.strip() == _NATIVE:
-        return None
-    algorithm = next(each for each in algorithms(collective) if each.name == name.strip())
-    units = {parameter.name: parameter.unit for parameter in algorithm.parameters}
-    return Choice(name.strip(), tuple((key, _value(value, units[key])) for key, value in _pairs(values)))
-
-
-def _value(text: str, unit: str) -> int | str:
-    if unit == "bytes" and text != "auto":
-        return parse_bytes(text)
-    return int(text) if text.isdecimal() else text
+def _span(told: tuple[int, int | None]) -> Span:
+    first, end = told
+    return Span(first, None if end is None else end - 1)
 
 
 def line_of(rule: Rule) -> str:
