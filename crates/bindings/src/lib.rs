@@ -155,16 +155,20 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
-/// The collectives by name, in their order.
+/// The collectives in their order, and what there is to know of each.
 #[pyfunction]
-fn collectives() -> Vec<&'static str> {
-    Collective::ALL.map(Collective::name).to_vec()
-}
-
-/// The names of the collectives that combine elements.
-#[pyfunction]
-fn reductions() -> Vec<&'static str> {
-    Collective::ALL.into_iter().filter(|collective| collective.reduces()).map(Collective::name).collect()
+fn collectives() -> PyResult<String> {
+    let told = |collective: Collective| {
+        json!({
+            "name": collective.name(),
+            "reduces": collective.reduces(),
+            "has_root": collective.has_root(),
+            "has_neighbors": collective.has_neighbors(),
+            "size_is_known": collective.size_is_known(),
+            "size_is_one_block": collective.size_is_one_block(),
+        })
+    };
+    write(&Collective::ALL.map(told))
 }
 
 /// The collective of a name, as `hocket list` has it; none if there is no such collective.
@@ -424,7 +428,7 @@ mod _native {
     use super::{
         accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
         collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
-        parse_bytes_per_s, parse_duration, parse_time, reductions, rules, rules_of_libraries, run, run_with, simulate,
+        parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
         simulate_step, steps, version,
     };
     #[pymodule_export]

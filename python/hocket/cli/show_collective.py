@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from hocket.cli.output import print_facts, print_json, print_table
-from hocket.definitions.library import MEANINGS, Algorithm
+from hocket.definitions.library import KNOWN, MEANINGS, Algorithm
 
 __all__ = ["show_collective"]
 
@@ -16,7 +16,6 @@ _SIZES = {
     "one block": ("alltoall", "alltoallv", "neighbor_alltoall", "scatter", "scatterv"),
 }
 _VECTOR = "the whole vector"
-_HAVE_ROOTS = ("broadcast", "gather", "gatherv", "reduce", "scatter", "scatterv")
 
 
 def show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> None:
@@ -41,8 +40,8 @@ def _arguments(collective: str) -> dict[str, str]:
     found = {"--ranks": "how many ranks"}
     if collective != "barrier":
         found["--size"] = f"{size}, such as 64KiB"
-    if collective in _HAVE_ROOTS:
+    if KNOWN[collective].has_root:
         found["--root"] = "the root; 0 if left out"
-    if collective.startswith("neighbor"):
+    if KNOWN[collective].has_neighbors:
         found["--neighbors"] = "who are neighbours: torus, mesh or moore, such as torus:4x4"
     return found

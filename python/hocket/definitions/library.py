@@ -19,9 +19,11 @@ from hocket.typing import Program, Steps
 __all__ = [
     "COLLECTIVES",
     "COLLECTIVES_OF_KNOWN_SIZE",
+    "KNOWN",
     "MEANINGS",
     "REDUCTIONS",
     "Algorithm",
+    "Collective",
     "Parameter",
     "algorithms",
     "algorithms_named",
@@ -32,24 +34,39 @@ __all__ = [
     "is_collective",
 ]
 
-COLLECTIVES = tuple(_native.collectives())
+
+@dataclass(frozen=True)
+class Collective:
+    """What there is to know of a collective.
+
+    Attributes:
+        name: Its name.
+        reduces: Whether contributions are combined by an operator.
+        has_root: Whether one rank, the root, has a part of its own.
+        has_neighbors: Whether ranks communicate with their neighbours only.
+        size_is_known: Whether all ranks know the size of every call; of neighbourhoods, where all blocks are alike.
+        size_is_one_block: Whether the size of a call is that of one block, and not of the whole vector.
+    """
+
+    name: str
+    reduces: bool
+    has_root: bool
+    has_neighbors: bool
+    size_is_known: bool
+    size_is_one_block: bool
+
+
+KNOWN = {each["name"]: Collective(**each) for each in json.loads(_native.collectives())}
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
 
-REDUCTIONS = frozenset(_native.reductions())
+COLLECTIVES = tuple(KNOWN)
+"""Their names."""
+
+REDUCTIONS = frozenset(name for name, one in KNOWN.items() if one.reduces)
 """The collectives that combine elements."""
 
-COLLECTIVES_OF_KNOWN_SIZE = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "broadcast",
-    "exscan",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scan",
-    "scatter",
+COLLECTIVES_OF_KNOWN_SIZE = tuple(
+    sorted(name for name, one in KNOWN.items() if one.size_is_known and not one.has_neighbors)
 )
 """Those whose ranks all know the size of a call, and that need no neighbours, by name in alphabetical order."""
 

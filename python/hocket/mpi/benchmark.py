@@ -22,6 +22,7 @@ from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import NATIVE, kept
 
 __all__ = [
+    "DOUBLE_BYTES",
     "NATIVE_NAME",
     "Bench",
     "Measurement",
@@ -32,12 +33,13 @@ __all__ = [
     "compiled_program",
     "deviation",
     "reason",
+    "unit_bytes",
 ]
 
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
 
-_DOUBLE_BYTES = 8
+DOUBLE_BYTES = 8
 _Z = 1.96  # of 95 %
 
 
@@ -238,8 +240,13 @@ def _neighbors(collective: str, call: Call) -> str:
     return f"{(call.neighbors or 'torus').partition(':')[0]}:{'x'.join(map(str, dims))}"
 
 
+def unit_bytes(collective: str, ranks: int) -> int:
+    """Return what sizes of a reduction are multiples of: it adds doubles, and a reduce_scatter some for each rank."""
+    return DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
+
+
 def _check_sizes(collective: str, sizes: Sequence[int], ranks: int) -> None:
-    unit = _DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
+    unit = unit_bytes(collective, ranks)
     odd = [size for size in sizes if collective in REDUCTIONS and size % unit]
     if odd:
         raise Error(f"--sizes: got {odd[0]} B, expected multiples of {unit} B: {collective} adds doubles")
@@ -285,6 +292,6 @@ def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
     return replace(
         call,
         size_bytes=size_bytes,
-        element_bytes=_DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1,
+        element_bytes=DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1,
         parameters=declared_by(algorithm, call.parameters),
     )

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.automatic import accepted
-from hocket.definitions.library import REDUCTIONS, Algorithm, Parameter, algorithms, find
+from hocket.definitions.library import KNOWN, REDUCTIONS, Algorithm, Parameter, algorithms, find
 from hocket.definitions.machine import Machine
+from hocket.mpi.benchmark import DOUBLE_BYTES, unit_bytes
 from hocket.rules.tuning_files import LIBRARIES
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.schedules.schedule import record
@@ -29,8 +30,6 @@ __all__ = [
     "whole_sizes",
 ]
 
-_OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
-_DOUBLE_BYTES = 8
 _BYTES = tuple(4096 * 4**i for i in range(5))
 _COUNTS = (2, 3, 4, 8, 16)
 _COUNTED = ("aggregate", "group", "radix", "window")
@@ -40,9 +39,7 @@ _MOST_RANKS_COMPARED = 16
 
 def unit_of(collective: str, ranks: int) -> int:
     """Return what sizes are multiples of: reductions add doubles, and a reduce_scatter some for each rank."""
-    if collective not in REDUCTIONS:
-        return 1
-    return _DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
+    return unit_bytes(collective, ranks) if collective in REDUCTIONS else 1
 
 
 def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tuple[int, ...]:
@@ -62,7 +59,7 @@ def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | Non
     """Return the call of a choice of the catalogue at a point, like another if one is given."""
     if like is not None:
         return replace(like, parameters=dict(choice.parameters))
-    element_bytes = _DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1
+    element_bytes = DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1
     return Call(
         ranks=point.ranks,
         size_bytes=point.size_bytes,
@@ -165,7 +162,7 @@ def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) ->
 
 def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
     """Return the same for choices that cut a call alike: pieces as large as all of it are the same as larger ones."""
-    all_bytes = point.size_bytes * (point.ranks if point.collective in _OF_BLOCKS else 1)
+    all_bytes = point.size_bytes * (point.ranks if KNOWN[point.collective].size_is_one_block else 1)
     given = dict(choice.parameters)
     values = ((p, given.get(p.name, p.default)) for p in algorithm.parameters)
     cut = tuple(min(v, all_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from hocket._native import Error
 from hocket.base.units import format_bytes
+from hocket.definitions.library import KNOWN
 
 __all__ = [
     "DEFAULT",
@@ -162,7 +163,7 @@ def _conditions(decision: Decision) -> str:
 
 def has_sizes(collective: str) -> bool:
     """Return whether calls of a collective have a size that all ranks know."""
-    return collective not in ("barrier", "alltoallv", "gatherv", "scatterv")
+    return collective != "barrier" and KNOWN[collective].size_is_known
 
 
 def _range(first: int, end: int) -> str:

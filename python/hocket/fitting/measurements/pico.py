@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from hocket._native import Error
-from hocket.definitions.library import find_collective
+from hocket.definitions.library import KNOWN, find_collective
 from hocket.fitting.measurements.measurement import (
     DEFAULT,
     Format,
@@ -31,8 +31,6 @@ __all__ = ["FORMAT"]
 
 _COLUMNS = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
 _ELEMENT_BYTES = 4
-_OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
-"""Collectives whose call has the size of one rank's block, which PICO tells of all ranks together."""
 
 Values: TypeAlias = Mapping[str, "int | str"]
 Program: TypeAlias = "tuple[str, Values]"
@@ -134,14 +132,15 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
     dims = tuple(count(part, "nodes", where) for part in cells["nodes"].split("x"))
     ranks_per_node = count(cells["ppn"], "ppn", where)
     ranks, total = math.prod(dims) * ranks_per_node, count(cells["bytes_total"], "bytes_total", where)
-    is_cut = collective in _OF_BLOCKS and total % (ranks * _ELEMENT_BYTES) != 0
+    is_of_blocks = KNOWN[collective].size_is_one_block  # PICO tells that of all ranks together
+    is_cut = is_of_blocks and total % (ranks * _ELEMENT_BYTES) != 0
     program = None if is_cut else _program(collective, cells["algorithm"], total, ranks)
     algorithm, parameters = program or (cells["algorithm"], _NONE)
     one = Measurement(
         collective=collective,
         algorithm=algorithm,
         ranks=ranks,
-        size_bytes=total // ranks if collective in _OF_BLOCKS else total,
+        size_bytes=total // ranks if is_of_blocks else total,
         time_s=positive(cells["median_us"], "median_us", where) * 1e-6,
         parameters=parameters,
         element_bytes=_ELEMENT_BYTES,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES
 from hocket.rules.tuning_files.deciding import ASSUMED, accepts
-from hocket.rules.tuning_files.form import ANY, BLOCKS, Choice, Rule, Rules
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
-from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
+from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.translation import HOCKET, Translated, translated
 
 __all__ = ["ANCHORS", "Converted", "converted"]
@@ -133,7 +133,7 @@ class _Conversion:
             return replace(rule, sizes=ANY, measure="size") if 0 in rule.sizes else None
         if rule.sizes == ANY:
             return replace(rule, measure="size")
-        if rule.measure == "type" or (rule.measure == "total" and rule.function.removeprefix("i") not in BLOCKS):
+        if rule.measure == "type" or (rule.measure == "total" and not has_blocks(rule.function)):
             self.notes.append(f"{rule.function}: rules for some sizes are left out: they count no bytes of a message")
             return None
         return rule

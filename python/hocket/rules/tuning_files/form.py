@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 
 from hocket._native import Error
 
-__all__ = ["ANY", "BLOCKS", "MEASURES", "Choice", "Rule", "Rules", "Situation", "Span", "at", "measured", "shown"]
-
-BLOCKS = ("allgather", "allgatherv", "alltoall", "gather", "scatter")
-"""The functions whose size is that of one block; that of others is the whole vector, which all blocks make up."""
+__all__ = ["ANY", "MEASURES", "Choice", "Rule", "Rules", "Situation", "Span", "at", "measured", "shown"]
 
 MEASURES = ("size", "total", "type", "nothing")
 """What a rule's sizes count, in bytes: the size of the call as everywhere in Hocket; that times the number of ranks;

@@ -11,12 +11,12 @@ from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.definitions.library import find_collective
+from hocket.definitions.library import KNOWN, find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.format import Format
 
-__all__ = ["FORMATS", "collective_of", "line_of", "of_function"]
+__all__ = ["FORMATS", "collective_of", "has_blocks", "line_of", "of_function"]
 
 _NATIVE = "native"
 _POWER_OF_TWO = "power_of_two"
@@ -36,6 +36,13 @@ def collective_of(function: str) -> tuple[str, bool] | None:
         except Error:
             continue
     return None
+
+
+def has_blocks(function: str) -> bool:
+    """Return whether the size of a function is that of one block; that of others is the whole vector, of all blocks."""
+    found = collective_of(function)
+    one = KNOWN[found[0]] if found else None
+    return one is not None and one.size_is_one_block and one.size_is_known and not one.has_neighbors
 
 
 def _read(text: str, file: str) -> Rules:

@@ -21,9 +21,10 @@ from typing import Any
 from hocket._native import Error
 from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, BLOCKS, Choice, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.format import Format
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
+from hocket.rules.tuning_files.hocket_rules import has_blocks
 
 __all__ = ["FORMATS", "LIBRARY", "default_tree", "known_names"]
 
@@ -339,7 +340,7 @@ def _size_name(rule: Rule) -> str:
     function = rule.function.removeprefix("i")
     if rule.measure == "size" and function in _AVERAGE:
         return "avg_msg_size"
-    if function in _TOTAL and rule.measure == ("total" if function in (*BLOCKS, *_AVERAGE) else "size"):
+    if function in _TOTAL and rule.measure == ("total" if has_blocks(function) or function in _AVERAGE else "size"):
         return "total_msg_size"
     raise Error(f"{rule.function}: got sizes as {rule.measure}, which MPICH does not know of it")
 
