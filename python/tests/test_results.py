@@ -11,7 +11,7 @@ import pytest
 
 import hocket
 from hocket import _native
-from hocket.simulating.pacing import Step, StepTime, simulate_step, steps
+from hocket.simulating.pacing import StepGap, StepTime, simulate_step, steps
 from hocket.simulating.simulation import Circuits, Event, Kept, Links, LinkUse, Passage, Simulation
 
 CIRCUITS = """
@@ -93,11 +93,11 @@ def test_a_replay_is_made_of_what_is_told_and_of_its_trace(monkeypatch: pytest.M
 def test_steps_are_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     machine, exchange = hocket.Machine.parse(PACKETS), "alltoall/pairwise_exchange"
     (first, *_) = told(monkeypatch, "steps", lambda: steps(exchange, CALL, machine=machine))
-    assert first.keys() == names(Step)
+    assert first.keys() == names(StepGap)
     found = told(monkeypatch, "simulate_step", lambda: simulate_step(exchange, CALL, 1, machine=machine))
     assert found.keys() == names(StepTime)
     simulated = hocket.simulate(exchange, CALL, machine=machine)
-    assert simulated.steps[0].keys() == names(Step)
+    assert simulated.steps[0].keys() == names(StepGap)
 
 
 def test_a_delivery_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
 from hocket.tuning.tune import Checked, checked, tuned
-from hocket.tuning.work import Measurement, Simulation, Work
+from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
 __all__ = ["tune"]
 
@@ -150,11 +150,11 @@ def tune(
         raise click.UsageError(f"--baseline: got {baseline}, expected it beside --trace")
     numbers = required(ranks, "--ranks", "numbers of ranks")
     if model is not None and is_simulated:
-        work: Work = Simulation(model, jobs, progress)
+        work: Work = BySimulation(model, jobs, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
         measured = Measured(installation, tolerance, on_hosts(hosts), model, factor, checks=check)
-        work = Measurement(measured, hosts, limit_s, progress)
+        work = ByMeasurement(measured, hosts, limit_s, progress)
         note = note_for_root(installation)
         if note is not None:
             click.echo(f"hocket: {note}", err=True)

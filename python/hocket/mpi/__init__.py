@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hocket.mpi.installation import Installation
 from hocket.mpi.installing import Installed, install
-from hocket.mpi.job_logs import JobLog, LogEntry, Report, Row, Use, read_job_log
+from hocket.mpi.job_logs import JobLog, LogEntry, Report, ReportRow, Use, read_job_log
 from hocket.mpi.launch import command, environment, saved_rules
 from hocket.mpi.preload import build
 
@@ -18,7 +18,7 @@ __all__ = [
     "JobLog",
     "LogEntry",
     "Report",
-    "Row",
+    "ReportRow",
     "Use",
     "build",
     "command",

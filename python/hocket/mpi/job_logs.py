@@ -15,7 +15,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.names import among
 
-__all__ = ["GROUPS", "JobLog", "LogEntry", "Report", "Row", "Use", "log_files", "read_job_log"]
+__all__ = ["GROUPS", "JobLog", "LogEntry", "Report", "ReportRow", "Use", "log_files", "read_job_log"]
 
 _VERSION = 1
 _LARGEST = (1 << 63) - 1
@@ -212,7 +212,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """The calls of one group.
 
     Attributes:
@@ -273,11 +273,11 @@ class Report:
         return sum(use.time_s for use in self._uses.values())
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ReportRow, ...]:
         """The groups, those of the most time first."""
         total_s = self.time_s
         ordered = sorted(self._uses.items(), key=lambda item: (-item[1].time_s, -item[1].calls, str(item[0])))
         return tuple(
-            Row(dict(zip(self.by, key, strict=True)), use, use.time_s / total_s if total_s else 0.0)
+            ReportRow(dict(zip(self.by, key, strict=True)), use, use.time_s / total_s if total_s else 0.0)
             for key, use in ordered
         )

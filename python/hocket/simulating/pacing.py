@@ -16,11 +16,11 @@ from hocket.definitions.automatic import on_machine
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.simulating.simulation import MachineLike, as_machine
 
-__all__ = ["Step", "StepTime", "simulate_step", "steps"]
+__all__ = ["StepGap", "StepTime", "simulate_step", "steps"]
 
 
 @dataclass(frozen=True)
-class Step:
+class StepGap:
     """A step of an algorithm.
 
     Attributes:
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StepTime(Step):
+class StepTime(StepGap):
     """A step by itself.
 
     Attributes:
@@ -45,7 +45,7 @@ class StepTime(Step):
     message_bytes: int
 
 
-def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[Step, ...]:
+def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[StepGap, ...]:
     """Return the steps of an algorithm of the catalogue; none if it has none, or the machine no topology.
 
     Raises:
@@ -54,7 +54,7 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
     found = as_algorithm(algorithm)
     known = as_machine(machine)
     answer = _native.steps(known.parsed, json.dumps(on_machine(found, call, known)))
-    return tuple(Step(**step) for step in json.loads(answer))
+    return tuple(StepGap(**step) for step in json.loads(answer))
 
 
 def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine: MachineLike) -> StepTime:

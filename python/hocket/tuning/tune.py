@@ -24,7 +24,7 @@ from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, t
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
-from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, Simulation, Work
+from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, BySimulation, Work
 
 __all__ = ["Checked", "checked", "tune", "tuned"]
 
@@ -70,7 +70,7 @@ def tune(
     repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
     by = Simulated(on, repeated, None if library is None else library_of(text("library", library)).name)
     return tuned(
-        plan_of(tuned_collectives(names), counts, sizes_bytes), Simulation(by), share, folder=place, machine=on
+        plan_of(tuned_collectives(names), counts, sizes_bytes), BySimulation(by), share, folder=place, machine=on
     )
 
 

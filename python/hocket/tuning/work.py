@@ -18,7 +18,7 @@ from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, simulate_points
 
-__all__ = ["CONFIRMED", "JUDGED", "RACED", "REFINED", "TRAINED", "Measurement", "Simulation", "Work"]
+__all__ = ["CONFIRMED", "JUDGED", "RACED", "REFINED", "TRAINED", "ByMeasurement", "BySimulation", "Work"]
 
 TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
 """When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
@@ -66,7 +66,7 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True)
-class Simulation:
+class BySimulation:
     """Simulation on a machine that need not be there.
 
     Attributes:
@@ -121,7 +121,7 @@ class Simulation:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ByMeasurement:
     """Measurement under an MPI, which must end in time.
 
     Attributes:

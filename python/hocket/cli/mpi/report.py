@@ -13,7 +13,7 @@ from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import version
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table, progress
-from hocket.mpi.job_logs import GROUPS, Report, Row, log_files, read_job_log
+from hocket.mpi.job_logs import GROUPS, Report, ReportRow, log_files, read_job_log
 
 __all__ = ["report"]
 
@@ -69,7 +69,7 @@ def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: b
         _print(found, reasons, skipped, top)
 
 
-def _entry(found: Report, reasons: list[Row], skipped: int) -> dict[str, Any]:
+def _entry(found: Report, reasons: list[ReportRow], skipped: int) -> dict[str, Any]:
     return {
         "jobs": found.jobs,
         "skipped": skipped,
@@ -84,7 +84,7 @@ def _entry(found: Report, reasons: list[Row], skipped: int) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: ReportRow) -> dict[str, Any]:
     names = {("size_from_bytes" if name == "size" else name): value for name, value in row.group.items()}
     use = row.use
     return {
@@ -98,7 +98,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _print(found: Report, reasons: list[Row], skipped: int, top: int) -> None:
+def _print(found: Report, reasons: list[ReportRow], skipped: int, top: int) -> None:
     if skipped:
         click.echo(f"{format_count(skipped, 'file')} skipped")
     if not found.jobs:
@@ -121,7 +121,7 @@ def _hours(time_s: float) -> str:
     return f"{time_s / 3600:.4g} rank hours" if time_s >= 3600 else f"{time_s:.4g} rank seconds"
 
 
-def _print_rows(names: Sequence[str], rows: tuple[Row, ...], top: int) -> None:
+def _print_rows(names: Sequence[str], rows: tuple[ReportRow, ...], top: int) -> None:
     if not rows:
         return
     cells = [[*(_cell(name, row.group[name]) for name in names), *_numbers(row)] for row in rows[:top]]
@@ -141,7 +141,7 @@ def _cell(name: str, value: Any) -> str:
     return f"{format_bytes(value)}.." if value else "0 B"
 
 
-def _numbers(row: Row) -> list[str]:
+def _numbers(row: ReportRow) -> list[str]:
     use = row.use
     is_timed = use.timed_calls > 0
     return [
