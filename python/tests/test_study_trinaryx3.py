@@ -22,6 +22,7 @@ from hocket.studies.trinaryx3 import (
     STUDY,
     TRINARYX3,
     Run,
+    Torus,
     blocking_ring_s,
     bound_s,
     machine,
@@ -153,8 +154,9 @@ def test_shares_count_links_by_how_long_something_waited() -> None:
     }
 
 
-@pytest.mark.parametrize("data", ["waiting", "ring"])
-def test_data_can_be_computed_and_drawn(data: str) -> None:
+@pytest.mark.parametrize(("data", "torus"), [("waiting", (6, 4, 4)), ("ring", (4, 2, 2))])
+def test_data_can_be_computed_and_drawn(data: str, torus: Torus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(trinaryx3._REACH, "quick", replace(trinaryx3._REACH["quick"], torus=torus))
     with workers() as executor:
         rows = STUDY.compute(data, STUDY.scopes["quick"], Work(executor, ignore))
     (figure,) = (figure for figure in STUDY.figures if figure.data == data)
