@@ -58,14 +58,14 @@ def test_a_value_of_a_wrong_type_is_refused_by_name(field: str, value: Any, mess
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"algorithm": 3}, "algorithm: got 3, expected an algorithm or a label"),
+        ({"what": 3}, "algorithm: got 3, expected an algorithm or a label"),
         ({"machine": 3}, "machine: got 3, expected the name of a preset or"),
         ({"engine": "fast"}, "engine: got 'fast', expected one of auto, dataflow, events"),
     ],
 )
 def test_whatever_else_is_of_a_wrong_type_is_refused_by_name(given: dict[str, Any], message: str) -> None:
     with pytest.raises(hocket.Error, match=f"^{message}"):
-        hocket.simulate(**{"algorithm": "broadcast/chain", "call": hocket.Call(ranks=4, size_bytes=8), **given})
+        hocket.simulate(**{"what": "broadcast/chain", "call": hocket.Call(ranks=4, size_bytes=8), **given})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ registry::catalogue! {
     alltoall as Alltoall: bine, bruck, hierarchical, linear, multi_lane, pairwise_exchange, recursive_doubling, retri, two_level;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, trinaryx3;
+    broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, tree, trinaryx3;
     exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, recursive_doubling;
     gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
     gatherv as Gatherv: binomial, linear, linear_synchronized;

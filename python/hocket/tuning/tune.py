@@ -44,8 +44,9 @@ def tune(
 ) -> Tuning:
     """Decide by simulation which algorithm each collective gets on a machine; `hocket tune` also measures.
 
+    >>> import hocket
     >>> print(hocket.tune("barrier", ranks=[4, 8], machine="cluster").rules, end="")
-    barrier, ranks 4..8: dissemination
+    barrier[ranks=4..9]: dissemination
 
     Args:
         collectives: Names of collectives; all that are tuned, if there are none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,7 @@ def test_an_mpi_is_found_by_its_kind(mpi: Mpi, monkeypatch: pytest.MonkeyPatch, 
     assert Installation.named(kind).library.startswith(KINDS[kind])
     folder = wrapper.parent if wrapper.name == "mpicc" else Path("/nowhere")
     monkeypatch.setattr(os, "get_exec_path", lambda: [str(folder)])
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
     run = "mpi bench barrier -n 2"
     assert bad_input(f"{run} --mpi {other}").startswith(f"--mpi: no {KINDS[other]} on the path")
     assert bad_input(f"{run} --mpi {kind} --mpicc mpicc") == "--mpi: expected neither --mpicc nor --mpiexec beside it"

@@ -100,41 +100,39 @@ fn apart() -> Platform {
     Platform::new(&Machine::parse(&format!("name = \"apart\"\n[network]\n{network}\n"), "apart.toml").unwrap()).unwrap()
 }
 
-fn check(model: [&str; 2], shape: &str) {
-    let (platform, apart) = (platform(model, shape), apart());
+fn check(networks: impl IntoIterator<Item = ([&'static str; 2], &'static str)>) {
+    let platforms: Vec<_> = networks.into_iter().map(|(model, shape)| (platform(model, shape), model, shape)).collect();
+    let apart = apart();
     for entry in CATALOGUE {
         for call in accepted(entry) {
-            let outcome = run(entry, &call, &platform);
             let always = simulate(entry, &call, &apart, Options::default()).unwrap();
-            let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
-            assert_eq!(sent(&outcome), sent(&always), "{entry} with {model:?} on {shape} in {call:?}");
-            let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
-            assert_eq!(carried, bytes_over_links(&outcome, &platform), "{entry} with {model:?} on {shape} in {call:?}");
-            let no_link_is_longer_busy =
-                outcome.links.iter().all(|link| link.busy_s <= last_s(&outcome) * (1.0 + 1e-9));
-            assert!(no_link_is_longer_busy, "{entry} with {model:?} on {shape} in {call:?}");
+            for (platform, model, shape) in &platforms {
+                let outcome = run(entry, &call, platform);
+                let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
+                assert_eq!(sent(&outcome), sent(&always), "{entry} with {model:?} on {shape} in {call:?}");
+                let carried: f64 = outcome.links.iter().map(|link| link.bytes).sum();
+                let sent = bytes_over_links(&outcome, platform);
+                assert_eq!(carried, sent, "{entry} with {model:?} on {shape} in {call:?}");
+                let last_s = last_s(&outcome) * (1.0 + 1e-9);
+                let longest_s = outcome.links.iter().map(|link| link.busy_s).fold(0.0, f64::max);
+                assert!(longest_s <= last_s, "{entry} with {model:?} on {shape} in {call:?}");
+            }
         }
     }
 }
 
 #[test]
 fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_model() {
-    for model in MODELS {
-        check(model, SHAPES[0]);
-    }
+    check(MODELS.map(|model| (model, SHAPES[0])));
 }
 
 #[test]
 fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_topology() {
     let (of_links, of_nodes) = SHAPES[1..].split_at(SHAPES.len() - 3);
-    for shape in of_links {
-        check(MODELS[0], shape);
-        check(MODELS[4], shape);
-    }
-    for shape in of_nodes {
-        check(MODELS[0], shape);
-        check(MODELS[6], shape);
-    }
+    let on = |shapes: &[&'static str], models: [usize; 2]| {
+        shapes.iter().flat_map(|shape| models.map(|model| (MODELS[model], *shape))).collect::<Vec<_>>()
+    };
+    check([on(of_links, [0, 4]), on(of_nodes, [0, 6])].concat());
 }
 
 /// Software latency, then two links one after the other, with a router between them in `packets`: of ten packets of 64 ns

@@ -1,0 +1,113 @@
+//! Tree of a library: segments go down a tree in which a rank hands each to all its children at once.
+//!
+//! Source: Open MPI, `coll_base_bcast.c`: `ompi_coll_base_bcast_intra_generic`, over the trees of `coll_base_topo.c`: `bmtree`, `kmtree`,
+//! and `tree` of two children. The catalogue's `binomial` and `binary_tree` send to one child after the other.
+//! Needs: nothing.
+//! Counts: a segment goes down the tree while the next one follows, S of them; S (P-1) messages.
+//!
+//! ```text
+//! P = 8    binomial       0          k_nomial      0          binary     0
+//!                    ┌──┬─┴─┐        radix 3  ┌──┬─┴┬──┐             ┌─┴─┐
+//!                    1  2   4                 3  6  1  2             1   2
+//!                   ┌┴┐ │                    ┌┴┐ │                  ┌┴┐ ┌┴┐
+//!                   3 5 6                    4 5 7                  3 5 4 6
+//!                   │                                               │
+//!                   7                                               7
+//! ```
+
+use hocket_core::{Call, Parameter, Rank, Unit};
+
+use crate::About;
+use crate::about::SEGMENT;
+use crate::pattern::{KnomialTree, Segments};
+use crate::radix::{radix, radix_of};
+
+const SHAPE: Parameter = Parameter {
+    name: "shape",
+    unit: Unit::Choice(&["binomial", "k_nomial", "binary"]),
+    default: 0,
+    least: 0,
+    tries: &[K_NOMIAL, BINARY],
+    meaning: "of the tree: binomial, the nearest child first; k_nomial, the farthest first; binary, by levels",
+};
+
+const K_NOMIAL: u64 = 1;
+const BINARY: u64 = 2;
+const RADIX: Parameter = radix(4, "of the k_nomial shape: a rank has up to radix - 1 children at each level");
+
+pub const ABOUT: About = About::new(
+    "(steps + (max(1, ceil(n/segment)) - 1)*children)*(alpha + min(n, segment)*beta)",
+    "(P-1)*max(1, ceil(n/segment))",
+)
+.exact_when(|_| false)
+.on_ports(most_children)
+.with_parameters(&[SHAPE, RADIX, SEGMENT])
+.completing(counts);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let rank_at = |relative: usize| (relative + c.root) % r.size();
+    let relative = (r.rank() + r.size() - c.root) % r.size();
+    let children: Vec<_> = children(c, relative).into_iter().map(rank_at).collect();
+    let segments = Segments::new(c, c.result(r));
+    for i in 0..=segments.count() {
+        let receive = async {
+            if relative > 0 && i < segments.count() {
+                r.recv(rank_at(parent(c, relative)), segments.get(i)).await;
+            }
+        };
+        let hand_down = async {
+            if i > 0 {
+                r.join_all(children.iter().map(|child| r.send(*child, segments.get(i - 1)))).await;
+            }
+        };
+        r.join(receive, hand_down).await;
+    }
+}
+
+/// The parent of a rank, both counted from the root, which has none.
+fn parent(c: &Call, relative: usize) -> usize {
+    match c.parameter(SHAPE.name) {
+        K_NOMIAL => KnomialTree::new(relative, 0, c.ranks, radix_of(c)).parent().unwrap_or(0),
+        BINARY => {
+            let level = 1 << (relative + 1).ilog2();
+            if level <= 2 { 0 } else { level / 2 - 1 + (relative + 1 - level) % (level / 2) }
+        }
+        _ => relative - (1 << relative.ilog2()),
+    }
+}
+
+/// The children of a rank in the order in which it sends to them, counted from the root.
+fn children(c: &Call, relative: usize) -> Vec<usize> {
+    let is_there = |child: &usize| *child < c.ranks;
+    match c.parameter(SHAPE.name) {
+        K_NOMIAL => {
+            let tree = KnomialTree::new(relative, 0, c.ranks, radix_of(c));
+            (0..tree.height()).rev().flat_map(|level| tree.children_at(level).collect::<Vec<_>>()).collect()
+        }
+        BINARY => {
+            let level = 1 << (relative + 1).ilog2();
+            [relative + level, relative + 2 * level].into_iter().filter(is_there).collect()
+        }
+        _ => {
+            let first = if relative == 0 { 0 } else { relative.ilog2() + 1 };
+            (first..usize::BITS).map(|bit| relative + (1 << bit)).take_while(is_there).collect()
+        }
+    }
+}
+
+/// No rank has more children than the root.
+fn most_children(c: &Call) -> usize {
+    children(c, 0).len()
+}
+
+/// What the formula is made of: after how many `steps` of one message the last rank has the first segment, if a rank sends to one child
+/// after the other, and the most `children` that a rank has.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let mut steps = vec![0; c.ranks];
+    for relative in 0..c.ranks {
+        for (position, child) in children(c, relative).into_iter().enumerate() {
+            steps[child] = steps[relative] + position as u64 + 1;
+        }
+    }
+    vec![("steps", steps.into_iter().max().unwrap_or(0)), ("children", most_children(c) as u64)]
+}
