@@ -38,6 +38,9 @@ Program: TypeAlias = "tuple[str, Values]"
 _DEFAULTS = ("default-default", "default_ompi", "default_mpich")
 _NONE: Values = MappingProxyType({})
 _RADIX_2: Values = MappingProxyType({"radix": 2})
+_BINOMIAL: Values = MappingProxyType({"shape": "binomial"})
+_K_NOMIAL: Values = MappingProxyType({"shape": "k_nomial", "radix": 4})
+_BINARY: Values = MappingProxyType({"shape": "binary"})
 _SHIFT: Values = MappingProxyType({"pairing": "shift"})
 
 
@@ -66,6 +69,9 @@ _PROGRAMS: Mapping[str, Mapping[str, Program]] = {
         **_same("default-pairwise", algorithm="pairwise_exchange", parameters=_SHIFT),
     },
     "broadcast": {
+        **_same("binomial_ompi", "default-binomial", algorithm="tree", parameters=_BINOMIAL),
+        **_same("knomial_ompi", algorithm="tree", parameters=_K_NOMIAL),
+        **_same("binary_ompi", "default-binary-tree", algorithm="tree", parameters=_BINARY),
         **_same("scatter_allgather_ompi", algorithm="scatter_doubling_allgather"),
         **_same("scatter_allgather_ring_ompi", algorithm="scatter_ring_allgather"),
         **_same("default-trinaryx3", algorithm="trinaryx3"),
@@ -93,8 +99,6 @@ _PROGRAMS: Mapping[str, Mapping[str, Program]] = {
 
 | name | what it does instead |
 |---|---|
-| broadcast `binomial_ompi`, `knomial_ompi`, `default-binomial` | a rank sends to all its children at once |
-| broadcast `binary_ompi`, `default-binary-tree` | a tree by levels, and a rank sends to both children at once |
 | broadcast `default-basic-linear` | FJMPI ran its default |
 | broadcast and reduce `default-chain`, `default-pipeline` | FJMPI's chains and segments are not known |
 | broadcast `default-trinaryx6`, allreduce `default-trix6` | six trees, where Hocket has three |
@@ -163,6 +167,8 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
     elements = total // _ELEMENT_BYTES
     if algorithm == "trinaryx3":
         return algorithm, {"segment": _segment(collective, elements)}
+    if algorithm == "tree":
+        return algorithm, {**parameters, "segment": max(total, 1)}  # in one piece
     if collective == "allreduce":
         if name == "recursive_doubling_mpich" and total > _SMALL_MPICH_BYTES:
             return None  # its times are those of Rabenseifner's algorithm
