@@ -1,8 +1,10 @@
 //! Checking the results of a run that has ended.
 
+use std::ops::Range;
+
 use hocket_core::{Call, Collective, Edge};
 
-use crate::expression::{Contribution, Value};
+use crate::expression::{Contribution, Value, Walk};
 use crate::finding::{Counterexample, Kind};
 use crate::world::Symbolic;
 
@@ -12,10 +14,12 @@ pub type Results = Vec<Vec<Value>>;
 /// Checks the results of `world`, also against those of the first message order, which are put into `first`.
 pub fn results(world: &Symbolic<'_>, first: &mut Option<Results>) -> Option<Counterexample> {
     let results: Results = (0..world.call.ranks).map(|rank| world.result(rank)).collect();
+    let mut walk = Walk::default();
     for (rank, values) in results.iter().enumerate() {
         for (element, value) in values.iter().enumerate() {
             let is_known = rank > 0 && world.call.collective == Collective::Allreduce && results[0][element] == *value;
-            if let Some(found) = if is_known { None } else { element_is_right(world, rank, element, *value) } {
+            if let Some(found) = if is_known { None } else { element_is_right(world, rank, element, *value, &mut walk) }
+            {
                 return Some(found);
             }
         }
@@ -27,50 +31,81 @@ pub fn results(world: &Symbolic<'_>, first: &mut Option<Results>) -> Option<Coun
     differs.or_else(|| runs_differ(world, &results, first))
 }
 
-/// The contributions that element `element` of the result of `rank` consists of, in rank order.
-fn expected(call: &Call, rank: usize, element: usize) -> Vec<Contribution> {
-    let contribution = |rank: usize, element: usize| Contribution { rank: rank as u32, element: element as u32 };
-    let of_all = |ranks: usize, element: usize| (0..ranks).map(|r| contribution(r, element)).collect();
-    let block_of = || (0..call.ranks).find(|i| element < call.offset(i + 1)).unwrap_or(0);
+/// What an element consists of: an element of each of some ranks, in rank order.
+struct Wanted {
+    ranks: Range<u32>,
+    element: u32,
+}
+
+impl Wanted {
+    fn contributions(&self) -> impl Iterator<Item = Contribution> {
+        let element = self.element;
+        self.ranks.clone().map(move |rank| Contribution { rank, element })
+    }
+}
+
+/// What element `element` of the result of `rank` consists of.
+fn expected(call: &Call, rank: usize, element: usize) -> Wanted {
+    let of_all = |ranks: usize, element: usize| Wanted { ranks: 0..ranks as u32, element: element as u32 };
+    let contribution =
+        |rank: usize, element: usize| Wanted { ranks: rank as u32..rank as u32 + 1, element: element as u32 };
+    let block_of = || block_with(call, element);
     match call.collective {
-        Collective::Barrier => Vec::new(),
+        Collective::Barrier => of_all(0, 0),
         Collective::Allreduce | Collective::Reduce => of_all(call.ranks, element),
         Collective::Exscan => of_all(rank, element),
         Collective::Scan => of_all(rank + 1, element),
         Collective::ReduceScatter => of_all(call.ranks, call.offset(rank) + element),
-        Collective::Broadcast => vec![contribution(call.root, element)],
-        Collective::Scatter | Collective::Scatterv => vec![contribution(call.root, call.offset(rank) + element)],
+        Collective::Broadcast => contribution(call.root, element),
+        Collective::Scatter | Collective::Scatterv => contribution(call.root, call.offset(rank) + element),
         Collective::Allgather | Collective::Gather | Collective::Gatherv => {
             let block = block_of();
-            vec![contribution(block, element - call.offset(block))]
+            contribution(block, element - call.offset(block))
         }
         Collective::Alltoallv => {
             let received = |from| call.block_from(call.result_of(rank), rank, from).range();
             let from = (0..call.ranks).find(|from| received(*from).contains(&element)).unwrap_or(0);
             let sent = call.block_to(call.input_of(from), from, rank);
-            vec![contribution(from, sent.offset + element - received(from).start)]
+            contribution(from, sent.offset + element - received(from).start)
         }
         Collective::NeighborAllgather | Collective::NeighborAlltoall => {
             let neighbors = call.neighbors();
             let edge = neighbors.of(rank).from.iter().find(|edge| edge.elements.contains(&element));
             let sent = |edge: &Edge| neighbors.of_sender(rank, edge).elements.start + element - edge.elements.start;
-            edge.map(|edge| contribution(edge.rank, sent(edge))).into_iter().collect()
+            edge.map_or(of_all(0, 0), |edge| contribution(edge.rank, sent(edge)))
         }
         Collective::Alltoall => {
             let block = block_of();
-            vec![contribution(block, call.offset(rank) + element - call.offset(block))]
+            contribution(block, call.offset(rank) + element - call.offset(block))
         }
     }
 }
 
-fn element_is_right(world: &Symbolic<'_>, rank: usize, element: usize, value: Value) -> Option<Counterexample> {
+/// The block that has an element of all blocks one after the other; the first if none has it.
+fn block_with(call: &Call, element: usize) -> usize {
+    let (mut first, mut end) = (0, call.ranks);
+    while first < end {
+        let middle = first.midpoint(end);
+        if call.offset(middle + 1) <= element { first = middle + 1 } else { end = middle }
+    }
+    if first < call.ranks { first } else { 0 }
+}
+
+fn element_is_right(
+    world: &Symbolic<'_>,
+    rank: usize,
+    element: usize,
+    value: Value,
+    walk: &mut Walk,
+) -> Option<Counterexample> {
     let wanted = expected(world.call, rank, element);
     let arena = &world.arena;
-    let got = arena.contributions(value, 2 * wanted.len() + 1);
-    if got == wanted {
+    let got = arena.contributions(value, 2 * wanted.ranks.len() + 1, walk);
+    if got.iter().copied().eq(wanted.contributions()) {
         return None;
     }
-    let mut sorted = got.clone();
+    let wanted: Vec<_> = wanted.contributions().collect();
+    let mut sorted = got.to_vec();
     sorted.sort_unstable();
     let is_complete = sorted == wanted;
     if is_complete && world.call.commutative {

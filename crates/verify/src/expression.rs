@@ -27,6 +27,13 @@ enum Node {
     Combined(Value, Value),
 }
 
+/// The memory of a walk through values, for the next one.
+#[derive(Default)]
+pub struct Walk {
+    found: Vec<Contribution>,
+    stack: Vec<Value>,
+}
+
 /// All values of a verification, each stored once.
 pub struct Arena {
     nodes: Vec<Node>,
@@ -118,9 +125,11 @@ impl Arena {
     }
 
     /// The contributions of a value, leftmost first, at most `most` of them; undefined operands are left out.
-    pub fn contributions(&self, value: Value, most: usize) -> Vec<Contribution> {
-        let mut found = Vec::new();
-        let mut stack = vec![value];
+    pub fn contributions<'w>(&self, value: Value, most: usize, walk: &'w mut Walk) -> &'w [Contribution] {
+        let Walk { found, stack } = walk;
+        found.clear();
+        stack.clear();
+        stack.push(value);
         while let Some(value) = stack.pop() {
             match self.nodes[value.0 as usize] {
                 Node::Undefined => {}

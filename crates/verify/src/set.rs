@@ -6,9 +6,9 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Set {
     /// Number of full words, of which all numbers are in the set; the others are in `words`, the first of which lacks a
-    /// number.
+    /// number; none if there are no others.
     full: usize,
-    words: Rc<[u64]>,
+    words: Option<Rc<[u64]>>,
 }
 
 impl Set {
@@ -41,22 +41,30 @@ impl Set {
     }
 
     fn is_within(&self, other: &Self) -> bool {
-        let is_same = self.full == other.full && Rc::ptr_eq(&self.words, &other.words);
-        is_same || (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
+        let is_same = || match (&self.words, &other.words) {
+            (Some(mine), Some(others)) => Rc::ptr_eq(mine, others),
+            (mine, others) => mine.is_none() && others.is_none(),
+        };
+        self.full == other.full && is_same()
+            || (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
     }
 
     /// The set of words below `end`, of which those below `full` are full.
     fn of_words(full: usize, end: usize, word: impl Fn(usize) -> u64) -> Self {
         let full = (full..end).find(|i| word(*i) != u64::MAX).unwrap_or(end);
-        Self { full, words: (full..end).map(word).collect() }
+        Self { full, words: (full < end).then(|| (full..end).map(word).collect()) }
     }
 
     fn word(&self, at: usize) -> u64 {
-        if at < self.full { u64::MAX } else { self.words.get(at - self.full).copied().unwrap_or(0) }
+        if at < self.full { u64::MAX } else { self.words().get(at - self.full).copied().unwrap_or(0) }
     }
 
     fn end(&self) -> usize {
-        self.full + self.words.len()
+        self.full + self.words().len()
+    }
+
+    fn words(&self) -> &[u64] {
+        self.words.as_deref().unwrap_or_default()
     }
 }
 
