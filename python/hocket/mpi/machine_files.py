@@ -35,16 +35,39 @@ def machine_file(found: Calibration, name: str, model: Model, samples: str | Non
     ]
     if found.local is not None:
         lines.append(f"ranks_per_node = {found.ranks_per_host}")
-    level = {"hockney": _hockney, "loggp": _loggp}[model]
-    lines += level(found.between, found.message_s)
-    if model == "hockney":
-        lines.append(_key("protocol", '"rendezvous"', "formulas are for it"))
-    if found.local is not None:
-        lines += ["", "[network.local]", *level(found.local, found.message_s)]
-    lines += ["", "[node]", *({"hockney": _simple_work, "loggp": _work}[model](found.work))]
-    if model == "loggp":
-        lines.append(_key("call_overhead", f'"{format_time(found.call_s)}"', "what Hocket's library takes of a call"))
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *{"hockney": _simple, "loggp": _full}[model](found)]) + "\n"
+
+
+def _simple(found: Calibration) -> list[str]:
+    local = [] if found.local is None else ["", "[network.local]", *_hockney(found.local, found.message_s)]
+    return [
+        *_hockney(found.between, found.message_s),
+        _key("protocol", '"rendezvous"', "formulas are for it"),
+        *local,
+        "",
+        "[node]",
+        *_simple_work(found.work),
+    ]
+
+
+def _full(found: Calibration) -> list[str]:
+    """Return the wire and the host, which another network can have, too."""
+    between, local = found.between, found.local
+    inside = (
+        [] if local is None else ["", "[network.local]", _from(local), *_wire(local), *_host(local, found.message_s)]
+    )
+    return [
+        *_wire(between),
+        *inside,
+        "",
+        "[host]",
+        _from(between),
+        *_host(between, found.message_s),
+        "",
+        "[node]",
+        *_work(found.work),
+        _key("call_overhead", f'"{format_time(found.call_s)}"', "what Hocket's library takes of a call"),
+    ]
 
 
 def _hockney(level: Level, message_s: float) -> list[str]:
@@ -57,27 +80,34 @@ def _hockney(level: Level, message_s: float) -> list[str]:
     ]
 
 
-def _loggp(level: Level, message_s: float) -> list[str]:
-    ranges = level.ranges
+def _from(level: Level) -> str:
+    return _keys("from", (f"{one.from_bytes} B" for one in level.ranges))
+
+
+def _wire(level: Level) -> list[str]:
     lines = ["# A message of n bytes takes alpha + n beta, by range of sizes:"]
     lines += [
         f"#   {format_bytes(one.from_bytes)} .. {format_bytes(one.last_bytes)}: alpha {_interval(one.alpha_s)}; "
         f"1 / beta {_rate_text(one.beta_s)} ({_rates(one.beta_s)}); {one.deviation:.0%} off, root mean square"
-        for one in ranges
+        for one in level.ranges
     ]
-    keys: list[tuple[str, Iterable[str]]] = [
-        ("from", (f"{one.from_bytes} B" for one in ranges)),
-        ("L", (format_time(one.L_s.value) for one in ranges)),
-        ("o_send", (format_time(one.o_send_s.value + message_s) for one in ranges)),
-        ("o_receive", (format_time(one.o_receive_s.value) for one in ranges)),
-        ("g", (format_time(one.g_s.value) for one in ranges)),
-        ("G", (f"{format_time(one.G_s.value)}/B" for one in ranges)),
-        ("O_send", (f"{format_time(one.O_send_s.value)}/B" for one in ranges)),
-        ("O_receive", (f"{format_time(one.O_receive_s.value)}/B" for one in ranges)),
+    return [
+        *lines,
+        _keys("L", (format_time(one.L_s.value) for one in level.ranges)),
+        _keys("G", (f"{format_time(one.G_s.value)}/B" for one in level.ranges)),
     ]
-    lines += [f"{key} = {_list(values)}" for key, values in keys]
-    lines.append(f"# {format_time(message_s)} of o_send are those of Hocket's library.")
-    both = level.both_ways
+
+
+def _host(level: Level, message_s: float) -> list[str]:
+    ranges, both = level.ranges, level.both_ways
+    lines = [
+        _keys("o_send", (format_time(one.o_send_s.value + message_s) for one in ranges)),
+        f"# {format_time(message_s)} of o_send are those of Hocket's library.",
+        _keys("o_receive", (format_time(one.o_receive_s.value) for one in ranges)),
+        _keys("g", (format_time(one.g_s.value) for one in ranges)),
+        _keys("O_send", (f"{format_time(one.O_send_s.value)}/B" for one in ranges)),
+        _keys("O_receive", (f"{format_time(one.O_receive_s.value)}/B" for one in ranges)),
+    ]
     lines.append(_key("both_ways", f"{both.value:.3f}", f"{both.low:.3f} to {both.high:.3f}"))
     if level.S_bytes is not None:
         lines.append(_key("S", f'"{level.S_bytes} B"', "the largest message that leaves without its receive"))
@@ -103,6 +133,10 @@ def _work(work: tuple[Work, ...]) -> list[str]:
         f"copy_latency = {column(lambda one: format_time(one.copy_s.value))}",
         f"copy_bandwidth = {column(lambda one: _rate_text(one.copy_s_per_byte))}",
     ]
+
+
+def _keys(key: str, values: Iterable[str]) -> str:
+    return f"{key} = {_list(values)}"
 
 
 def _list(values: Iterable[str]) -> str:

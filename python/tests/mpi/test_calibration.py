@@ -134,6 +134,17 @@ def test_the_machine_file_says_what_was_measured(model: Any) -> None:
     assert send.time_s.mean > 0
 
 
+def test_the_host_of_a_calibration_goes_with_a_topology() -> None:
+    text = machine_file(calibrate(all_samples(), mpi="An MPI", hosts=["a", "b"]), "mine", "loggp", None)
+    host = text[text.index("[host]") :]
+    star = 'name = "star"\n[network]\nmodel = "links"\ntopology = "crossbar"\nnodes = 8\nlink_bandwidth = "1 GB/s"\n'
+    machine = hocket.Machine.parse(star + host)
+    call = hocket.Call(ranks=8, size_bytes=8)
+    alone_s = hocket.simulate("gather/linear", call, machine=hocket.Machine.parse(star)).time_s.mean
+    received_s = machine.quantities["host.o_receive_s"][0]
+    assert hocket.simulate("gather/linear", call, machine=machine).time_s.mean > alone_s + 7 * received_s
+
+
 def test_what_the_library_takes_is_found() -> None:
     messages = np.asarray([1.0, 1.0, 2.0, 4.0])
     base_s = np.asarray([1e-6, 2e-6, 2e-6, 4e-6])
