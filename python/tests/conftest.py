@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import reject
+from hypothesis import HealthCheck, reject, settings
 
 import hocket
 from hocket.cli import main
+
+# Nothing is wrong with what is slow on a computer that does something else besides.
+settings.register_profile("whatever_the_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("whatever_the_load")
 
 
 @dataclass(frozen=True)

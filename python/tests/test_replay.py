@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
@@ -350,7 +350,6 @@ def test_a_replayed_collective_takes_as_long_as_a_simulated_one(algorithm: hocke
 
 
 @given(st.sampled_from(sorted(NAMES)), st.integers(1, 9), st.integers(0, 10**6), st.integers(0, 8), st.booleans())
-@settings(deadline=None)
 def test_there_is_a_default_rule_for_any_call(
     collective: str, ranks: int, count: int, root: int, commutative: bool
 ) -> None:
@@ -385,7 +384,6 @@ EAGER = hockney("eager")
 
 
 @given(traces())
-@settings(deadline=None)
 def test_any_trace_is_replayed_the_same_again(trace: Trace) -> None:
     found = hocket.replay(trace, EAGER)
     assert hocket.replay(trace, EAGER) == found

@@ -38,7 +38,7 @@ def test_without_noise_one_trial_tells_all() -> None:
     sizes=st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
     machine=st.sampled_from(QUIET),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_more_bytes_are_never_faster_on_a_quiet_machine(
     algorithm: hocket.Algorithm, ranks: int, sizes: tuple[int, int], machine: str
 ) -> None:
@@ -55,7 +55,7 @@ def test_more_bytes_are_never_faster_on_a_quiet_machine(
     size=st.integers(0, 10**5),
     machine=st.sampled_from(hocket.presets()),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_engines_agree_to_the_last_bit(algorithm: hocket.Algorithm, ranks: int, size: int, machine: str) -> None:
     call = hocket.Call(ranks=ranks, size_bytes=size)
     with refusals_rejected(algorithm):

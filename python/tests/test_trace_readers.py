@@ -26,7 +26,7 @@ from hocket.traces import (
 )
 from tests.trace_programs import Program, traces
 
-ANY_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+ANY_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 ROOT = Path(__file__).parents[2]
 
 

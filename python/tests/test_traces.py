@@ -14,7 +14,7 @@ import hocket
 from hocket.traces import Trace, read, write, write_allprof, write_simgrid
 from tests.trace_programs import Program, traces
 
-ANY_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+ANY_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def small() -> Trace:

@@ -300,13 +300,13 @@ def test_defaults_stand_beside_the_algorithms_with_their_factor(
     rows = hocket_command(line).out.splitlines()
     assert rows[1].split()[-4:] == ["mpich-5.0", "openmpi-5.0", "lower", "bound"]
     assert rows[4].split()[-5:-3] == ["1.00x", "1.50x"]
-    assert "  8 B: k_nomial, radix=4, 1.50 times the fastest" in rows
+    assert "  8 B: tree, shape=k_nomial, 1.50 times the fastest" in rows
     page = (tmp_path / "a.html").read_text()
     assert "mpich-5.0 without tuning" in page and "openmpi-5.0 without tuning" in page
     found = hocket_command(f"{line} --json").json
     assert [(one["library"], one["size_bytes"], one["algorithm"]) for one in found["defaults"]][:2] == [
         ("mpich-5.0", 8, "binomial"),
-        ("openmpi-5.0", 8, "k_nomial"),
+        ("openmpi-5.0", 8, "tree"),
     ]
     assert found["defaults"][1]["times_the_fastest"] == pytest.approx(1.5)  # 2 levels of 3 messages, 4 rounds
 

@@ -145,7 +145,7 @@ WORDS = [
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_is_typed_the_answer_is_a_result_or_one_line(words: list[str]) -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

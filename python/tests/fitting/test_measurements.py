@@ -19,6 +19,7 @@ lumi,allreduce,8,1,CRAY_MPICH 8.1.29,recursive_doubling_mpich,2048,100,1,1,18,1,
 lumi,allreduce,8,1,CRAY_MPICH 8.1.29,recursive_doubling_mpich,16384,100,1,1,58,1,b/1
 mare_nostrum,allreduce,32,1,OMPI 4.1.5,ring_ompi,64,100,1,1,20,1,c/1
 mare_nostrum,allreduce,32,1,OMPI 4.1.5,ring_ompi,2048,100,1,1,90,1,c/1
+mare_nostrum,bcast,32,1,OMPI 4.1.5,knomial_ompi,2048,100,1,1,90,1,c/1
 leonardo,reduce_scatter,4,2,OMPI 4.1.6,default_ompi,2048,100,1,1,9,1,c/1
 leonardo,allgather,32,1,OMPI 4.1.6,ring_ompi,32,100,1,1,9,1,c/1
 """
@@ -109,6 +110,7 @@ def test_pico(file: Callable[[str], str]) -> None:
         ("lumi", "allreduce", "recursive_doubling", 8, 2048, None),
         ("mare_nostrum", "allreduce", "recursive_doubling", 32, 64, None),
         ("mare_nostrum", "allreduce", "ring", 32, 2048, None),
+        ("mare_nostrum", "broadcast", "tree radix=4 shape=k_nomial", 32, 2048, None),
         ("leonardo", "reduce_scatter", "default", 8, 2048, None),
     ]
     assert [(one.collective, one.algorithm, one.size_bytes) for one in found.unknown] == [

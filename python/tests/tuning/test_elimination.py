@@ -106,7 +106,7 @@ def test_what_cannot_be_measured_leaves_the_race() -> None:
     assert race.is_decided and set(race.estimates) == {DEFAULT}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.floats(0.5, 2.0), min_size=1, max_size=6), st.integers(0, 1000))
 def test_without_noise_the_fastest_always_wins(medians: list[float], seed: int) -> None:
     race = raced(medians, 0.0, seed)

@@ -58,7 +58,7 @@ def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
                 assert one is not None and two is not None and one.choice == two.choice, call
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(strategies.hocket_rules(is_simple=True))
 def test_what_is_converted_decides_the_same_where_it_is_exact(rules: Rules) -> None:
     for library in ("openmpi-5.0", "mpich-5.0", "openmpi-6.0"):

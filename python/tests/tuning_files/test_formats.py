@@ -109,7 +109,7 @@ def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
         written(Rules("nccl-2", (Rule("allreduce", ring, Span(8, 8000)),)), FORMATS["nccl-2"])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(strategies.hocket_rules(is_simple=True))
 def test_trees_of_mpich_decide_the_same_when_they_are_written_again(rules: Rules) -> None:
     tree = again(converted(rules, "mpich-5.0").rules, "mpich-5.0")

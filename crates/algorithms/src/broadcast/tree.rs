@@ -31,6 +31,8 @@ const SHAPE: Parameter = Parameter {
     meaning: "of the tree: binomial, the nearest child first; k_nomial, the farthest first; binary, by levels",
 };
 
+/// Of a message in one piece.
+const WHOLE_BYTES: u64 = 1 << 40;
 const K_NOMIAL: u64 = 1;
 const BINARY: u64 = 2;
 const RADIX: Parameter = radix(4, "of the k_nomial shape: a rank has up to radix - 1 children at each level");
@@ -41,7 +43,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .on_ports(most_children)
-.with_parameters(&[SHAPE, RADIX, SEGMENT])
+.with_parameters(&[SHAPE, RADIX, Parameter { default: WHOLE_BYTES, ..SEGMENT }])
 .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

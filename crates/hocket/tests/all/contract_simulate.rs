@@ -83,10 +83,13 @@ fn time_and_messages_are_those_of_the_formulas() {
 fn engines_agree_to_the_last_bit() {
     let on_hockney = [("rendezvous", PORTS[0]), ("rendezvous", PORTS[1]), ("eager", PORTS[0])];
     let on_hockney = on_hockney.map(|(protocol, ports)| hockney(protocol, ports));
-    for platform in on_hockney.into_iter().chain([loggp()]).chain(two_levels()) {
+    let platforms = [loggp()].into_iter().chain(on_hockney).chain(two_levels());
+    for (number, platform) in platforms.enumerate() {
         let mut compared = 0;
+        let most_ranks = if number < 2 { usize::MAX } else { 33 };
         for entry in CATALOGUE {
-            for call in accepted(entry).filter(cases::is_for_long_sweeps) {
+            let calls = accepted(entry).filter(|call| call.ranks <= most_ranks && cases::is_for_long_sweeps(call));
+            for call in calls {
                 let Ok(dataflow) = outcome(entry, &call, &platform, Engine::Dataflow) else { continue };
                 let events =
                     outcome(entry, &call, &platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));

@@ -167,8 +167,6 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
     elements = total // _ELEMENT_BYTES
     if algorithm == "trinaryx3":
         return algorithm, {"segment": _segment(collective, elements)}
-    if algorithm == "tree":
-        return algorithm, {**parameters, "segment": max(total, 1)}  # in one piece
     if collective == "allreduce":
         if name == "recursive_doubling_mpich" and total > _SMALL_MPICH_BYTES:
             return None  # its times are those of Rabenseifner's algorithm

@@ -40,6 +40,8 @@ class Known:
         ranks: The only number of ranks that it takes, if there is one.
         asks: Other parameters that the library has to be given.
         own_segments: Whether the library chooses the size of segments by itself.
+        like: Another algorithm of Hocket, with its parameters, that is nearly the same: rules for it become rules for
+            this one.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Known:
     ranks: int | None = None
     asks: tuple[str, ...] = ()
     own_segments: bool = False
+    like: tuple[str, Mapping[str, int | str]] | None = None
 
     def takes(self, ranks: int) -> bool:
         """Return whether it takes calls on a number of ranks."""
@@ -143,9 +146,9 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("chain", 2, what=_CHAINS),
         Known("pipeline", 3, "chain", named=_SEGMENT),
         Known("split_binary_tree", 4, what="a half of the message down each half of a binary tree"),
-        Known("binary_tree", 5, "binary_tree", named=_SEGMENT),
-        Known("binomial", 6, "binomial"),
-        Known("knomial", 7, "k_nomial", fixed={"radix": 4}),
+        Known("binary_tree", 5, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
+        Known("binomial", 6, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
+        Known("knomial", 7, "tree", fixed={"shape": "k_nomial"}, named=_SEGMENT, like=("k_nomial", {"radix": 4})),
         Known("scatter_allgather", 8, "scatter_doubling_allgather"),
         Known("scatter_allgather_ring", 9, "scatter_ring_allgather"),
     ),

@@ -67,13 +67,13 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translated:
         what = f" ({known.what})" if known and known.what else ""
         return Translated(None, known, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
     parameters: dict[str, int | str] = {}
+    defaults = _defaults(function, known.hocket)
     for name, theirs in known.named.items():
         value = dict(choice.parameters).get(name, 0)
-        if theirs == "segment":
-            parameters[theirs] = value or WHOLE_BYTES
+        if theirs == "segment" and not value and defaults[theirs] != WHOLE_BYTES:
+            parameters[theirs] = WHOLE_BYTES
         elif value:
             parameters[theirs] = value
-    defaults = _defaults(function, known.hocket)
     parameters |= {name: value for name, value in known.fixed.items() if defaults.get(name) != value}
     lost = [name for name, _ in choice.parameters if name not in known.named and name not in known.own]
     note = f"{function}: {', '.join(lost)} of {choice.algorithm} has no counterpart" if lost else ""
@@ -98,20 +98,29 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translated:
     if automatic:
         return Translated(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
     for known in library.algorithms.get(function, ()):
-        if known.hocket == choice.algorithm and _is_met(function, known, values):
-            parameters = dict(known.own)
-            for name, ours in known.named.items():
-                value = values[ours]
-                if not (ours == "segment" and isinstance(value, int) and value >= WHOLE_BYTES):
-                    parameters[name] = value
-            return Translated(Choice(known.name, tuple(parameters.items())), known)
+        for name, fixed in [(known.hocket, known.fixed), *([known.like] if known.like else [])]:
+            if name == choice.algorithm and _is_met(function, known, choice.algorithm, fixed, values):
+                return Translated(Choice(known.name, tuple(_named(known, values).items())), known)
     return Translated(None, None, f"{function}: {library.name} has no {choice}")
 
 
-def _is_met(function: str, known: Known, values: Mapping[str, int | str]) -> bool:
-    """Return whether an algorithm does what Hocket's does with these values."""
-    defaults = _defaults(function, str(known.hocket))
-    expected = {name: known.fixed.get(name, default) for name, default in defaults.items()}
+def _named(known: Known, values: Mapping[str, int | str]) -> dict[str, int | str]:
+    """Return values of parameters by the library's names; that of a segment which is the whole message is left out."""
+    given = {name: values[ours] for name, ours in known.named.items() if ours in values}
+    whole = [name for name, value in given.items() if known.named[name] == "segment" and _is_whole(value)]
+    return {**known.own, **{name: value for name, value in given.items() if name not in whole}}
+
+
+def _is_whole(value: int | str) -> bool:
+    return isinstance(value, int) and value >= WHOLE_BYTES
+
+
+def _is_met(
+    function: str, known: Known, name: str, fixed: Mapping[str, int | str], values: Mapping[str, int | str]
+) -> bool:
+    """Return whether an algorithm does what Hocket's of a name does with these values, some of which are fixed."""
+    defaults = _defaults(function, name)
+    expected = {name: fixed.get(name, default) for name, default in defaults.items()}
     free = {*known.named.values(), *(["segment"] if known.own_segments else [])}
     return all(name in free or values[name] == value for name, value in expected.items())
 
