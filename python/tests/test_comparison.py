@@ -150,13 +150,13 @@ def test_what_libraries_choose_is_simulated_beside_the_algorithms() -> None:
     chosen = {(one.library, one.size_bytes): one for one in found.defaults}
     assert {key: one.algorithm for key, one in chosen.items()} == {
         ("mpich-5.0", 8): "binomial",
-        ("openmpi-5.0", 8): "k_nomial",
+        ("openmpi-5.0", 8): "tree",
         ("mpich-5.0", 4 << 20): "scatter_ring_allgather",
         ("openmpi-5.0", 4 << 20): "scatter_doubling_allgather",
     }
-    assert chosen["openmpi-5.0", 8].choice == "k_nomial, radix=4"
+    assert chosen["openmpi-5.0", 8].choice == "tree, shape=k_nomial"
     for (_, size_bytes), one in chosen.items():
-        parameters = {"radix": 4} if one.algorithm == "k_nomial" else {}
+        parameters = {"shape": "k_nomial"} if one.algorithm == "tree" else {}
         call = hocket.Call(ranks=16, size_bytes=size_bytes, parameters=parameters)
         assert one.time_s == hocket.simulate(f"broadcast/{one.algorithm}", call).time_s.mean
     assert found.times_the_fastest(chosen["mpich-5.0", 8]) == 1.0
