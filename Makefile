@@ -19,7 +19,7 @@ REAL := python/tests/mpi python/tests/lab
 # Rust and Python at a time: what each prints is shown when it has ended.
 test: setup
 	echo "checking and testing: ten minutes"
-	$(MAKE) --output-sync=target test-rust test-python
+	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 
 # With --release they test what is installed.
 test-rust: lint-rust
@@ -60,7 +60,7 @@ $(VENV)/installed: requirements.lock
 	touch $@
 
 lint: setup
-	$(MAKE) lint-rust lint-python
+	$(MAKE) --no-print-directory lint-rust lint-python
 
 lint-rust:
 	cargo fmt --all --check
