@@ -54,21 +54,16 @@ pub fn simulate_trials(
     let run = |program: &dyn AnyProgram, call: &Call, options| {
         hocket_simulate::simulate_trials(program, call, platform, trials, options)
     };
-    let (call, steps, predicted) = match subject {
+    let alone = |many| Simulated { call: call.clone(), steps: Vec::new(), predicted: None, many };
+    match subject {
         Subject::Listed(entry) => {
             let (call, steps) = pace(entry, call, platform, gap)?;
             let predicted = predict(entry, &call, platform)?;
-            (call, steps, predicted)
-        }
-        Subject::Own(_) | Subject::Recorded(_) => (call.clone(), Vec::new(), None),
-    };
-    let many = match subject {
-        Subject::Listed(entry) => {
             let options = Options { winners_are_alike: true, ..options };
-            as_call(entry.program(), platform, |program| run(program, &call, options))
+            let many = as_call(entry.program(), platform, |program| run(program, &call, options))?;
+            Ok(Simulated { call, steps, predicted, many })
         }
-        Subject::Own(program) => as_call(*program, platform, |program| run(program, &call, options)),
-        Subject::Recorded(schedule) => run(*schedule, &call, options),
-    }?;
-    Ok(Simulated { call, steps, predicted, many })
+        Subject::Own(program) => as_call(*program, platform, |program| run(program, call, options)).map(alone),
+        Subject::Recorded(schedule) => run(*schedule, call, options).map(alone),
+    }
 }

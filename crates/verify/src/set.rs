@@ -41,11 +41,8 @@ impl Set {
     }
 
     fn is_within(&self, other: &Self) -> bool {
-        let is_same = || match (&self.words, &other.words) {
-            (Some(mine), Some(others)) => Rc::ptr_eq(mine, others),
-            (mine, others) => mine.is_none() && others.is_none(),
-        };
-        self.full == other.full && is_same()
+        let place = |set: &Self| set.words.as_ref().map(Rc::as_ptr);
+        self.full == other.full && place(self) == place(other)
             || (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -69,7 +69,8 @@ def tune(
     place = None if folder is None else path("folder", folder)
     on = as_machine(machine)
     repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
-    by = Simulated(on, repeated, None if library is None else library_of(text("library", library)).name)
+    name = None if library is None else library_of(text("library", library)).name
+    by = Simulated(on, replace(repeated, threads=1), name)  # points, not trials, are simulated side by side
     return tuned(
         plan_of(tuned_collectives(names), counts, sizes_bytes), BySimulation(by), share, folder=place, machine=on
     )

@@ -49,12 +49,13 @@ pub const ABOUT: About = About::new(
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank_at = |relative: usize| (relative + c.root) % r.size();
     let relative = (r.rank() + r.size() - c.root) % r.size();
+    let parent = (relative > 0).then(|| rank_at(parent(c, relative)));
     let children: Vec<_> = children(c, relative).into_iter().map(rank_at).collect();
     let segments = Segments::new(c, c.result(r));
     for i in 0..=segments.count() {
         let receive = async {
-            if relative > 0 && i < segments.count() {
-                r.recv(rank_at(parent(c, relative)), segments.get(i)).await;
+            if let (Some(parent), true) = (parent, i < segments.count()) {
+                r.recv(parent, segments.get(i)).await;
             }
         };
         let hand_down = async {
