@@ -46,7 +46,7 @@ setup: $(VENV)/installed library commit
 
 library:
 	echo "compiling Hocket: two minutes the first time"
-	cargo build --release --quiet --package hocket-mpi
+	cargo build --release --quiet --package hocket-mpi --package hocket
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
 
 # What `hocket --version` tells; an sdist brings it along.

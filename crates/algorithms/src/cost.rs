@@ -1,7 +1,16 @@
 //! Evaluation of the cost formulas that algorithms declare.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use exmex::prelude::*;
 use hocket_core::{Error, Result};
+
+thread_local! {
+    /// A formula is read once, as reading takes as long as simulating a short call.
+    static READ: RefCell<HashMap<String, Rc<Cost>>> = RefCell::default();
+}
 
 /// A formula of an algorithm's [`crate::About`], ready to be evaluated.
 pub struct Cost {
@@ -32,13 +41,18 @@ pub struct Price {
 }
 
 impl Cost {
-    /// Reads a formula.
+    /// The formula of a text.
     ///
     /// # Errors
     /// Not a formula.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn of(text: &str) -> Result<Rc<Self>> {
+        if let Some(read) = READ.with_borrow(|all| all.get(text).cloned()) {
+            return Ok(read);
+        }
         let formula = exmex::parse(text).map_err(|e| Error::new(format!("formula {text:?}: {e}")))?;
-        Ok(Self { formula })
+        let read = Rc::new(Self { formula });
+        READ.with_borrow_mut(|all| all.insert(text.to_owned(), Rc::clone(&read)));
+        Ok(read)
     }
 
     /// Whether the formula says how long senders are occupied.

@@ -70,17 +70,3 @@ impl fmt::Debug for Given {
         f.debug_map().entries(numbers.chain(automatic)).finish()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::CATALOGUE;
-
-    #[test]
-    fn automatic_values_are_of_parameters_that_are_declared() {
-        for entry in CATALOGUE {
-            for automatic in entry.about.automatic {
-                assert!(entry.about.parameters.iter().any(|declared| declared.name == automatic.parameter), "{entry}");
-            }
-        }
-    }
-}

@@ -56,6 +56,16 @@ pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<
     }
 }
 
+/// Does work of a program: one written in Python goes on where it is, since a thread of its own would pay for the interpreter at
+/// every step, and Python answers Ctrl-C between two steps.
+pub fn aside_unless_python<T: Send + 'static>(
+    py: Python<'_>,
+    is_python: bool,
+    work: impl FnOnce() -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    if is_python { py.detach(work) } else { aside(py, work) }
+}
+
 fn is_main(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;

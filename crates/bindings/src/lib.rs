@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aside::aside;
+use aside::{aside, aside_unless_python};
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
@@ -256,7 +256,7 @@ fn simulate(
         let how = request.how(on_trials).map_err(raise)?;
         write(&simulated(&runnable, &call, &platform, request, how)?)
     };
-    if is_python { py.detach(work) } else { aside(py, work) }
+    aside_unless_python(py, is_python, work)
 }
 
 fn simulated(
@@ -378,7 +378,8 @@ fn run(
     let RunRequest { call } = read(request)?;
     let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
     let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
-    aside(py, move || runnable.run(&call, &operator, &inputs))
+    let is_python = runnable.entry().is_none();
+    aside_unless_python(py, is_python, move || runnable.run(&call, &operator, &inputs))
 }
 
 /// Runs an algorithm on real data with a user's operator, a function of two byte strings, those of lower ranks first.

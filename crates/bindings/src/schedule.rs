@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use serde::Deserialize;
 
-use crate::aside::aside;
+use crate::aside::{aside, aside_unless_python};
 use crate::machine::PythonMachine;
 use crate::request::RunRequest;
 use crate::runnable::Runnable;
@@ -187,10 +187,8 @@ pub fn record(
     program: Option<Py<PyAny>>,
 ) -> PyResult<PythonSchedule> {
     let (runnable, call) = recordable(machine, request, program)?;
-    let is_listed = runnable.entry().is_some();
-    let work = move || runnable.record(&call);
-    let schedule = if is_listed { aside(py, work) } else { py.detach(work) };
-    schedule.map(PythonSchedule::new)
+    let is_python = runnable.entry().is_none();
+    aside_unless_python(py, is_python, move || runnable.record(&call)).map(PythonSchedule::new)
 }
 
 /// How many seconds it takes about to record a call of an algorithm of the catalogue.

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::aside::aside;
+use crate::aside::aside_unless_python;
 use crate::request;
 use crate::runnable::{self, Runnable};
 use crate::schedule::PythonSchedule;
@@ -67,7 +67,7 @@ pub fn verify(
     let runnable = Runnable::to_verify(collective, &request.algorithm, program, told)?;
     let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
     let ranks = request.ranks;
-    let is_listed = runnable.entry().is_some();
+    let is_python = runnable.entry().is_none();
     let work = move || {
         let calls = cases::combinations(values).into_iter().enumerate().flat_map(|(number, parameters)| {
             let calls = cases::calls_to_verify(collective, ranks, wanted);
@@ -76,7 +76,7 @@ pub fn verify(
         });
         runnable.verify(calls, refuses.as_ref())
     };
-    let report = if is_listed { aside(py, work) } else { py.detach(work) }?;
+    let report = aside_unless_python(py, is_python, work)?;
     let counterexample = report.counterexample.map(|(call, found)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
         let place = json!({"collective": collective, "algorithm": algorithm, "ranks": ranks, "call": call_json(&call)});

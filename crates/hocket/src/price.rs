@@ -56,7 +56,7 @@ fn pieces<'a>(entry: &Entry, call: &'a Call) -> impl Iterator<Item = (Piece, &'a
 /// Whether the formula of an algorithm, or those of all its parts, say how long senders are occupied.
 fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
     if call.parts.is_empty() {
-        return Ok(Cost::parse(entry.about.cost)?.knows_overhead());
+        return Ok(Cost::of(entry.about.cost)?.knows_overhead());
     }
     let know: Result<Vec<_>> =
         pieces(entry, call).map(|(piece, part)| knows_overhead(Entry::of(&piece), &part.calls[0].1)).collect();
@@ -97,7 +97,7 @@ impl Terms<'_> {
             parameters.push((part.name, times.collect::<Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max)));
         }
         parameters.extend(values(call));
-        Cost::parse(entry.about.cost)?.at(&Price {
+        Cost::of(entry.about.cost)?.at(&Price {
             ranks: call.ranks,
             size_bytes: (elements * call.element_bytes) as f64,
             alpha_s: line.alpha_s,
@@ -130,7 +130,7 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
         }
         parameters.push((part.name, all));
     }
-    Cost::parse(entry.about.messages)?.at(&of_bytes(call, 0.0, parameters))
+    Cost::of(entry.about.messages)?.at(&of_bytes(call, 0.0, parameters))
 }
 
 /// About how many bytes all ranks send together: as many each as on the critical path by each port, but in no message more
@@ -154,7 +154,7 @@ fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
             part.calls.iter().map(|(_, call)| critical_bytes(Entry::of(&piece), call)).collect();
         parameters.push((part.name, bytes?.into_iter().fold(0.0, f64::max)));
     }
-    Cost::parse(entry.about.cost)?.at(&of_bytes(call, 1.0, parameters))
+    Cost::of(entry.about.cost)?.at(&of_bytes(call, 1.0, parameters))
 }
 
 /// What a formula is asked where only the bytes of messages take time, and the values of the parts are `parts`.

@@ -80,8 +80,8 @@ def hoarding(r, c):
         *["hocket", "verify", "hoarding", "--ranks", "2", "--count", "50000", "--load"],
         program_file(loop),
     ]
-    limited = {"HOCKET_MEMORY": "400MiB"} if limit == "HOCKET_MEMORY" else {}
-    first = "" if limited else "ulimit -v 1000000 && "
+    limited = {"HOCKET_MEMORY": "250MiB"} if limit == "HOCKET_MEMORY" else {}
+    first = "" if limited else "ulimit -v 600000 && "
     ran = subprocess.run(
         ["bash", "-c", f'{first}exec "$@"', "bash", *words],
         env={name: value for name, value in os.environ.items() if name != "HOCKET_MEMORY"} | limited,
@@ -106,7 +106,7 @@ def endless(r, c):
     (tmp_path / "eager.toml").write_text(eager)
     ran = subprocess.run(
         [sys.executable, "-m", *words, program_file(loop)],
-        env={**os.environ, "HOCKET_MEMORY": "400MiB"},
+        env={**os.environ, "HOCKET_MEMORY": "150MiB"},
         capture_output=True,
         text=True,
         check=False,

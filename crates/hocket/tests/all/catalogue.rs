@@ -21,7 +21,7 @@ fn every_header_says_what_it_is_whence_what_it_needs_and_costs_and_draws_it() {
 #[test]
 fn every_formula_can_be_evaluated() {
     for entry in CATALOGUE {
-        assert!(Cost::parse(entry.about.cost).is_ok() && Cost::parse(entry.about.messages).is_ok(), "{entry}");
+        assert!(Cost::of(entry.about.cost).is_ok() && Cost::of(entry.about.messages).is_ok(), "{entry}");
     }
 }
 
