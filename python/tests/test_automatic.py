@@ -1,14 +1,14 @@
 """Automatic values of parameters, and what else the machine decides."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 import hocket
-from hocket.definitions.automatic import automatic_values
+from hocket.definitions.calls import made, values
 from hocket.simulating.models.trinaryx3 import best_segment_bytes
 from hocket.studies import jitter
+from hocket.typing import Call, Rank, Steps
 
 QUIET = """
 name = "quiet"
@@ -36,36 +36,40 @@ def machine(text: str) -> hocket.Machine:
     return hocket.Machine.parse(text, "machine.toml")
 
 
+def automatic(label: str, call: hocket.Call, where: hocket.Machine) -> int | str:
+    (name,) = (name for name, value in call.parameters.items() if value == "auto")
+    return values(made(hocket.find(label), call, where))[name]
+
+
 @pytest.mark.parametrize("collective", ["broadcast", "reduce", "allreduce"])
 def test_segments_are_the_best_of_the_model_for_the_height_of_the_trees(collective: str) -> None:
     model = {"latency_s": 1e-6, "link_bytes_per_s": 4e9, "reduce_bytes_per_s": 5e9}
     for sizes, height in (({"X": 4, "Y": 3, "Z": 2}, 7), ({"X": 2, "Y": 2, "Z": 6}, 8), ({"X": 24}, 23)):
         call = hocket.Call(ranks=24, size_bytes=1 << 20, parameters={"segment": "auto", **sizes})
         best = best_segment_bytes(collective, 1 << 20, height_links=height, **model)  # type: ignore[arg-type]
-        found = automatic_values(f"{collective}/trinaryx3", call, machine(LINKS))
-        assert found == {"segment": round(best)}
+        assert automatic(f"{collective}/trinaryx3", call, machine(LINKS)) == round(best)
 
 
 def test_the_host_of_a_machine_with_links_says_what_segments_cost_processors() -> None:
     text = LINKS.replace('software_latency = "1 us"\n', "") + '[host]\no_send = "0.6 us"\no_receive = "0.4 us"\n'
-    call = hocket.Call(ranks=24, size_bytes=1 << 20, parameters={"segment": "auto"})
-    host, sender = (automatic_values("allreduce/trinaryx3", call, machine(each)) for each in (text, LINKS))
+    call = hocket.Call(ranks=24, size_bytes=1 << 20, parameters={"segment": "auto", "X": 24})
+    host, sender = (automatic("allreduce/trinaryx3", call, machine(each)) for each in (text, LINKS))
     assert host == sender
 
 
 def test_where_the_model_says_nothing_segments_are_as_large_as_by_default() -> None:
     linked, free = machine(LINKS), machine(LINKS.replace('software_latency = "1 us"\n', ""))
     for ranks, size, where in ((8, 4096, machine(QUIET)), (1, 4096, linked), (8, 0, linked), (8, 4096, free)):
-        call = hocket.Call(ranks=ranks, size_bytes=size, parameters={"segment": "auto"})
-        assert automatic_values("allreduce/trinaryx3_overlapped", call, where) == {"segment": 65536}
+        call = hocket.Call(ranks=ranks, size_bytes=size, parameters={"segment": "auto", "X": ranks})
+        assert automatic("allreduce/trinaryx3_overlapped", call, where) == 65536
 
 
 @pytest.mark.parametrize("collective", ["allreduce", "barrier"])
 def test_exchanges_are_as_many_as_noise_and_their_cost_ask_for(collective: str) -> None:
-    def exchanges(text: str, ranks: int = 256) -> int:
+    def exchanges(text: str, ranks: int = 256) -> int | str:
         size_bytes = 8 if collective == "allreduce" else 0
         call = hocket.Call(ranks=ranks, size_bytes=size_bytes, parameters={"T": "auto"})
-        return automatic_values(f"{collective}/redundant_butterfly", call, machine(text))["T"]
+        return automatic(f"{collective}/redundant_butterfly", call, machine(text))
 
     assert exchanges(QUIET) == 0
     assert exchanges(QUIET + NOISE) == 8  # copies cost nothing: as many as there are steps
@@ -103,11 +107,14 @@ def test_what_has_no_automatic_value_is_refused(parameter: str, text: str, line:
 
 
 def test_algorithms_in_python_have_no_automatic_values() -> None:
-    ring = hocket.find("allreduce/ring")
-    mine = replace(ring, name="mine", parameters=(hocket.Parameter("width"),))
+    @hocket.algorithm("allreduce", parameters=[hocket.Parameter("width")])
+    def mine(r: Rank, c: Call) -> Steps:
+        """Does nothing."""
+        yield r.compute(0)
+
     call = hocket.Call(ranks=8, size_bytes=8, parameters={"width": "auto"})
     with pytest.raises(hocket.Error, match=r"^allreduce/mine: parameter width = auto, but it has"):
-        automatic_values(mine, call, machine(QUIET))
+        made(mine, call, machine(QUIET))
 
 
 def test_auto_is_replaced_before_the_simulation() -> None:

@@ -67,8 +67,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"algorithms": ["allreduce/ring"], "calls": [CALL], **ON_MACHINE, "executor": None, "on_done": nothing},
     ),
     "compare at sizes": (hocket.compare, {"algorithms": "allreduce/ring", "ranks": 4, "sizes": "8B..64B"}),
-    "verify": (hocket.verify, {"algorithm": "allreduce/ring", **VERIFIED}),
-    "verify_all": (hocket.verify_all, {"algorithms": [hocket.find("allreduce/ring")], **VERIFIED}),
+    "verify": (hocket.verify, {"algorithms": "allreduce/ring", **VERIFIED}),
+    "verify several": (hocket.verify, {"algorithms": [hocket.find("allreduce/ring")], **VERIFIED}),
     "run": (hocket.run, {"algorithm": "allreduce/ring", "inputs": [np.arange(4)] * 4, **RUN}),
     "run with an operator": (
         hocket.run,

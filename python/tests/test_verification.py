@@ -19,7 +19,7 @@ def test_every_algorithm_of_the_catalogue_is_right(algorithm: hocket.Algorithm) 
 
 
 def test_findings_are_in_the_order_asked_for() -> None:
-    verdict = hocket.verify_all([hocket.find("allreduce/ring"), hocket.find("broadcast/binomial")], [3, 1, 2])
+    verdict = hocket.verify([hocket.find("allreduce/ring"), hocket.find("broadcast/binomial")], [3, 1, 2])
     assert [(f.label, f.ranks) for f in verdict.findings] == [
         (label, ranks) for label in ("allreduce/ring", "broadcast/binomial") for ranks in (3, 1, 2)
     ]
@@ -368,7 +368,7 @@ def test_a_mistake_of_a_python_program_is_a_finding(
         if r.rank == 1:
             yield mistake(r, c)
 
-    verdict = hocket.verify_all([mistaken, hocket.find("barrier/dissemination")], [3])
+    verdict = hocket.verify([mistaken, hocket.find("barrier/dissemination")], [3])
     (found,) = verdict.counterexamples
     assert (found["kind"], found["ranks"], found["at_ranks"], found["step"]) == ("exception", 3, [1], 2)
     assert found["call"]["root"] == 0

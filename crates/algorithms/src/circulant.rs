@@ -47,7 +47,7 @@ pub async fn allgather(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>,
 }
 
 /// A round of a pipelined broadcast, as one rank sees it; a reduce goes through the rounds backwards.
-pub struct Round {
+pub struct CirculantRound {
     /// How far the partners are: segments come from the rank so far before this one, and go to the one so far after it.
     pub distance: usize,
     /// The segment that comes in.
@@ -57,7 +57,7 @@ pub struct Round {
 }
 
 /// The ceil(log2 P) - 1 + `segments` rounds of the rank at a distance of `rank` from the root.
-pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl DoubleEndedIterator<Item = Round> {
+pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl DoubleEndedIterator<Item = CirculantRound> {
     let (distances, receives, sends) = (distances(ranks), receives(rank, ranks), sends(rank, ranks));
     let (phase, last) = (receives.len(), segments - 1);
     // Phases are whole, so the first one begins with rounds that are left out. One rank has no phase.
@@ -70,7 +70,7 @@ pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl Doub
             let segment = block.checked_add_unsigned(phase_start)?.checked_sub_unsigned(left_out)?;
             usize::try_from(segment).ok().map(|segment| segment.min(last))
         };
-        Round {
+        CirculantRound {
             distance,
             received: segment(receives[round]).filter(|_| rank > 0),
             sent: segment(sends[round]).filter(|_| rank + distance != ranks),

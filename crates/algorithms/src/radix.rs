@@ -62,13 +62,13 @@ pub struct Multiplying {
     /// How P ranks act as Q.
     pub fold: Fold,
     /// The steps.
-    pub steps: Vec<Groups>,
+    pub steps: Vec<RadixGroups>,
 }
 
 impl Multiplying {
     /// As the call has it.
     pub fn of(c: &Call) -> Self {
-        let bases = powers(c).map(|distance| Groups { distance, size: radix_of(c).min(c.ranks / distance) });
+        let bases = powers(c).map(|distance| RadixGroups { distance, size: radix_of(c).min(c.ranks / distance) });
         let steps: Vec<_> = bases.filter(|groups| groups.size > 1).collect();
         Self { fold: Fold::onto(steps.iter().map(|groups| groups.size).product(), c.ranks), steps }
     }
@@ -93,14 +93,14 @@ impl Multiplying {
 
 /// The groups of one step: their members are virtual ranks that differ in one digit only.
 #[derive(Clone, Copy, Debug)]
-pub struct Groups {
+pub struct RadixGroups {
     /// From one member to the next.
     pub distance: usize,
     /// Members of a group.
     pub size: usize,
 }
 
-impl Groups {
+impl RadixGroups {
     /// Where a virtual rank stands in its group.
     pub fn position(&self, rank: usize) -> usize {
         rank / self.distance % self.size

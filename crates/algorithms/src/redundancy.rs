@@ -67,12 +67,12 @@ pub fn exchange_redundantly<'a>(
 /// group 0        group 1
 /// [0 1 2]        [3 4 5 6]      hosts 0, 1 and 3, 4; guests 2 and 5, 6
 /// ```
-pub struct Groups {
+pub struct RedundantGroups {
     ranks: usize,
     groups: usize,
 }
 
-impl Groups {
+impl RedundantGroups {
     /// The groups of so many ranks, at least two.
     pub fn new(ranks: usize) -> Self {
         Self { ranks, groups: 1 << (ranks.ilog2() - 1) }
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn every_rank_is_in_one_group_of_two_to_four() {
         for ranks in 2..200 {
-            let groups = Groups::new(ranks);
+            let groups = RedundantGroups::new(ranks);
             for group in 0..groups.groups {
                 let members = groups.members(group);
                 assert!((2..=4).contains(&members.len()), "{ranks} ranks: {members:?}");

@@ -1,6 +1,7 @@
-//! The one place where Rust meets Python: JSON requests in, JSON results out.
+//! The one place where Rust meets Python: handles of machines, calls and schedules in, JSON results out.
 
 mod aside;
+mod call;
 mod machine;
 mod multicast;
 mod number;
@@ -20,24 +21,23 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aside::{aside, aside_unless_python};
+use call::PythonCall;
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Collective, Nodes, Stencil, Unit, budget, names, units};
+use hocket_core::{Collective, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
 use hocket_simulate::{Options, Platform};
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{CallRequest, How, RunRequest, SimulateRequest};
+use request::{How, Values};
 use result::{StepTime, Trace};
 use runnable::Runnable;
-use schedule::PythonSchedule;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use wire::{Error, raise, read, write};
+use wire::{Error, raise, write};
 
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
@@ -227,116 +227,76 @@ fn rules_of_libraries() -> Vec<(&'static str, &'static str)> {
 
 /// What rules choose for a call: the algorithm, and the values of its parameters; nothing where they leave it to MPI.
 #[pyfunction]
-fn choose(rules: &str, file: &str, request: &str) -> PyResult<Option<(&'static str, String)>> {
+fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'static str, String)>> {
     let rules = Rules::parse(rules, file).map_err(raise)?;
-    let request: CallRequest = read(request)?;
-    let Ok((entry, call)) = rules.decide(&request.call().map_err(raise)?, false) else { return Ok(None) };
-    Ok(Some((entry.name, write(&request.values(Some(entry), &call))?)))
+    let Ok((entry, call)) = rules.decide(&call.content(), false) else { return Ok(None) };
+    Ok(Some((entry.name, write(&Values::of(entry, &call))?)))
 }
 
-/// Simulates an algorithm, of the catalogue or a program, or a schedule; `on_trials` is told now and then how many trials are done.
+/// Simulates a call; `on_trials` is told now and then how many trials are done.
 #[pyfunction]
-#[pyo3(signature = (machine, request, program = None, schedule = None, on_trials = None))]
+#[pyo3(signature = (machine, call, how, on_trials = None))]
 fn simulate(
     py: Python<'_>,
     machine: &PythonMachine,
-    request: &str,
-    program: Option<Py<PyAny>>,
-    schedule: Option<&Bound<'_, PythonSchedule>>,
+    call: Py<PythonCall>,
+    how: How,
     on_trials: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let request: SimulateRequest = read(request)?;
-    let platform = machine.platform();
-    let (is_python, schedule) = (program.is_some(), schedule.map(|schedule| schedule.get().content()));
-    let work = move || {
-        let (runnable, call) = match schedule {
-            Some(schedule) => Runnable::recorded(schedule, &request.call.algorithm).map_err(raise)?,
-            None => Runnable::resolve(&request.call, program, &platform.nodes)?,
-        };
-        let how = request.how(on_trials).map_err(raise)?;
-        write(&simulated(&runnable, &call, &platform, request, how)?)
-    };
+    let (runnable, platform) = (call.get().runnable(py)?, machine.platform());
+    let is_python = matches!(runnable, Runnable::Python(_));
+    let work = move || write(&simulated(&runnable, call.get(), &platform, &how, on_trials.as_ref())?);
     aside_unless_python(py, is_python, work)
 }
 
 fn simulated(
     runnable: &Runnable,
-    call: &Call,
+    asked: &PythonCall,
     platform: &Platform,
-    request: SimulateRequest,
-    how: How,
+    how: &How,
+    on_trials: Option<&Py<PyAny>>,
 ) -> PyResult<Trace> {
-    if how.is_traced {
-        wire::check_operations(2.0 * runnable.messages(call).map_err(raise)?)?;
+    let call = asked.content();
+    if how.events {
+        wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
-    let found = runnable.simulate(call, platform, how)?;
+    let found = runnable.simulate(&call, platform, asked.gap(), how, on_trials)?;
     wire::check_operations(found.many.first.trace.len() as f64)?;
-    let SimulateRequest { call, trials, links, .. } = request;
-    let parameters = call.values(runnable.entry(), &found.call);
-    let call = CallRequest { ranks: found.call.ranks, ..call };
-    Ok(Trace::new(call, parameters, found, platform, trials.seed, links))
+    let (call, parameters) = asked.repeated(&found.call);
+    Ok(Trace::new(call, parameters, found, platform, how.trials.seed, how.links))
 }
 
 /// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
 #[pyfunction]
-fn effort_s(machine: &PythonMachine, request: &str) -> PyResult<f64> {
-    let request: SimulateRequest = read(request)?;
-    let platform = machine.platform();
-    let (entry, call) = request.call.resolve(&platform.nodes).map_err(raise)?;
-    let trials = request.trials.trials().map_err(raise)?;
-    hocket::effort_s(entry, &call, &platform, trials).map_err(raise)
+fn effort_s(machine: &PythonMachine, call: &PythonCall, how: How) -> PyResult<f64> {
+    let trials = how.trials.trials().map_err(raise)?;
+    hocket::effort_s(call.entry()?, &call.content(), &machine.platform(), trials).map_err(raise)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
 #[pyfunction]
-fn steps(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
-    let RunRequest { call: request } = read(request)?;
-    let (platform, gap) = (machine.platform(), request.gap().map_err(raise)?);
-    let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
+fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<String> {
+    let (platform, entry, gap, call) = (machine.platform(), call.entry()?, call.gap(), call.content());
     let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
     write(&steps)
 }
 
 /// What no algorithm for a call can beat on a machine: latency, bandwidth and computation, in seconds.
 #[pyfunction]
-fn bound(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<(f64, f64, f64)> {
-    let RunRequest { call } = read(request)?;
-    let (call, platform) = (call.call().map_err(raise)?, machine.platform());
+fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<(f64, f64, f64)> {
+    let (call, platform) = (call.content(), machine.platform());
     let bound = aside(py, move || hocket::bound(&call, &platform).map_err(raise))?;
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
-/// Which step of an algorithm to simulate by itself.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StepRequest {
-    call: CallRequest,
-    step: usize,
-}
-
 /// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap, and how long it takes.
 #[pyfunction]
-fn simulate_step(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
-    let StepRequest { call: request, step } = read(request)?;
-    let platform = machine.platform();
-    let (entry, call) = request.resolve(&platform.nodes).map_err(raise)?;
-    let gap = request.gap().map_err(raise)?;
+fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, step: usize) -> PyResult<String> {
+    let (platform, entry, gap, call) = (machine.platform(), call.entry()?, call.gap(), call.content());
     let (step, outcome) = aside(py, move || {
         pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
     })?;
     write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
-}
-
-/// The automatic values of the parameters of these names, in a call on a machine.
-#[pyfunction]
-fn automatic_values(
-    machine: &PythonMachine,
-    request: &str,
-    names: Vec<String>,
-) -> PyResult<BTreeMap<&'static str, u64>> {
-    let RunRequest { call: request } = read(request)?;
-    let (surroundings, platform) = (machine.surroundings().map_err(raise)?, machine.platform());
-    request.automatic(&names, &surroundings, &platform.nodes).map(|values| values.into_iter().collect()).map_err(raise)
 }
 
 /// For how many bytes per segment Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
@@ -354,46 +314,26 @@ fn best_segment_bytes(
     Ok(Pipeline { size_bytes, height_links, trees: TRINARYX3, links }.best_segment_bytes(collective))
 }
 
-/// The values that an algorithm of the catalogue accepts a call with: of its parameters, and of the names in its formulas
-/// that follow from the call.
+/// Runs a call on real data, one byte string per rank.
 #[pyfunction]
-fn accept(machine: Option<&Bound<'_, PythonMachine>>, request: &str) -> PyResult<String> {
-    let RunRequest { call } = read(request)?;
-    let (_, call) = call.resolve(PythonMachine::nodes(machine.map(Bound::get))).map_err(raise)?;
-    write(&call.parameters.into_iter().collect::<BTreeMap<_, _>>())
-}
-
-/// Runs an algorithm on real data, one byte string per rank.
-#[pyfunction]
-#[pyo3(signature = (request, data_type, operator, inputs, program = None))]
 fn run(
     py: Python<'_>,
-    request: &str,
+    call: &PythonCall,
     data_type: &str,
     operator: &str,
     inputs: Vec<Vec<u8>>,
-    program: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Vec<u8>>> {
     let operator = hocket_memory::operator(data_type, operator).map_err(raise)?;
-    let RunRequest { call } = read(request)?;
-    let call = CallRequest { element_bytes: operator.element_bytes, commutative: operator.commutative, ..call };
-    let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
+    let call = call.with_elements(py, operator.element_bytes, operator.commutative)?;
+    let (runnable, call) = (call.runnable(py)?, call.content());
     let is_python = runnable.entry().is_none();
     aside_unless_python(py, is_python, move || runnable.run(&call, &operator, &inputs))
 }
 
-/// Runs an algorithm on real data with a user's operator, a function of two byte strings, those of lower ranks first.
+/// Runs a call on real data with a user's operator, a function of two byte strings, those of lower ranks first.
 #[pyfunction]
-#[pyo3(signature = (request, operator, inputs, program = None))]
-fn run_with(
-    py: Python<'_>,
-    request: &str,
-    operator: Py<PyAny>,
-    inputs: Vec<Vec<u8>>,
-    program: Option<Py<PyAny>>,
-) -> PyResult<Vec<Vec<u8>>> {
-    let RunRequest { call } = read(request)?;
-    let (runnable, call) = Runnable::resolve(&call, program, &Nodes::Unknown)?;
+fn run_with(py: Python<'_>, call: &PythonCall, operator: Py<PyAny>, inputs: Vec<Vec<u8>>) -> PyResult<Vec<Vec<u8>>> {
+    let (runnable, call) = (call.runnable(py)?, call.content());
     let failure = Arc::new(Mutex::new(None));
     let combine = python_operator(operator, failure.clone());
     let operator = Operator::new(call.element_bytes, call.commutative, combine);
@@ -427,11 +367,12 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        accept, automatic_values, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
-        parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
-        simulate_step, steps, version,
+        best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose, collective_named,
+        collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s,
+        parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
+    #[pymodule_export]
+    use crate::call::PythonCall;
     #[pymodule_export]
     use crate::machine::PythonMachine;
     #[pymodule_export]
@@ -443,7 +384,7 @@ mod _native {
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]
-    use crate::verification::{verify, verify_schedule};
+    use crate::verification::{verification_effort_s, verify, verify_schedule};
     #[pymodule_export]
     use crate::wire::Error;
 }

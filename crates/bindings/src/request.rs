@@ -2,58 +2,49 @@
 
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
-use hocket_algorithms::automatic::{Surroundings, has_none};
-use hocket_algorithms::given::Given;
-use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, budget, names};
+use hocket_algorithms::Entry;
+use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, budget, names};
 use hocket_simulate::{Engine, Trials};
-use indexmap::IndexMap;
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// A call of an algorithm by name. Results repeat it, without the fields that they have in another shape or do not depend on.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+/// A call as Python asks for it. Results repeat it, without the fields that they have in another shape or do not depend on.
+#[derive(Clone, Debug, FromPyObject, Serialize)]
+#[pyo3(from_item_all)]
 pub struct CallRequest {
     /// Name of the collective.
     pub collective: String,
     /// Name of the algorithm; empty where none is needed.
-    #[serde(default)]
+    #[pyo3(default)]
     pub algorithm: String,
     /// Number of ranks.
     pub ranks: usize,
     /// Message of the MPI call, in bytes.
     pub size_bytes: u64,
     /// The root, where the collective has one.
-    #[serde(default)]
     pub root: usize,
     /// The stencil of a neighbourhood, see [`Stencil::parse`].
-    #[serde(default)]
     pub neighbors: Option<String>,
     /// Size of an element; messages are cut between elements.
-    #[serde(default = "one")]
     pub element_bytes: usize,
     /// Whether input and result share memory.
-    #[serde(default)]
     pub in_place: bool,
     /// Whether operands may be swapped.
-    #[serde(default = "yes", skip_serializing)]
+    #[serde(skip)]
     pub commutative: bool,
     /// Values of the algorithm's parameters.
-    #[serde(default, skip_serializing)]
-    pub parameters: IndexMap<String, u64>,
+    #[serde(skip)]
+    #[pyo3(default)]
+    pub parameters: Vec<(String, u64)>,
+    /// Parameters whose values the machine decides.
+    #[serde(skip)]
+    #[pyo3(default)]
+    pub automatic: Vec<String>,
     /// The gap between packets of algorithms that have steps, see [`Gap::parse`]; 0 when absent.
-    #[serde(default, skip_serializing)]
+    #[serde(skip)]
+    #[pyo3(default)]
     pub gap: Option<String>,
-}
-
-fn one() -> usize {
-    1
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// More neighbours than a stencil gives a rank.
@@ -63,12 +54,22 @@ const MOST_NEIGHBORS: usize = 1 << 13;
 const MOST_RANKS: usize = 1 << 26;
 
 impl CallRequest {
-    /// The collective.
-    ///
-    /// # Errors
-    /// No such collective.
-    pub fn collective(&self) -> Result<Collective> {
-        collective(&self.collective)
+    /// That of a schedule, which has a name in the place of an algorithm's.
+    pub fn of_schedule(name: String, ranks: usize) -> Self {
+        Self {
+            collective: "schedule".to_owned(),
+            algorithm: name,
+            ranks,
+            size_bytes: 0,
+            root: 0,
+            neighbors: None,
+            element_bytes: 1,
+            in_place: false,
+            commutative: true,
+            parameters: Vec::new(),
+            automatic: Vec::new(),
+            gap: None,
+        }
     }
 
     /// The call, whatever the algorithm.
@@ -84,7 +85,7 @@ impl CallRequest {
             let text = format!("size: got {size_bytes} B, expected a whole number of elements of {element_bytes} B");
             return Err(Error::new(text));
         }
-        let collective = self.collective()?;
+        let collective = collective(&self.collective)?;
         let elements = usize::try_from(size_bytes / element_bytes as u64).unwrap_or(usize::MAX);
         let blocks = if collective.has_neighbors() { ranks.saturating_mul(MOST_NEIGHBORS) } else { ranks };
         if elements.checked_mul(blocks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
@@ -114,15 +115,13 @@ impl CallRequest {
 
     /// The values of all parameters, the gap among them: those that an algorithm of the catalogue completed the call with, or
     /// those that were given.
-    pub fn values(&self, entry: Option<&Entry>, call: &Call) -> IndexMap<String, Value> {
-        let gap = self.gap.as_ref().map(|gap| ("gap".to_owned(), json!(gap)));
-        match entry {
-            Some(entry) => {
-                let declared = entry.about.parameters.iter();
-                declared.map(|p| (p.name.to_owned(), shown(p, call.parameter(p.name)))).chain(gap).collect()
-            }
-            None => self.parameters.iter().map(|(name, value)| (name.clone(), json!(value))).chain(gap).collect(),
-        }
+    pub fn values(&self, entry: Option<&Entry>, call: &Call) -> Values {
+        let mut values = match entry {
+            Some(entry) => Values::of(entry, call),
+            None => Values(self.parameters.iter().map(|(name, value)| (name.clone(), json!(value))).collect()),
+        };
+        values.0.extend(self.gap.as_ref().map(|gap| ("gap".to_owned(), json!(gap))));
+        values
     }
 
     /// The gap between packets.
@@ -132,31 +131,22 @@ impl CallRequest {
     pub fn gap(&self) -> Result<Gap> {
         self.gap.as_deref().map_or(Ok(Gap::default()), Gap::parse)
     }
+}
 
-    /// The algorithm of the catalogue, and the call as it accepts it from ranks on these nodes.
-    ///
-    /// # Errors
-    /// An unknown algorithm, or a call that it refuses.
-    pub fn resolve(&self, nodes: &Nodes) -> Result<(&'static Entry, Call)> {
-        let entry = find(self.collective()?, &self.algorithm)?;
-        let call = Call { nodes: nodes.clone(), ..self.call()? };
-        Ok((entry, entry.accept(&call, &self.given())?))
+/// Values by name, in this order.
+pub struct Values(Vec<(String, Value)>);
+
+impl Values {
+    /// Those of all parameters of an algorithm in a call that it has accepted.
+    pub fn of(entry: &Entry, call: &Call) -> Self {
+        let declared = entry.about.parameters.iter();
+        Self(declared.map(|p| (p.name.to_owned(), shown(p, call.parameter(p.name)))).collect())
     }
+}
 
-    /// The automatic values of the parameters of these names.
-    ///
-    /// # Errors
-    /// A parameter that has none, a machine that does not say what it depends on, or a call that the algorithm refuses.
-    pub fn automatic(&self, names: &[String], on: &Surroundings, nodes: &Nodes) -> Result<Vec<(&'static str, u64)>> {
-        let Ok(entry) = find(self.collective()?, &self.algorithm) else {
-            return Err(has_none(&format!("{}/{}", self.collective, self.algorithm), &names.join(", ")));
-        };
-        let given = Given::new(entry, self.given(), names.iter().map(String::as_str), on)?;
-        given.automatic(entry, &Call { nodes: nodes.clone(), ..self.call()? })
-    }
-
-    fn given(&self) -> Vec<(String, u64)> {
-        self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect()
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
@@ -169,68 +159,31 @@ pub fn collective(name: &str) -> Result<Collective> {
         .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
 }
 
-/// How to simulate, and whom to tell.
+/// How to simulate.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
 pub struct How {
-    pub gap: Gap,
-    pub engine: Engine,
-    pub is_traced: bool,
-    pub has_passages: bool,
-    pub trials: Trials,
-    /// Called now and then with how many trials are done.
-    pub on_trials: Option<Py<PyAny>>,
-}
-
-/// What to simulate, and how.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SimulateRequest {
-    /// The call; of a schedule its name, in the place of an algorithm's.
-    pub call: CallRequest,
     /// "auto", "dataflow" or "events".
-    #[serde(default)]
+    #[pyo3(from_py_with = engine)]
     pub engine: Engine,
     /// Whether to report what each rank did.
-    #[serde(default)]
     pub events: bool,
     /// Whether to report what each link carried.
-    #[serde(default)]
     pub links: bool,
     /// Whether to report what links carried when.
-    #[serde(default)]
     pub passages: bool,
     /// Which trials.
-    #[serde(default)]
     pub trials: TrialsRequest,
 }
 
-impl SimulateRequest {
-    /// How, telling `on_trials` now and then how many trials are done.
-    ///
-    /// # Errors
-    /// As [`TrialsRequest::trials`] and [`CallRequest::gap`].
-    pub fn how(&self, on_trials: Option<Py<PyAny>>) -> Result<How> {
-        Ok(How {
-            gap: self.call.gap()?,
-            engine: self.engine,
-            is_traced: self.events,
-            has_passages: self.passages,
-            trials: self.trials.trials()?,
-            on_trials,
-        })
-    }
-}
-
-/// A call.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunRequest {
-    /// The call.
-    pub call: CallRequest,
+fn engine(name: &Bound<'_, PyAny>) -> PyResult<Engine> {
+    Ok(serde_json::from_value(json!(name.extract::<String>()?)).expect("an engine that Python has checked"))
 }
 
 /// Which trials to run, see [`hocket_simulate::Trials`].
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, FromPyObject)]
 #[serde(deny_unknown_fields, default)]
+#[pyo3(from_item_all)]
 #[allow(missing_docs)]
 pub struct TrialsRequest {
     pub seed: u64,

@@ -7,11 +7,9 @@ use hocket::pacing::Step;
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Many, Outcome, Passage, Platform, Record};
-use indexmap::IndexMap;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::request::CallRequest;
+use crate::request::{CallRequest, Values};
 use crate::wire::VERSION;
 
 /// What trials on a machine found. A field of [`Outcome`] is a field of every result.
@@ -50,7 +48,7 @@ pub struct Simulation {
     #[serde(flatten)]
     pub call: CallRequest,
     /// Of an algorithm of the catalogue: given, default, or chosen by itself.
-    pub parameters: IndexMap<String, Value>,
+    pub parameters: Values,
     pub engine: &'static str,
     pub formula_s: Option<f64>,
     pub formula_is_exact: bool,
@@ -95,7 +93,7 @@ impl Trace {
     /// What was found of a call.
     pub fn new(
         call: CallRequest,
-        parameters: IndexMap<String, Value>,
+        parameters: Values,
         found: Simulated,
         platform: &Platform,
         seed: u64,

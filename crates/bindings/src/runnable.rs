@@ -4,24 +4,21 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hocket::pacing::Gap;
 use hocket::{Report, Simulated, Subject};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Call, Collective, Nodes, Result, budget};
+use hocket_core::{AnyProgram, Call, Collective, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::{Options, Platform};
 use hocket_verify::Limits;
-use indexmap::IndexMap;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::program::PythonProgram;
-use crate::request::{CallRequest, How};
+use crate::request::How;
 use crate::watch::Watch;
 use crate::wire::raise;
-
-/// Memory that a simulation keeps of a rank's schedule.
-const RANK_BYTES: f64 = 400.0;
 
 pub enum Runnable {
     Listed(&'static Entry),
@@ -37,17 +34,6 @@ impl Runnable {
         }
     }
 
-    /// A schedule, with a call of as many ranks.
-    ///
-    /// # Errors
-    /// Messages that do not fit together, or more ranks than there is memory for.
-    pub fn recorded(schedule: Arc<Schedule>, name: &str) -> Result<(Self, Call)> {
-        let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
-        budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES)?;
-        schedule.check_messages().map_err(|error| error.at(name))?;
-        Ok((Self::Recorded(schedule), Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) }))
-    }
-
     /// As `new`, for a world that finds what a program written in Python raises, in the words of `told`.
     pub fn to_verify(
         collective: Collective,
@@ -59,15 +45,6 @@ impl Runnable {
             (Self::Python(program), Some(told)) => Self::Python(program.found_to_raise(told)),
             (runnable, _) => runnable,
         })
-    }
-
-    /// The program that a request names, and its call from ranks on these nodes.
-    pub fn resolve(request: &CallRequest, program: Option<Py<PyAny>>, nodes: &Nodes) -> PyResult<(Self, Call)> {
-        if program.is_none() {
-            return request.resolve(nodes).map(|(entry, call)| (Self::Listed(entry), call)).map_err(raise);
-        }
-        let call = with_parameters(request.call().map_err(raise)?, &request.parameters);
-        Ok((Self::new(call.collective, &request.algorithm, program)?, call))
     }
 
     /// The algorithm of the catalogue, if it is one.
@@ -88,18 +65,26 @@ impl Runnable {
         }
     }
 
-    /// Simulates; gives up when the user presses Ctrl-C, or there is no more memory.
-    pub fn simulate(&self, call: &Call, platform: &Platform, how: How) -> PyResult<Simulated> {
+    /// Simulates, telling `told` now and then how many trials are done; gives up when the user presses Ctrl-C, or there is no more memory.
+    pub fn simulate(
+        &self,
+        call: &Call,
+        platform: &Platform,
+        gap: Gap,
+        how: &How,
+        told: Option<&Py<PyAny>>,
+    ) -> PyResult<Simulated> {
+        let trials = how.trials.trials().map_err(raise)?;
         let watch = Watch::default();
         let on_trials = |done: u64| {
-            if let Some(told) = &how.on_trials {
+            if let Some(told) = told {
                 watch.call(|py| told.call1(py, (done,)).map(drop));
             }
         };
         let options = Options {
             engine: how.engine,
-            trace: how.is_traced,
-            passages: how.has_passages,
+            trace: how.events,
+            passages: how.passages,
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
             ..Options::default()
@@ -110,7 +95,7 @@ impl Runnable {
                 Self::Python(_) => Subject::Own(program),
                 Self::Recorded(schedule) => Subject::Recorded(schedule),
             };
-            hocket::simulate_trials(&subject, call, platform, how.gap, how.trials, options)
+            hocket::simulate_trials(&subject, call, platform, gap, trials, options)
         })?;
         simulated.map_err(|error| watch.why(raise(error)))
     }
@@ -187,12 +172,6 @@ fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
         keywords.set_item("parameters", call.parameters.iter().copied().collect::<BTreeMap<_, _>>())?;
         refuses.call(py, (), Some(&keywords))?.extract(py)
     })
-}
-
-/// The call with parameters that a program written in Python declares.
-fn with_parameters(call: Call, parameters: &IndexMap<String, u64>) -> Call {
-    let parameters = parameters.iter().map(|(name, value)| (interned(name), *value)).collect();
-    Call { parameters, ..call }
 }
 
 /// The same text for as long as the process lives; each name is kept once.

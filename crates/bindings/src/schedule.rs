@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket_core::{Call, budget};
+use hocket_core::budget;
 use hocket_record::{Costs, Form, Schedule, from_json};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -14,9 +14,8 @@ use pyo3::types::{PyBytes, PyTuple};
 use serde::Deserialize;
 
 use crate::aside::{aside, aside_unless_python};
+use crate::call::PythonCall;
 use crate::machine::PythonMachine;
-use crate::request::RunRequest;
-use crate::runnable::Runnable;
 use crate::watch::Watch;
 use crate::wire::{self, Error, raise, read};
 
@@ -122,6 +121,11 @@ impl PythonSchedule {
         self.0.ranks()
     }
 
+    /// The call that the schedule is; `name` stands in the place of an algorithm's.
+    fn call(&self, py: Python<'_>, name: String) -> PyResult<PythonCall> {
+        PythonCall::of_schedule(py, self.content(), name)
+    }
+
     /// Reads a file in any of the forms.
     #[staticmethod]
     fn load(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
@@ -177,39 +181,26 @@ impl PythonSchedule {
     }
 }
 
-/// Records an algorithm as a schedule.
+/// Records a call of an algorithm as a schedule.
 #[pyfunction]
-#[pyo3(signature = (machine, request, program = None))]
-pub fn record(
-    py: Python<'_>,
-    machine: Option<&Bound<'_, PythonMachine>>,
-    request: &str,
-    program: Option<Py<PyAny>>,
-) -> PyResult<PythonSchedule> {
-    let (runnable, call) = recordable(machine, request, program)?;
+pub fn record(py: Python<'_>, call: &PythonCall) -> PyResult<PythonSchedule> {
+    check_recordable(py, call)?;
+    let (runnable, call) = (call.runnable(py)?, call.content());
     let is_python = runnable.entry().is_none();
     aside_unless_python(py, is_python, move || runnable.record(&call)).map(PythonSchedule::new)
 }
 
 /// How many seconds it takes about to record a call of an algorithm of the catalogue.
 #[pyfunction]
-pub fn recording_effort_s(machine: Option<&Bound<'_, PythonMachine>>, request: &str) -> PyResult<f64> {
-    let (runnable, call) = recordable(machine, request, None)?;
-    runnable.entry().map_or(Ok(0.0), |entry| hocket::recording_effort_s(entry, &call)).map_err(raise)
+pub fn recording_effort_s(py: Python<'_>, call: &PythonCall) -> PyResult<f64> {
+    check_recordable(py, call)?;
+    hocket::recording_effort_s(call.entry()?, &call.content()).map_err(raise)
 }
 
-/// The program that a request names, and its call, which can be recorded in the memory that there is.
-fn recordable(
-    machine: Option<&Bound<'_, PythonMachine>>,
-    request: &str,
-    program: Option<Py<PyAny>>,
-) -> PyResult<(Runnable, Call)> {
-    let request: RunRequest = read(request)?;
-    if request.call.gap().map_err(raise)? != Gap::default() {
+/// Checks that a call can be recorded in the memory that there is.
+fn check_recordable(py: Python<'_>, call: &PythonCall) -> PyResult<()> {
+    if call.gap() != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
-    let nodes = PythonMachine::nodes(machine.map(Bound::get));
-    let (runnable, call) = Runnable::resolve(&request.call, program, nodes)?;
-    check(2.0 * runnable.messages(&call).map_err(raise)?, TASK_BYTES)?;
-    Ok((runnable, call))
+    check(2.0 * call.runnable(py)?.messages(&call.content()).map_err(raise)?, TASK_BYTES)
 }

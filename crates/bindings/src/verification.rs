@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use hocket::cases::{self, Wanted};
-use hocket_core::Call;
+use hocket_algorithms::find;
+use hocket_core::{Call, Collective};
 use hocket_verify::{Counterexample, Limits};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -28,6 +29,28 @@ struct VerifyRequest {
     count: Option<usize>,
     root: Option<usize>,
     element_bytes: usize,
+}
+
+impl VerifyRequest {
+    fn collective(&self) -> PyResult<Collective> {
+        request::collective(&self.collective).map_err(raise)
+    }
+
+    /// The calls to be tried.
+    fn calls(&self) -> PyResult<impl Iterator<Item = Call> + use<>> {
+        let (collective, ranks) = (self.collective()?, self.ranks);
+        if ranks == 0 || ranks > 1 << 16 {
+            return Err(Error::new_err(format!("ranks: got {ranks}, expected 1 to 65536")));
+        }
+        let wanted = Wanted { count: self.count, root: self.root, element_bytes: Some(self.element_bytes) };
+        wanted.check(collective, ranks).map_err(raise)?;
+        let values = self.parameters.clone().into_iter().map(|(name, values)| (runnable::interned(&name), values));
+        Ok(cases::combinations(values).into_iter().enumerate().flat_map(move |(number, parameters)| {
+            let calls = cases::calls_to_verify(collective, ranks, wanted);
+            let calls = calls.filter(move |call| number == 0 || wanted.takes_other_values(call));
+            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
+        }))
+    }
 }
 
 fn call_json(call: &Call) -> Value {
@@ -58,28 +81,15 @@ pub fn verify(
     told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: VerifyRequest = read(request)?;
-    let collective = request::collective(&request.collective).map_err(raise)?;
-    if request.ranks == 0 || request.ranks > 1 << 16 {
-        return Err(Error::new_err(format!("ranks: got {}, expected 1 to 65536", request.ranks)));
-    }
-    let wanted = Wanted { count: request.count, root: request.root, element_bytes: Some(request.element_bytes) };
-    wanted.check(collective, request.ranks).map_err(raise)?;
-    let runnable = Runnable::to_verify(collective, &request.algorithm, program, told)?;
-    let values = request.parameters.into_iter().map(|(name, values)| (runnable::interned(&name), values));
-    let ranks = request.ranks;
+    let calls = request.calls()?;
+    let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
     let is_python = runnable.entry().is_none();
-    let work = move || {
-        let calls = cases::combinations(values).into_iter().enumerate().flat_map(|(number, parameters)| {
-            let calls = cases::calls_to_verify(collective, ranks, wanted);
-            let calls = calls.filter(move |call| number == 0 || wanted.takes_other_values(call));
-            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
-        });
-        runnable.verify(calls, refuses.as_ref())
-    };
+    let work = move || runnable.verify(calls, refuses.as_ref());
     let report = aside_unless_python(py, is_python, work)?;
     let counterexample = report.counterexample.map(|(call, found)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
-        let place = json!({"collective": collective, "algorithm": algorithm, "ranks": ranks, "call": call_json(&call)});
+        let place =
+            json!({"collective": collective, "algorithm": algorithm, "ranks": request.ranks, "call": call_json(&call)});
         with_finding(place, &found)
     });
     write(&json!({
@@ -90,6 +100,15 @@ pub fn verify(
         "overtaking": report.overtaking,
         "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
     }))
+}
+
+/// How many seconds it takes about to verify an algorithm of the catalogue at one number of ranks.
+#[pyfunction]
+pub fn verification_effort_s(py: Python<'_>, request: &str) -> PyResult<f64> {
+    let request: VerifyRequest = read(request)?;
+    let calls = request.calls()?;
+    let entry = find(request.collective()?, &request.algorithm).map_err(raise)?;
+    py.detach(|| hocket::verification_effort_s(entry, &calls.collect::<Vec<_>>())).map_err(raise)
 }
 
 /// Verifies the messages of a schedule of this name.

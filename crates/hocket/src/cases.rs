@@ -3,7 +3,7 @@
 use hocket_algorithms::Entry;
 use std::sync::Arc;
 
-use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil};
+use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil, budget};
 
 /// Rank counts: all small ones, and those around powers of two.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
@@ -58,13 +58,19 @@ pub struct Wanted {
 /// Elements that the buffers of all ranks may have together, in a call with a count that is wanted.
 const MOST_ELEMENTS: usize = 1 << 24;
 
+/// What the two calls with uneven blocks keep of a pair of ranks: where each finds the other's block.
+const PAIR_BYTES: f64 = 4.0 * size_of::<usize>() as f64;
+
 impl Wanted {
     /// Checks that the calls make sense, and that there is room for them.
     ///
     /// # Errors
-    /// A root for a collective without, or a count that is too large.
+    /// A root for a collective without, a count that is too large, or more pairs of ranks than there is memory for.
     pub fn check(&self, collective: Collective, ranks: usize) -> Result<()> {
         check_root(collective, self.root.unwrap_or(0))?;
+        if collective == Collective::Alltoallv {
+            budget::check(format_args!("verifying {ranks} ranks"), ranks as f64 * ranks as f64 * PAIR_BYTES)?;
+        }
         let elements = |count: usize| {
             let call = Call::new(collective, ranks, count);
             (0..ranks).map(|rank| call.input_len(rank) + call.result_len(rank)).sum::<usize>()

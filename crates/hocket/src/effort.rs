@@ -1,4 +1,5 @@
-//! How long it takes to simulate a call, before that is begun: messages by the algorithm's formula, times what one costs.
+//! How long it takes to simulate or verify calls, before that is begun: messages by the algorithm's formula, times what one
+//! costs.
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
@@ -16,6 +17,12 @@ const REPEATED_S: f64 = 3e-9;
 const SHARED_S: f64 = 1e-6;
 /// What a packet costs on all links of its route together.
 const PACKET_S: f64 = 2e-7;
+
+/// What a message costs where it is verified, under both protocols, and what an element of inputs and results does.
+const VERIFIED_S: f64 = 1.5e-6;
+const CHECKED_S: f64 = 1.5e-7;
+/// Calls that stand for all that are verified at one number of ranks.
+const VERIFIED_FOR_ALL: usize = 16;
 
 /// How many seconds a simulation takes about, all its trials together: right to a factor of three or so, on one core of a
 /// computer of 2026.
@@ -45,4 +52,21 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, trials: Trials)
 /// A formula that cannot be evaluated.
 pub fn recording_effort_s(entry: &Entry, call: &Call) -> Result<f64> {
     Ok(messages(entry, call)? * RECORDED_S)
+}
+
+/// How many seconds it takes about to verify an algorithm on those of `calls` that it accepts, by a few of them that stand for
+/// all.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
+    let every = calls.len().div_ceil(VERIFIED_FOR_ALL).max(1);
+    let mut tried_s = 0.0;
+    for call in calls.iter().step_by(every) {
+        let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let Ok(call) = entry.accept(call, &given) else { continue };
+        let elements: usize = (0..call.ranks).map(|rank| call.input_len(rank) + call.result_len(rank)).sum();
+        tried_s += messages(entry, &call)? * VERIFIED_S + elements as f64 * CHECKED_S;
+    }
+    Ok(tried_s * every as f64)
 }

@@ -8,7 +8,7 @@ mod simulation;
 mod surroundings;
 mod verification;
 
-pub use effort::{effort_s, recording_effort_s};
+pub use effort::{effort_s, recording_effort_s, verification_effort_s};
 pub use price::{Predicted, messages, predict};
 pub use simulation::{Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;

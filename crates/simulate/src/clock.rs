@@ -128,7 +128,7 @@ impl Clock for Placed {
 
 /// The resource that an operation occupies, the length of time, and the ranks that determine its noise.
 #[derive(Clone, Copy, Debug)]
-pub struct Passage {
+pub struct Occupation {
     pub resource: Resource,
     pub length_s: f64,
     /// The rank that the noise hits.
@@ -138,7 +138,7 @@ pub struct Passage {
     pub position: u64,
 }
 
-impl Passage {
+impl Occupation {
     /// A message on its way.
     pub fn transfer(sender: usize, position: u64, receiver: usize, length_s: f64) -> Self {
         Self { resource: Resource::Network, length_s, victim: receiver, origin: sender, position }
@@ -166,7 +166,7 @@ pub trait Timing {
         unreachable!("asked for where there is one")
     }
     /// The end of an operation that starts at `start`.
-    fn pass(&self, passage: Passage, start: Self::Clock) -> Self::Clock;
+    fn pass(&self, occupation: Occupation, start: Self::Clock) -> Self::Clock;
 }
 
 /// A machine without noise.
@@ -187,8 +187,8 @@ impl Timing for Quiet {
         Moment::at(end, start.position().next())
     }
 
-    fn pass(&self, passage: Passage, start: f64) -> f64 {
-        start + passage.length_s
+    fn pass(&self, occupation: Occupation, start: f64) -> f64 {
+        start + occupation.length_s
     }
 }
 
@@ -201,10 +201,10 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The end of a passage that started at `start_s` and would end at `end_s` without noise.
-    pub fn delayed_s(&self, passage: Passage, start_s: f64, end_s: f64) -> f64 {
-        let Some(model) = self.noise.on(passage.resource) else { return end_s };
-        let Passage { resource, length_s, victim, origin, position } = passage;
+    /// The end of a occupation that started at `start_s` and would end at `end_s` without noise.
+    pub fn delayed_s(&self, occupation: Occupation, start_s: f64, end_s: f64) -> f64 {
+        let Some(model) = self.noise.on(occupation.resource) else { return end_s };
+        let Occupation { resource, length_s, victim, origin, position } = occupation;
         let draws = Draws {
             key: Noise::key(self.seed, resource),
             who: model.draw(victim, origin, position),
@@ -235,8 +235,8 @@ impl Timing for Trial<'_> {
         Moment::at(end.time_s, start.position().next())
     }
 
-    fn pass(&self, passage: Passage, start: Placed) -> Placed {
-        let end_s = start.time_s + passage.length_s;
-        Placed { time_s: self.delayed_s(passage, start.time_s, end_s), ..start }
+    fn pass(&self, occupation: Occupation, start: Placed) -> Placed {
+        let end_s = start.time_s + occupation.length_s;
+        Placed { time_s: self.delayed_s(occupation, start.time_s, end_s), ..start }
     }
 }

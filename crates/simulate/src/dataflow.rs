@@ -14,7 +14,7 @@ use hocket_core::{
 use hocket_machine::Node;
 use rustc_hash::FxHashMap;
 
-use crate::clock::{Clock, Passage, Timing};
+use crate::clock::{Clock, Occupation, Timing};
 use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
 use crate::options::{Options, bytes};
@@ -427,7 +427,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// The time at which a message that left `sender` is at its receiver.
     fn arrival(&self, departure: &Departure<T::Clock>, sender: usize, position: u64, receiver: usize) -> T::Clock {
-        self.timing.pass(Passage::transfer(sender, position, receiver, departure.transfer_s), departure.start)
+        self.timing.pass(Occupation::transfer(sender, position, receiver, departure.transfer_s), departure.start)
     }
 
     fn accept_deferred(&mut self, rank: usize) {
@@ -631,9 +631,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             return Begun::Never;
         }
         self.meet_issued(rank, now);
-        let passage = Passage::work(rank, now.position(), duration_s);
+        let occupation = Occupation::work(rank, now.position(), duration_s);
         let timing = &self.timing;
-        let end = self.network.work(&mut self.ranks[rank].busy, now, |start| timing.pass(passage, start));
+        let end = self.network.work(&mut self.ranks[rank].busy, now, |start| timing.pass(occupation, start));
         Begun::Done((end, Received { source: rank as u32, len: 0 }))
     }
 

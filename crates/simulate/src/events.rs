@@ -15,14 +15,14 @@ use hocket_core::{
 };
 use hocket_machine::Node;
 
-use crate::clock::{Clock, Passage, Placed, Timing, Trial};
-use crate::in_time::{Arrival, Begun, Change, Clockwork, InTime, Outcome, Sending, kept_bytes};
+use crate::clock::{Clock, Occupation, Placed, Timing, Trial};
+use crate::in_time::{Arrival, Begun, Clockwork, Connection, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, Parcel, Passages, Switching, Traffic,
+    Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages, Traffic,
 };
 use crate::options::{Options, bytes};
 use crate::peers::Peers;
-use crate::ports::{Asking, Queues};
+use crate::ports::{Asking, PortQueues};
 use crate::timetable::{Event, Timetable};
 
 /// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
@@ -215,7 +215,7 @@ pub struct Events<'a, N: Network> {
     has_interfaces: bool,
     peers: Peers,
     /// Messages that wait for ports, where these are limited.
-    queues: Option<Queues>,
+    queues: Option<PortQueues>,
     /// How many successive ranks share these.
     ranks_per_node: u32,
     /// Messages issued so far.
@@ -385,7 +385,7 @@ impl<'a, N: Network> Events<'a, N> {
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces: fabric.is_some_and(|fabric| fabric.has_interfaces),
             peers: Peers::new(network.knows_peers()),
-            queues: network.ports().map(|ports| Queues::new(call.ranks.div_ceil(ranks_per_node), ports)),
+            queues: network.ports().map(|ports| PortQueues::new(call.ranks.div_ceil(ranks_per_node), ports)),
             ranks_per_node: ranks_per_node as u32,
             issued: 0,
             starting: Vec::new(),
@@ -571,8 +571,8 @@ impl<'a, N: Network> Events<'a, N> {
             }
         }
         self.at(sent_s, Action::Sent { flight });
-        let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
-        self.at(self.trial.pass(passage, departure.start).time_s, Action::Arrive { flight });
+        let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
+        self.at(self.trial.pass(occupation, departure.start).time_s, Action::Arrive { flight });
     }
 
     /// A message has left its sender, and releases its sending port.
@@ -601,8 +601,8 @@ impl<'a, N: Network> Events<'a, N> {
         let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
         if !N::MESSAGES_MEET {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, from, len });
-            let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
-            let time_s = self.trial.pass(passage, departure.start).time_s;
+            let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
+            let time_s = self.trial.pass(occupation, departure.start).time_s;
             return Message { envelope, time_s, state: State::Known };
         }
         let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
@@ -679,8 +679,8 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(slot) = sender_slot {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot, from, len });
         }
-        let passage = Passage::transfer(from as usize, position, to as usize, departure.transfer_s);
-        let arrival = self.trial.pass(passage, departure.start);
+        let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
+        let arrival = self.trial.pass(occupation, departure.start);
         let head = self.network.head(departure.start, arrival, message);
         self.at(head.time_s, Action::TakeIn { flight, arrival_s: arrival.time_s });
     }
@@ -698,7 +698,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// without noise: it is work, which noise delays.
     #[inline]
     fn delayed_by_noise_s(&mut self, rank: u32, position: u64, length_s: f64, end_s: f64) -> f64 {
-        let work = Passage::work(rank as usize, position, length_s);
+        let work = Occupation::work(rank as usize, position, length_s);
         let end_s = self.trial.delayed_s(work, end_s - length_s, end_s);
         self.network.work(&mut self.nodes[rank as usize], Placed::at(end_s), |end| end).time_s
     }
@@ -767,8 +767,8 @@ impl<'a, N: Network> Events<'a, N> {
                     let Flying { envelope, left_s, .. } = *self.flights.get(flight);
                     let Envelope { from, to, position, .. } = envelope;
                     let there_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, now_s) } else { now_s };
-                    let passage = Passage::transfer(from as usize, position, to as usize, there_s - left_s);
-                    let arrival_s = self.trial.delayed_s(passage, left_s, there_s);
+                    let occupation = Occupation::transfer(from as usize, position, to as usize, there_s - left_s);
+                    let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);
                     let is_taken_in = self.has_interfaces;
                     let taking_in = Action::TakeIn { flight, arrival_s };
                     self.at(arrival_s, if is_taken_in { taking_in } else { Action::Arrive { flight } });
@@ -798,7 +798,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Applies `act` to the circuits of the network, if it has any.
-    fn with_circuits<T>(&mut self, act: impl FnOnce(&mut dyn Switching) -> T) -> Option<T> {
+    fn with_circuits<T>(&mut self, act: impl FnOnce(&mut dyn OnDemand) -> T) -> Option<T> {
         self.traffic.as_mut().and_then(|traffic| traffic.circuits().map(act))
     }
 
@@ -1046,16 +1046,16 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     fn work(&mut self, rank: usize, now: Placed, duration_s: f64) -> Begun<Placed> {
         let slot = self.outcomes.open();
-        let passage = Passage::work(rank, now.position(), duration_s);
+        let occupation = Occupation::work(rank, now.position(), duration_s);
         let trial = self.trial;
-        let end = self.network.work(&mut self.nodes[rank], now, |start| trial.pass(passage, start));
+        let end = self.network.work(&mut self.nodes[rank], now, |start| trial.pass(occupation, start));
         let rank = rank as u32;
         self.at(end.time_s, Action::Complete { rank, slot, from: rank, len: 0 });
         Begun::Waits(slot)
     }
 
-    fn switch(&mut self, rank: usize, now: Placed, change: Change) -> Begun<Placed> {
-        let Change { peer, connects } = change;
+    fn switch(&mut self, rank: usize, now: Placed, connection: Connection) -> Begun<Placed> {
+        let Connection { peer, connects } = connection;
         let slot = self.outcomes.open();
         let (rank, position) = (rank as u32, now.position());
         let (from, to, is_posted, is_new) = (rank, peer, false, false);

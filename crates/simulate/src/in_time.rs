@@ -50,8 +50,8 @@ pub trait Clockwork {
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
     /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if a circuit
     /// is open.
-    fn switch(&mut self, rank: usize, now: Self::Clock, change: Change) -> Begun<Self::Clock> {
-        Begun::Done((now, Received { source: rank as u32, len: usize::from(change.connects) }))
+    fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> Begun<Self::Clock> {
+        Begun::Done((now, Received { source: rank as u32, len: usize::from(connection.connects) }))
     }
     /// The outcome of a step that waited, once it is known.
     fn take(&mut self, slot: u32) -> Option<Arrival<Self::Clock>>;
@@ -123,7 +123,7 @@ pub struct Sending {
 
 /// A rank connects to a peer, or disconnects.
 #[derive(Clone, Copy)]
-pub struct Change {
+pub struct Connection {
     pub peer: u32,
     pub connects: bool,
 }
@@ -318,7 +318,7 @@ impl<C: Clockwork> World for InTime<C> {
             }
             Step::Connect { peer } | Step::Disconnect { peer } => {
                 let connects = matches!(step, Step::Connect { .. });
-                let begun = self.clockwork.switch(rank, time, Change { peer: peer as u32, connects });
+                let begun = self.clockwork.switch(rank, time, Connection { peer: peer as u32, connects });
                 return self.answer(at, step, begun);
             }
             Step::Combine { source, .. } => self.node.reduce.time_s(self.bytes(source.len)),

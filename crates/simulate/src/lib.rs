@@ -27,8 +27,8 @@ pub use called::as_call;
 pub use demanded::Bound;
 pub use in_time::Outcome;
 pub use network::{
-    Ask, CircuitCounts, Fabric, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel, Passage, Passages,
-    Shared, Switching, Traffic,
+    Ask, CircuitCounts, Fabric, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel, OnDemand, Passage,
+    Passages, Shared, Traffic,
 };
 pub use options::{Engine, Options};
 pub use plan::Ends;

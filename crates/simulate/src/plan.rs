@@ -12,7 +12,7 @@ pub const LANES: usize = noise::GROUP;
 /// The operation of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum StepKind {
     /// The common start.
     Start,
     /// The later of two.
@@ -35,7 +35,7 @@ pub enum Kind {
     Mark,
 }
 
-impl Kind {
+impl StepKind {
     /// Whether the second operand is the number of a length, or of a mark.
     pub fn has_number(self) -> bool {
         matches!(self, Self::Plus | Self::Less | Self::Compute | Self::Transfer | Self::Mark)
@@ -60,7 +60,7 @@ impl Kind {
 /// One step: the places of its operands, or the number of a length or a mark, and the place of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    pub kind: Kind,
+    pub kind: StepKind,
     pub a: u32,
     pub b: u32,
     pub out: u32,
@@ -270,20 +270,20 @@ fn run<'s>(
         let Step { kind, a, b, out } = *step;
         let (a, b, out) = (a as usize, b as usize, out as usize);
         match kind {
-            Kind::Start => places[out] = Lanes::START,
-            Kind::Later => zip(places, a, b, out, |a, b| if a > b { a } else { b }),
-            Kind::Earlier => zip(places, a, b, out, |a, b| if a < b { a } else { b }),
-            Kind::Plus => zip(places, a, a, out, |a, _| a + lengths_s[b]),
-            Kind::Less => zip(places, a, a, out, |a, _| a - lengths_s[b]),
-            Kind::After => check(places, a, b, counts, |a, b| a > b),
-            Kind::NotBefore => check(places, a, b, counts, |a, b| a >= b),
-            Kind::Mark => {
+            StepKind::Start => places[out] = Lanes::START,
+            StepKind::Later => zip(places, a, b, out, |a, b| if a > b { a } else { b }),
+            StepKind::Earlier => zip(places, a, b, out, |a, b| if a < b { a } else { b }),
+            StepKind::Plus => zip(places, a, a, out, |a, _| a + lengths_s[b]),
+            StepKind::Less => zip(places, a, a, out, |a, _| a - lengths_s[b]),
+            StepKind::After => check(places, a, b, counts, |a, b| a > b),
+            StepKind::NotBefore => check(places, a, b, counts, |a, b| a >= b),
+            StepKind::Mark => {
                 for (latest_s, time_s) in marks[b].0.iter_mut().zip(&places[a].0) {
                     *latest_s = if *time_s > *latest_s { *time_s } else { *latest_s };
                 }
             }
-            Kind::Compute | Kind::Transfer => {
-                let side = &mut sides[usize::from(kind == Kind::Transfer)];
+            StepKind::Compute | StepKind::Transfer => {
+                let side = &mut sides[usize::from(kind == StepKind::Transfer)];
                 let operation = side.operations[b];
                 let Lanes(start_s) = places[a];
                 let Lanes(end_s) = &mut places[out];

@@ -3,7 +3,7 @@
 //! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of its
 //! receiver from its start until its last byte is there. As long as no node ever has more messages under way than ports,
 //! ports change nothing: the dataflow engine keeps time without them and checks that ([`Usage`]). The events engine lets
-//! messages wait ([`Queues`]).
+//! messages wait ([`PortQueues`]).
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ pub struct Asking {
 /// receiving port of its receiver. Either is given first come, first served. At one time messages come in the order of
 /// their nodes, ranks, and programs. A message that has both ports starts, and waits for nothing more: so no message waits
 /// for ever.
-pub struct Queues {
+pub struct PortQueues {
     sending: Vec<Line>,
     receiving: Vec<Line>,
     /// Messages that could start at this time.
@@ -86,7 +86,7 @@ impl Line {
     }
 }
 
-impl Queues {
+impl PortQueues {
     /// Nodes with so many ports in each direction, all of them free.
     pub fn new(nodes: usize, ports: usize) -> Self {
         let lines = || (0..nodes).map(|_| Line { free: ports, waiting: VecDeque::new() }).collect();
@@ -157,7 +157,7 @@ mod tests {
 
     /// When each message starts.
     fn starts(messages: &[Message], ports: usize) -> Vec<u64> {
-        let (mut queues, mut starts) = (Queues::new(NODES as usize, ports), vec![u64::MAX; messages.len()]);
+        let (mut queues, mut starts) = (PortQueues::new(NODES as usize, ports), vec![u64::MAX; messages.len()]);
         let mut now = 0;
         while starts.contains(&u64::MAX) {
             for (number, Message { ready, from, to, length }) in messages.iter().enumerate() {

@@ -14,14 +14,14 @@ use hocket_machine::Noise;
 use hocket_machine::noise::{Model, Resource};
 use rustc_hash::FxHashMap;
 
-use crate::clock::{Clock, Passage, Timing};
-use crate::plan::{Kind, Plan, Step};
+use crate::clock::{Clock, Occupation, Timing};
+use crate::plan::{Plan, Step, StepKind};
 
 /// The operations on clocks, in an order in which they can be evaluated.
 pub struct Tape<'a> {
     noise: &'a Noise,
     nodes: RefCell<Vec<Node>>,
-    /// The sources of the draws, for each passage through the noise of processors, and of the network.
+    /// The sources of the draws, for each occupation through the noise of processors, and of the network.
     sources: RefCell<[Vec<u64>; 2]>,
     lengths_s: RefCell<Vec<f64>>,
     length_numbers: RefCell<FxHashMap<u64, u32>>,
@@ -88,10 +88,10 @@ pub enum Winners {
     Mixed,
 }
 
-/// One operation on earlier nodes: `b` is a node for [`Kind::Later`] and [`Kind::Earlier`], else a length or a mark.
+/// One operation on earlier nodes: `b` is a node for [`StepKind::Later`] and [`StepKind::Earlier`], else a length or a mark.
 #[derive(Clone, Copy, PartialEq)]
 struct Node {
-    kind: Kind,
+    kind: StepKind,
     a: u32,
     b: u32,
 }
@@ -108,7 +108,7 @@ const SHORT_CUT: u32 = 6;
 impl<'a> Tape<'a> {
     /// An empty tape.
     pub fn new(noise: &'a Noise, winners: Winners) -> Self {
-        let start = Node { kind: Kind::Start, a: 0, b: 0 };
+        let start = Node { kind: StepKind::Start, a: 0, b: 0 };
         Self {
             noise,
             nodes: RefCell::new(vec![start]),
@@ -172,7 +172,7 @@ impl<'a> Tape<'a> {
         } else if self.is_after(b, a, SHORT_CUT) {
             b
         } else {
-            self.find_or_push(Node { kind: Kind::Later, a: a.min(b), b: a.max(b) })
+            self.find_or_push(Node { kind: StepKind::Later, a: a.min(b), b: a.max(b) })
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Tape<'a> {
         } else if self.is_after(b, a, SHORT_CUT) {
             a
         } else {
-            self.find_or_push(Node { kind: Kind::Earlier, a: a.min(b), b: a.max(b) })
+            self.find_or_push(Node { kind: StepKind::Earlier, a: a.min(b), b: a.max(b) })
         }
     }
 }
@@ -197,13 +197,13 @@ fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mu
     let Node { kind, a, b } = nodes[node as usize];
     let mut operand = |node| exceeds(nodes, lengths_s, node, target, steps);
     match kind {
-        Kind::Start | Kind::Mark | Kind::Less | Kind::After | Kind::NotBefore => false,
-        Kind::Later => operand(b) || operand(a),
-        Kind::Earlier => operand(b) && operand(a),
-        Kind::Plus | Kind::Compute | Kind::Transfer if lengths_s[b as usize] > 0.0 => {
+        StepKind::Start | StepKind::Mark | StepKind::Less | StepKind::After | StepKind::NotBefore => false,
+        StepKind::Later => operand(b) || operand(a),
+        StepKind::Earlier => operand(b) && operand(a),
+        StepKind::Plus | StepKind::Compute | StepKind::Transfer if lengths_s[b as usize] > 0.0 => {
             target == START || reaches(nodes, a, target, steps)
         }
-        Kind::Plus | Kind::Compute | Kind::Transfer => operand(a),
+        StepKind::Plus | StepKind::Compute | StepKind::Transfer => operand(a),
     }
 }
 
@@ -217,12 +217,12 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     *steps -= 1;
     let Node { kind, a, b } = nodes[node as usize];
     match kind {
-        Kind::Start | Kind::Mark | Kind::Less | Kind::After | Kind::NotBefore => false,
-        Kind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
-        Kind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
-        Kind::Plus => reaches(nodes, a, target, steps),
-        Kind::Compute | Kind::Transfer => {
-            nodes[target as usize] == Node { kind: Kind::Plus, a, b } || reaches(nodes, a, target, steps)
+        StepKind::Start | StepKind::Mark | StepKind::Less | StepKind::After | StepKind::NotBefore => false,
+        StepKind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
+        StepKind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
+        StepKind::Plus => reaches(nodes, a, target, steps),
+        StepKind::Compute | StepKind::Transfer => {
+            nodes[target as usize] == Node { kind: StepKind::Plus, a, b } || reaches(nodes, a, target, steps)
         }
     }
 }
@@ -316,11 +316,11 @@ impl Clock for Symbol<'_> {
         if seconds == 0.0 {
             return self;
         }
-        self.at(self.tape.find_or_push(Node { kind: Kind::Plus, a: self.node(), b: self.tape.length(seconds) }))
+        self.at(self.tape.find_or_push(Node { kind: StepKind::Plus, a: self.node(), b: self.tape.length(seconds) }))
     }
 
     fn less(self, seconds: f64) -> Self {
-        self.at(self.tape.find_or_push(Node { kind: Kind::Less, a: self.node(), b: self.tape.length(seconds) }))
+        self.at(self.tape.find_or_push(Node { kind: StepKind::Less, a: self.node(), b: self.tape.length(seconds) }))
     }
 
     fn comes_after(self, other: Self, or_with: bool) -> bool {
@@ -331,7 +331,7 @@ impl Clock for Symbol<'_> {
             // What is certainly not before another may be at the same time.
             Some(Ordering::Greater) | None => (),
         }
-        let kind = if or_with { Kind::NotBefore } else { Kind::After };
+        let kind = if or_with { StepKind::NotBefore } else { StepKind::After };
         self.tape.find_or_push(Node { kind, a: self.node(), b: other.node() });
         true
     }
@@ -350,7 +350,7 @@ impl Clock for Symbol<'_> {
     }
 
     fn note(self, mark: u16) {
-        self.tape.push(Node { kind: Kind::Mark, a: self.node(), b: mark.into() });
+        self.tape.push(Node { kind: StepKind::Mark, a: self.node(), b: mark.into() });
     }
 
     fn position(self) -> u64 {
@@ -391,16 +391,16 @@ impl<'t> Timing for Recording<'t> {
         self
     }
 
-    fn pass(&self, passage: Passage, start: Symbol<'t>) -> Symbol<'t> {
+    fn pass(&self, occupation: Occupation, start: Symbol<'t>) -> Symbol<'t> {
         let tape = self.0;
-        let Some(model) = tape.noise.on(passage.resource) else { return start.plus(passage.length_s) };
-        let kind = match passage.resource {
-            Resource::Processor => Kind::Compute,
-            Resource::Network => Kind::Transfer,
+        let Some(model) = tape.noise.on(occupation.resource) else { return start.plus(occupation.length_s) };
+        let kind = match occupation.resource {
+            Resource::Processor => StepKind::Compute,
+            Resource::Network => StepKind::Transfer,
         };
-        let source = model.draw(passage.victim, passage.origin, passage.position);
-        tape.sources.borrow_mut()[usize::from(kind == Kind::Transfer)].push(source);
-        start.at(tape.push(Node { kind, a: start.node(), b: tape.length(passage.length_s) }))
+        let source = model.draw(occupation.victim, occupation.origin, occupation.position);
+        tape.sources.borrow_mut()[usize::from(kind == StepKind::Transfer)].push(source);
+        start.at(tape.push(Node { kind, a: start.node(), b: tape.length(occupation.length_s) }))
     }
 }
 
@@ -483,7 +483,7 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
         sources.truncate(kept);
     }
     let ends = ends.iter().map(|end| nodes[*end as usize].a).collect();
-    let marked = steps.iter().filter(|step| step.kind == Kind::Mark).map(|step| step.b as usize + 1);
+    let marked = steps.iter().filter(|step| step.kind == StepKind::Mark).map(|step| step.b as usize + 1);
     let marks = marked.max().unwrap_or(0);
     Plan { steps, sources, lengths_s, places: places.count as usize, ends, marks }
 }
@@ -525,9 +525,11 @@ fn needs(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
 impl Node {
     fn inputs(&self) -> [Option<u32>; 2] {
         match self.kind {
-            Kind::Start => [None, None],
-            Kind::Later | Kind::Earlier | Kind::After | Kind::NotBefore => [Some(self.a), Some(self.b)],
-            Kind::Plus | Kind::Less | Kind::Compute | Kind::Transfer | Kind::Mark => [Some(self.a), None],
+            StepKind::Start => [None, None],
+            StepKind::Later | StepKind::Earlier | StepKind::After | StepKind::NotBefore => [Some(self.a), Some(self.b)],
+            StepKind::Plus | StepKind::Less | StepKind::Compute | StepKind::Transfer | StepKind::Mark => {
+                [Some(self.a), None]
+            }
         }
     }
 }

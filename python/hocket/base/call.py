@@ -30,7 +30,7 @@ class Call:
         in_place: Whether the input lies in the result buffer.
         commutative: Whether operands may be swapped.
         parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" asks for
-            the automatic value, of those that have one: see `hocket.definitions.automatic`. A gap between packets is a
+            the automatic value, of those that have one: see `hocket.definitions.calls`. A gap between packets is a
             number, or a text such as "auto-2".
     """
 

@@ -23,10 +23,9 @@ from hocket.cli.options import (
 )
 from hocket.cli.output import print_json
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
-from hocket.definitions.automatic import resolved
+from hocket.definitions.calls import made, values
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.requests import complete
 from hocket.schedules.dependencies import dependency_graph
 from hocket.schedules.formats import format_for
 from hocket.schedules.schedule import record as record_call
@@ -77,14 +76,13 @@ def record(
     if graph is not None and drawing is not None:
         files.write(graph, drawing)
     if as_json:
-        given = call if machine is None else resolved(algorithm, call, machine)
         print_json(
             {
                 "collective": algorithm.collective,
                 "algorithm": algorithm.name,
                 "ranks": ranks,
                 "size_bytes": size_bytes,
-                "parameters": complete(algorithm, given.parameters, element_bytes=call.element_bytes),
+                "parameters": values(made(algorithm, call, machine)),
                 "format": format.name,
                 "output": output,
                 "schedule": schedule.data if format.name == "json" else as_bytes(schedule, format, machine).decode(),

@@ -62,11 +62,11 @@ def study(
             raise click.UsageError(
                 "study validation has neither figures nor trials, expected no --figure and no --trials"
             )
-        from hocket.cli.validation import Wanted
+        from hocket.cli.validation import Validation
 
         scope = "quick" if quick else "full" if full else "default"
         place = Path(files.writable_folder(f"study-{name}" if folder is None else folder))
-        Wanted(place, scope, simgrid, loggopsim, mpicc, jobs, as_json).write()
+        Validation(place, scope, simgrid, loggopsim, mpicc, jobs, as_json).write()
         return
     if simgrid or loggopsim or mpicc:
         raise click.UsageError(f"--simgrid, --loggopsim and --mpicc are for study {_VALIDATION}")

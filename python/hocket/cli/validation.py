@@ -32,11 +32,11 @@ from hocket.studies.validation.papers import paper
 from hocket.studies.validation.report import COLUMNS, as_data, cells, facts, markdown
 from hocket.studies.validation.simgrid_comparison import simgrid
 
-__all__ = ["Wanted"]
+__all__ = ["Validation"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Validation:
     """What to compare with.
 
     Attributes:

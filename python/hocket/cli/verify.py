@@ -12,6 +12,7 @@ from hocket.base.parallel import workers
 from hocket.base.units import format_count, parse_count
 from hocket.base.version import version
 from hocket.cli import completion
+from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
     Read,
     as_json_option,
@@ -25,7 +26,7 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
-from hocket.definitions.verification import Finding, Verdict, verify_all
+from hocket.definitions.verification import Finding, Verdict, planned
 from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
 from hocket.schedules.formats import format_of
 
@@ -52,6 +53,7 @@ _WRONG = 1
 @parameter_option
 @load_option
 @jobs_option
+@yes_option
 @as_json_option
 def verify(
     names: tuple[str, ...],
@@ -63,6 +65,7 @@ def verify(
     param: tuple[tuple[str, str], ...],
     algorithms: tuple[Algorithm, ...],
     jobs: int,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
@@ -79,17 +82,11 @@ def verify(
         return _verify_schedule(names[1:], as_json)
     chosen_ones = _chosen(names, is_all, algorithms)
     rank_counts = ranks or _RANKS
-    with workers(jobs) as executor, progress("verifying", len(chosen_ones) * len(rank_counts)) as on_done:
-        verdict = verify_all(
-            chosen_ones,
-            rank_counts,
-            parameters=values_of(param, chosen_ones),
-            count=count,
-            root=root,
-            element_bytes=element,
-            executor=executor,
-            on_done=on_done,
-        )
+    values = values_of(param, chosen_ones)
+    work = planned(chosen_ones, rank_counts, parameters=values, count=count, root=root, element_bytes=element)
+    announce(work.efforts_s(), jobs=jobs, yes=yes)
+    with workers(jobs) as executor, progress("verifying", len(work.tasks)) as on_done:
+        verdict = work.done(executor=executor, on_done=on_done)
     if as_json:
         print_json(_entry(verdict))
     else:

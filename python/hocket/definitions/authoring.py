@@ -15,8 +15,8 @@ from types import ModuleType
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import read_text
+from hocket.definitions.calls import describe
 from hocket.definitions.library import Algorithm, Parameter, Refuses, algorithms, find_collective
-from hocket.definitions.requests import describe
 from hocket.typing import Program
 
 __all__ = ["algorithm", "library", "load"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,8 +11,8 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import function, mapping, shown, text, truth, whole
+from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
-from hocket.definitions.requests import call_request, guarded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,13 +94,13 @@ def run(
         commutative=truth("commutative", commutative) or isinstance(operator, str),
         parameters={} if parameters is None else mapping("parameters", parameters),
     )
-    request = json.dumps({"call": call_request(algorithm, call)})
+    asked = made(algorithm, call)
     contributions = _contributions(algorithm.collective, inputs, root)
     if isinstance(operator, str):
-        run_native = partial(_native.run, request, _data_type(dtype), text("operator", operator))
+        run_native = partial(_native.run, asked, _data_type(dtype), text("operator", operator))
     else:
-        run_native = partial(_native.run_with, request, _on_bytes(function("operator", operator), dtype, shape))
-    results = guarded(algorithm, lambda: run_native(contributions, algorithm.program))
+        run_native = partial(_native.run_with, asked, _on_bytes(function("operator", operator), dtype, shape))
+    results = guarded(algorithm, lambda: run_native(contributions))
     return [_array(result, dtype, shape) for result in results]
 
 

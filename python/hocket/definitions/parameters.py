@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from hocket._native import Error
 from hocket.base.names import unknown
 from hocket.base.units import parse_bytes, parse_count
-from hocket.definitions.automatic import AUTO
+from hocket.definitions.calls import AUTO, GAP
 from hocket.definitions.library import Algorithm
-from hocket.definitions.requests import GAP
 
 __all__ = ["parse_parameter", "values_of"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -11,14 +12,14 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import function, mapping, several, shown, whole
+from hocket.base.checks import function, json_text, mapping, several, shown, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
-from hocket.definitions.library import Algorithm, Parameter, algorithms, as_algorithm, is_collective
-from hocket.definitions.requests import GAP, ask, complete, declared_by, element_size, numbers, refusal, told, worded
+from hocket.definitions.calls import GAP, complete, declared_by, element_size, guarded, numbers, refusal, told, worded
+from hocket.definitions.library import Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
-__all__ = ["Finding", "Refusal", "Verdict", "finding", "verify", "verify_all"]
+__all__ = ["Finding", "Refusal", "Verdict", "Verification", "finding", "planned", "verify"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Verdict(Result):
 
 
 def verify(
-    algorithm: Algorithm | str,
+    algorithms: Algorithm | str | Iterable[Algorithm],
     ranks: Iterable[int],
     *,
     parameters: Mapping[str, float | str] | None = None,
@@ -127,10 +128,11 @@ def verify(
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
-    """Check an algorithm at every root, count and operator, in place and not, for each of some rank counts.
+    """Check algorithms at every root, count and operator, in place and not, for each of some rank counts.
 
     Args:
-        algorithm: An algorithm, or its label such as "allreduce/ring"; or a collective: all its algorithms.
+        algorithms: An algorithm, or its label such as "allreduce/ring"; a collective: all its algorithms; or several
+            algorithms, each of which takes those of the parameters that it declares.
         ranks: The rank counts.
         parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the
             parameter says to try are tried, in all combinations.
@@ -145,24 +147,16 @@ def verify(
         Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too
             large, or rank counts that it does not take, all of them.
     """
-    if isinstance(algorithm, str) and is_collective(algorithm):
-        among = algorithms(algorithm)
-    else:
-        among = (as_algorithm(algorithm),)
-        complete(among[0], {} if parameters is None else parameters)
-    return verify_all(
-        among,
-        ranks,
-        parameters=parameters,
-        count=count,
-        root=root,
-        element_bytes=element_bytes,
-        executor=executor,
-        on_done=on_done,
-    )
+    if isinstance(algorithms, str) and is_collective(algorithms):
+        algorithms = algorithms_named(algorithms, ())
+    elif isinstance(algorithms, str | Algorithm):
+        algorithms = (as_algorithm(algorithms),)
+        complete(algorithms[0], {} if parameters is None else parameters)
+    work = planned(algorithms, ranks, parameters=parameters, count=count, root=root, element_bytes=element_bytes)
+    return work.done(executor=executor, on_done=on_done)
 
 
-def verify_all(
+def planned(
     algorithms: Iterable[Algorithm],
     ranks: Iterable[int],
     *,
@@ -170,10 +164,8 @@ def verify_all(
     count: int | None = None,
     root: int | None = None,
     element_bytes: int = 1,
-    executor: Executor | None = None,
-    on_done: Callable[[], object] = ignore,
-) -> Verdict:
-    """Check several algorithms, each with those of the parameters that it declares; otherwise as `verify`."""
+) -> Verification:
+    """Return the work of checking algorithms, each with those of the parameters that it declares; see `verify`."""
     if not isinstance(ranks, Iterable):
         raise Error(f"ranks: got {shown(ranks)}, expected several rank counts such as [{shown(ranks)}]")
     rank_counts = tuple(whole("ranks", number) for number in ranks)
@@ -184,16 +176,9 @@ def verify_all(
     }
     known = several("algorithms", algorithms, Algorithm, "algorithms")
     given = {} if parameters is None else mapping("parameters", parameters)
-    function("on_done", on_done)
     values = [(algorithm, _values_to_try(algorithm, given, element_bytes)) for algorithm in known]
     tasks = [_Task(algorithm, number, tried, wanted) for algorithm, tried in values for number in rank_counts]
-    largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
-    found = do_all(_check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done())
-    in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
-    verdict = Verdict(tuple(finding for _, finding in in_order))
-    if not verdict.checked:
-        raise Error(verdict.refusals[0].sentence if verdict.refusals else "nothing to verify, expected rank counts")
-    return verdict
+    return Verification(tuple(tasks))
 
 
 @dataclass(frozen=True)
@@ -202,6 +187,45 @@ class _Task:
     ranks: int
     parameters: dict[str, list[int]]
     wanted: dict[str, int | None]
+
+    @property
+    def request(self) -> dict[str, Any]:
+        return {
+            "collective": self.algorithm.collective,
+            "algorithm": self.algorithm.name,
+            "ranks": self.ranks,
+            "parameters": self.parameters,
+            **self.wanted,
+        }
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What is to be checked: some algorithms, each at some rank counts."""
+
+    tasks: tuple[_Task, ...]
+
+    def efforts_s(self) -> list[float]:
+        """Return how many seconds of one core each algorithm takes about at each rank count.
+
+        Those written in Python are left out, as that is not known.
+        """
+        requests = [task.request for task in self.tasks if task.algorithm.program is None]
+        return [_native.verification_effort_s(json_text("request", request)) for request in requests]
+
+    def done(self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore) -> Verdict:
+        """Do it; see `verify`."""
+        function("on_done", on_done)
+        tasks = self.tasks
+        largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
+        found = do_all(
+            _check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done()
+        )
+        in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
+        verdict = Verdict(tuple(finding for _, finding in in_order))
+        if not verdict.checked:
+            raise Error(verdict.refusals[0].sentence if verdict.refusals else "nothing to verify, expected rank counts")
+        return verdict
 
 
 def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
@@ -220,18 +244,13 @@ def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], eleme
 
 def _check(task: _Task) -> Finding:
     algorithm = task.algorithm
-    request = {
-        "collective": algorithm.collective,
-        "algorithm": algorithm.name,
-        "ranks": task.ranks,
-        "parameters": task.parameters,
-        **task.wanted,
-    }
 
     def refuses(**call: Any) -> str | None:
         return refusal(algorithm, Call(**call))
 
-    answer = ask(_native.verify, request, algorithm, refuses, partial(told, algorithm))
+    of_program = () if algorithm.program is None else (algorithm.program, refuses, partial(told, algorithm))
+    request_text = json_text("request", task.request)
+    answer = json.loads(guarded(algorithm, lambda: _native.verify(request_text, *of_program)))
     counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
     return finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
 

@@ -15,10 +15,10 @@ from hocket.base.files import parse_toml
 from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
+from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.definitions.machine import Machine, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
-from hocket.definitions.requests import declared_by
 from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import compare, made_for
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.automatic import accepted, resolved
+from hocket.definitions.calls import made, values
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
 from hocket.fitting.measurements import DEFAULT, Measurement
@@ -160,8 +160,7 @@ def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> C
         Error: The algorithm refuses the call, or its simulation would take too long.
     """
     algorithm = find(f"{one.collective}/{one.algorithm}")
-    call = resolved(algorithm, one.call, machine)
-    accepted(algorithm, call, machine)
+    call = replace(one.call, parameters=values(made(algorithm, one.call, machine)))
     effort_s = simulation_s(algorithm, call, machine=machine)
     if effort_s > _LONGEST_S:
         raise Error("simulations that would take too long")

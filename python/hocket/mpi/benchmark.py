@@ -14,8 +14,8 @@ from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
+from hocket.definitions.calls import declared_by
 from hocket.definitions.library import REDUCTIONS, Algorithm
-from hocket.definitions.requests import declared_by
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded, environment

@@ -12,8 +12,8 @@ from hocket import _native
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.checks import text
+from hocket.definitions.calls import made_of_any
 from hocket.definitions.library import Algorithm, find, find_collective
-from hocket.definitions.requests import shape_of
 
 __all__ = ["LIBRARY_RULES", "choose", "rules_text"]
 
@@ -50,8 +50,7 @@ def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | 
         'binomial'
     """
     name = find_collective(collective)
-    request = {"collective": name, **shape_of(call), "in_place": call.in_place, "commutative": call.commutative}
-    chosen = _native.choose(text("rules", rules), "rules", json.dumps(request))
+    chosen = _native.choose(text("rules", rules), "rules", made_of_any(name, call))
     if chosen is None:
         return None
     algorithm, parameters = chosen

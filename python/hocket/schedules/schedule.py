@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,10 +14,9 @@ from hocket.base import checks, files
 from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.results import Result, drawn
-from hocket.definitions.automatic import on_machine
+from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, parsed
-from hocket.definitions.requests import hand
 
 if TYPE_CHECKING:
     import altair as alt
@@ -191,6 +189,6 @@ def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | P
     """
     algorithm = as_algorithm(algorithm)
     known = Machine.load(machine) if isinstance(machine, str | PathLike) else machine
-    run = partial(_native.record, parsed(known))
-    content = hand(run, on_machine(algorithm, call, known), algorithm)
+    asked = made(algorithm, call, known)
+    content = guarded(algorithm, lambda: _native.record(asked))
     return Schedule(algorithm.label, content, algorithm.collective)

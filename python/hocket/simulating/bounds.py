@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from hocket import _native
 from hocket.base.call import Call
-from hocket.definitions.library import find_collective
-from hocket.definitions.requests import shape_of
+from hocket.definitions.calls import made_of_any
 from hocket.simulating.simulation import MachineLike, as_machine
 
 __all__ = ["Bound", "bound"]
@@ -54,5 +52,4 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         >>> f"{hocket.bound('allreduce', call, machine='cluster').time_s * 1e3:.1f} ms"
         '13.4 ms'
     """
-    request = {"collective": find_collective(collective), **shape_of(call)}
-    return Bound(*_native.bound(as_machine(machine).parsed, json.dumps({"call": request})))
+    return Bound(*_native.bound(as_machine(machine).parsed, made_of_any(collective, call)))

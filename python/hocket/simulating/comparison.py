@@ -18,10 +18,10 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_count, format_ranks
+from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine
-from hocket.definitions.requests import declared_by
 from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned

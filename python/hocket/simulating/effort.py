@@ -7,11 +7,10 @@ from contextlib import suppress
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import json_text
-from hocket.definitions.automatic import on_machine
+from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine, parsed
-from hocket.simulating.simulation import ONE_TRIAL, Trials, run_request
+from hocket.definitions.machine import Machine
+from hocket.simulating.simulation import ONE_TRIAL, Trials, how_to, kept_of
 
 __all__ = ["recording_s", "simulation_s"]
 
@@ -23,8 +22,8 @@ def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: 
     """
     with suppress(Error):
         if algorithm.program is None:
-            request = {**on_machine(algorithm, call, machine), **run_request("auto", trials)}
-            return _native.effort_s(machine.parsed, json_text("request", request))
+            how = how_to("auto", trials, kept_of(()))
+            return _native.effort_s(machine.parsed, made(algorithm, call, machine), how)
     return 0.0
 
 
@@ -32,6 +31,5 @@ def recording_s(algorithm: Algorithm, call: Call, *, machine: Machine | None = N
     """Return how many seconds a recording takes about, if there is memory for it; otherwise as `simulation_s`."""
     with suppress(Error):
         if algorithm.program is None:
-            request_text = json_text("request", on_machine(algorithm, call, machine))
-            return _native.recording_effort_s(parsed(machine), request_text)
+            return _native.recording_effort_s(made(algorithm, call, machine))
     return 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hocket import _native
 from hocket.base.call import Call
-from hocket.definitions.automatic import on_machine
+from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.simulating.simulation import MachineLike, as_machine
 
@@ -53,7 +53,7 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
     """
     found = as_algorithm(algorithm)
     known = as_machine(machine)
-    answer = _native.steps(known.parsed, json.dumps(on_machine(found, call, known)))
+    answer = _native.steps(known.parsed, made(found, call, known))
     return tuple(StepGap(**step) for step in json.loads(answer))
 
 
@@ -71,5 +71,4 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
     """
     found = as_algorithm(algorithm)
     known = as_machine(machine)
-    request = {**on_machine(found, call, known), "step": step}
-    return StepTime(**json.loads(_native.simulate_step(known.parsed, json.dumps(request))))
+    return StepTime(**json.loads(_native.simulate_step(known.parsed, made(found, call, known), step)))

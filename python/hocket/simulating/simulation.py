@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -17,10 +17,9 @@ from hocket.base.checks import function, instance, number, several, shown, text,
 from hocket.base.names import among
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, parse_share
-from hocket.definitions.automatic import on_machine
+from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.requests import ask
 from hocket.definitions.topology import LinkUse
 from hocket.schedules.schedule import Schedule
 
@@ -41,7 +40,8 @@ __all__ = [
     "Statistics",
     "Trials",
     "as_machine",
-    "run_request",
+    "how_to",
+    "kept_of",
     "simulate",
     "trials_request",
     "values_of",
@@ -431,38 +431,35 @@ def simulate(
         >>> found.messages
         24
     """
-    known, kept = as_machine(machine), _kept(keep)
-    asked, algorithm, more = _asked(what, call, known)
-    request = {**asked, **run_request(engine, trials), **kept}
+    known, kept = as_machine(machine), kept_of(keep)
+    asked, algorithm = _asked(what, call, known)
     told = None if on_trials is None else function("on_trials", on_trials)
-    run = partial(_native.simulate, known.parsed, on_trials=told, **more)
-    found = _simulation(ask(run, request, algorithm))
+    how = how_to(engine, trials, kept)
+    answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
+    found = _simulation(json.loads(answer))
     if found.links is None and (kept["links"] or kept["passages"]):
         name = "links" if kept["links"] else "passages"
         raise Error(f"{name}: on machine {known.name} messages do not meet, expected a machine with a topology")
     return found
 
 
-def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
+def kept_of(keep: Iterable[Kept]) -> dict[str, bool]:
     """Return what is to be kept in the compiled module's words."""
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
     wanted = {among("keep", name, get_args(Kept)) for name in names}
     return {name: name in wanted for name in get_args(Kept)}
 
 
-def _asked(
-    what: Algorithm | Schedule | str, call: Call | None, machine: Machine
-) -> tuple[dict[str, Any], Algorithm, dict[str, Any]]:
-    """Return the call in the compiled module's words, the algorithm that errors name, and the schedule if it is one."""
+def _asked(what: Algorithm | Schedule | str, call: Call | None, machine: Machine) -> tuple[_native.Call, Algorithm]:
+    """Return the call as the compiled module has it, and the algorithm that errors name."""
     if not isinstance(what, Schedule):
         algorithm = as_algorithm(what)
-        return on_machine(algorithm, instance("call", call, Call, "hocket.Call"), machine), algorithm, {}
+        return made(algorithm, instance("call", call, Call, "hocket.Call"), machine), algorithm
     if call is not None:
         raise Error("call: expected None, a schedule is a call already")
     name = text("schedule: name", what.name)
     content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
-    asked = {"collective": "schedule", "algorithm": name, "ranks": 0, "size_bytes": 0}
-    return {"call": asked}, Algorithm("schedule", name), {"schedule": content}
+    return content.call(name), Algorithm("schedule", name)
 
 
 def as_machine(machine: MachineLike) -> Machine:
@@ -470,13 +467,13 @@ def as_machine(machine: MachineLike) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def run_request(engine: Engine, trials: Trials) -> dict[str, Any]:
+def how_to(engine: Engine, trials: Trials, kept: Mapping[str, bool]) -> dict[str, Any]:
     """Return how to simulate in the compiled module's words.
 
     Raises:
         Error: An engine that does not exist, or trials that are none.
     """
-    return {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials)}
+    return {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials), **kept}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.base.units import format_bytes
+from hocket.definitions.calls import declared_by
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
 from hocket.definitions.machine import Machine
-from hocket.definitions.requests import declared_by
 from hocket.drawing.winner_map import cells
 from hocket.rules.choosing import LIBRARY_RULES, choose
 from hocket.simulating.bounds import bound

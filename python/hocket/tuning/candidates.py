@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.automatic import accepted
+from hocket.definitions.calls import made
 from hocket.definitions.library import KNOWN, REDUCTIONS, Algorithm, Parameter, algorithms, find
 from hocket.definitions.machine import Machine
 from hocket.mpi.benchmark import DOUBLE_BYTES, unit_bytes
@@ -100,7 +100,7 @@ def candidates(
         algorithm = algorithm_of(point, choice)
         call = call_at(algorithm, choice, point, like)
         try:
-            accepted(algorithm, call, machine)
+            made(algorithm, call, machine)
         except Error as error:
             refused.setdefault(algorithm.name, str(error))
             continue

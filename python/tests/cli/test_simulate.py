@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -202,9 +202,9 @@ def test_links_and_timeline_are_of_the_one_simulation_by_the_engine_that_was_ask
     (tmp_path / "links.toml").write_text(TORUS)
     engines = []
 
-    def simulate(machine: _native.Machine, request: str, **more: Any) -> str:
-        engines.append(json.loads(request)["engine"])
-        return _native.simulate(machine, request, **more)
+    def simulate(machine: _native.Machine, call: _native.Call, how: Mapping[str, Any], told: None) -> str:
+        engines.append(how["engine"])
+        return _native.simulate(machine, call, how, told)
 
     monkeypatch.setattr("hocket.simulating.simulation._native", SimpleNamespace(simulate=simulate))
     line = f"simulate allreduce ring --ranks 6 --size 8B --machine {tmp_path}/links.toml --engine events --json"

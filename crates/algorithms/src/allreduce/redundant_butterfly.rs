@@ -30,7 +30,7 @@ use std::ops::Range;
 
 use hocket_core::{Call, Parameter, Rank, Side, Span, Unit, Winner};
 
-use crate::redundancy::{EXCHANGES, Groups, exchange_redundantly};
+use crate::redundancy::{EXCHANGES, RedundantGroups, exchange_redundantly};
 use crate::{About, exchanges};
 
 const HOSTS: Parameter = Parameter {
@@ -76,7 +76,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     if r.size() == 1 {
         return r.copy(input, result).await;
     }
-    let groups = Groups::new(r.size());
+    let groups = RedundantGroups::new(r.size());
     let group = groups.of(r.rank());
     let hosts = groups.first(group)..groups.first(group) + 2;
     let serving = if c.parameter(HOSTS.name) == 2 { hosts.clone() } else { hosts.start + 1..hosts.end };

@@ -105,9 +105,8 @@ fn the_equations_hold() {
     check_equations(&[2, 3, 4, 7, 8, 32], &[1, 2, 3, 4, 8], &[1, 1 << 20]);
 }
 
-/// All that the paper has: `cargo test --release -p hocket circuits -- --ignored`
 #[test]
-#[ignore = "takes two minutes"]
+#[ignore = "long: make test-long"]
 fn the_equations_hold_for_all_that_the_paper_has() {
     let ranks: Vec<_> = (1..=10).map(|log| 1 << log).collect();
     check_equations(&ranks, &[1, 2, 3, 4, 5, 6, 7, 8], &[1, 1 << 10, 1 << 20]);
@@ -184,10 +183,10 @@ fn apart() -> Platform {
 
 /// What an algorithm does on machines with circuits it does elsewhere, too, and every byte crosses the two links of its route.
 fn check_catalogue(platforms: &[Platform]) -> CircuitCounts {
-    let mut total = CircuitCounts::default();
+    let (mut total, apart) = (CircuitCounts::default(), apart());
     for entry in CATALOGUE {
         for call in accepted(entry) {
-            let always = simulate(entry, &call, &apart(), Options::default()).unwrap();
+            let always = simulate(entry, &call, &apart, Options::default()).unwrap();
             for platform in platforms {
                 let outcome = run_call(entry, &call, platform);
                 let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
@@ -207,6 +206,7 @@ fn check_catalogue(platforms: &[Platform]) -> CircuitCounts {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn every_algorithm_ends_under_every_policy() {
     for (policy, ports) in POLICIES.iter().flat_map(|policy| [1, 2, 3].map(|ports| (policy, ports))) {
         for keys in ["", "protocol = \"rendezvous\"", "requests = \"refused\"\nfinal_release = \"waited\""] {

@@ -100,6 +100,7 @@ fn every_algorithm_gives_the_result_of_its_collective() {
 
 /// Programs that open circuits ahead, for nodes of a few ports, and with some of the circuits refused, to both ends.
 #[test]
+#[ignore = "long: make test-long"]
 fn results_are_right_whatever_circuits_programs_get() {
     let operator = operator("u64", "sum").unwrap();
     let opens: [fn(usize, usize) -> bool; 4] =

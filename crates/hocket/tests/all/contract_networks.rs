@@ -127,6 +127,7 @@ fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_model() {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_topology() {
     let (of_links, of_nodes) = SHAPES[1..].split_at(SHAPES.len() - 3);
     let on = |shapes: &[&'static str], models: [usize; 2]| {

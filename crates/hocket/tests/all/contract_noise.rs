@@ -131,6 +131,7 @@ fn engines_agree_on_one_port_where_dataflow_applies() {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn engines_agree_on_loggp_where_dataflow_applies() {
     let mut compared = 0;
     for noise in [ARRIVALS, STALLS, TAILS, ON_PROCESSORS_ONLY] {
@@ -161,6 +162,7 @@ fn a_trial_is_the_same_in_any_run_and_on_any_thread() {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn noise_of_no_duration_changes_nothing() {
     for (entry, call) in all_calls() {
         for network in ["", "protocol = \"eager\"", "send_overhead = \"0.4 us\""] {

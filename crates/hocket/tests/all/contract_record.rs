@@ -117,6 +117,7 @@ fn a_schedule_gives_the_results_of_its_program() {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn all_forms_give_the_schedule_back() {
     // 1 GB/s: reducing 8 B takes 8 ns, a whole number, so that GOAL loses nothing of the times.
     let platform = platform("1 GB/s");

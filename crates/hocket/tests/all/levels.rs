@@ -44,6 +44,7 @@ fn nodes_may_have_any_ranks() {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn any_algorithm_can_be_a_part() {
     for entry in composed() {
         for parameter in entry.about.parameters.iter().filter(|parameter| !parameter.words().is_empty()) {

@@ -16,7 +16,7 @@ pub use model::Network;
 pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel};
 pub use passages::{Passage, Passages};
-pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Switching, Traffic};
+pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 use meeting::Meeting;
 

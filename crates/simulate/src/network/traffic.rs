@@ -21,13 +21,13 @@ pub trait Traffic {
     /// The reason why messages under way will never arrive, if so: a circle of waiting, or [`ENDLESS`].
     fn deadlock(&self) -> Option<String>;
     /// The circuits, where there are any.
-    fn circuits(&mut self) -> Option<&mut dyn Switching> {
+    fn circuits(&mut self) -> Option<&mut dyn OnDemand> {
         None
     }
 }
 
 /// Circuits that programs can ask for.
-pub trait Switching {
+pub trait OnDemand {
     /// Number of circuits that a program should open ahead of its messages; 0 where circuits come by themselves.
     fn ports(&self) -> usize;
     /// A program asks for a circuit; [`Milestone::Answered`] says whether it is open.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hocket_machine::{Hop, Topology};
 use rustc_hash::FxHashMap;
 
-use super::super::{Ask, CircuitCounts, Flight, LinkUse, Milestone, Switching, Traffic};
+use super::super::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 use super::changes::Supply;
 use super::policy::Policy;
 use super::wavelengths::Wavelengths;
@@ -536,12 +536,12 @@ impl Traffic for Switch<'_> {
         self.who_waits()
     }
 
-    fn circuits(&mut self) -> Option<&mut dyn Switching> {
+    fn circuits(&mut self) -> Option<&mut dyn OnDemand> {
         Some(self)
     }
 }
 
-impl Switching for Switch<'_> {
+impl OnDemand for Switch<'_> {
     fn ports(&self) -> usize {
         self.policy.ports(self.network.ports)
     }

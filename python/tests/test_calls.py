@@ -1,4 +1,4 @@
-"""Calls as requests, and what comes back when a program fails."""
+"""Calls as the compiled module takes them, and what comes back when a program fails."""
 
 import re
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.definitions import requests
+from hocket.definitions import calls
 from hocket.typing import Call, Rank, Steps
 
 SEGMENTED = hocket.Algorithm(
@@ -23,17 +23,17 @@ def program(r: Rank, c: Call) -> Steps:
 
 
 def test_parameters_left_out_have_their_defaults() -> None:
-    assert requests.complete(SEGMENTED, {"segment": 8}) == {"segment": 8, "fanout": 2}
+    assert calls.complete(SEGMENTED, {"segment": 8}) == {"segment": 8, "fanout": 2}
 
 
 def test_bytes_are_rounded_down_to_whole_elements() -> None:
-    assert requests.complete(SEGMENTED, {"segment": 20}, element_bytes=8) == {"segment": 16, "fanout": 2}
-    assert requests.complete(SEGMENTED, {"segment": 20}, element_bytes=32) == {"segment": 32, "fanout": 2}
+    assert calls.complete(SEGMENTED, {"segment": 20}, element_bytes=8) == {"segment": 16, "fanout": 2}
+    assert calls.complete(SEGMENTED, {"segment": 20}, element_bytes=32) == {"segment": 32, "fanout": 2}
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     call = hocket.Call(ranks=np.int64(4), size_bytes=np.uint8(8), in_place=np.True_)
-    assert requests.call_request(hocket.find("allreduce/ring"), call)["ranks"] == 4
+    assert hocket.simulate("allreduce/ring", call).ranks == 4
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_whatever_else_is_of_a_wrong_type_is_refused_by_name(given: dict[str, An
 )
 def test_a_parameter_that_is_not_taken_is_refused(parameters: dict[str, int], message: str) -> None:
     with pytest.raises(hocket.Error, match=message):
-        requests.complete(SEGMENTED, parameters)
+        calls.complete(SEGMENTED, parameters)
 
 
 def test_of_parameters_for_many_each_takes_its_own() -> None:
-    assert requests.declared_by(SEGMENTED, {"segment": 8, "colour": 3}) == {"segment": 8}
+    assert calls.declared_by(SEGMENTED, {"segment": 8, "colour": 3}) == {"segment": 8}
 
 
 def test_a_precondition_sees_the_values_of_all_parameters() -> None:
@@ -92,14 +92,14 @@ def test_a_precondition_sees_the_values_of_all_parameters() -> None:
         refuses=lambda call: f"needs less than {call.parameters['fanout']} ranks",
     )
     with pytest.raises(hocket.Error, match=r"^broadcast picky needs less than 2 ranks \(P = 3\)$"):
-        requests.call_request(picky, hocket.Call(ranks=3, size_bytes=8))
+        calls.made(picky, hocket.Call(ranks=3, size_bytes=8))
 
 
 def test_a_precondition_that_fails_is_one_line() -> None:
     picky = hocket.Algorithm("broadcast", "picky", program=program, refuses=lambda call: "no" * (1 // call.root))
-    with pytest.raises(hocket.Error, match=r"test_requests\.py:\d+: broadcast/picky: ZeroDivisionError: "):
-        requests.call_request(picky, hocket.Call(ranks=3, size_bytes=8))
-    with pytest.raises(hocket.Error, match=r"test_requests\.py:\d+: broadcast/picky: ZeroDivisionError: "):
+    with pytest.raises(hocket.Error, match=r"test_calls\.py:\d+: broadcast/picky: ZeroDivisionError: "):
+        calls.made(picky, hocket.Call(ranks=3, size_bytes=8))
+    with pytest.raises(hocket.Error, match=r"test_calls\.py:\d+: broadcast/picky: ZeroDivisionError: "):
         hocket.verify(picky, [3])
 
 
@@ -108,7 +108,7 @@ def test_an_error_does_not_keep_the_frames_of_the_program() -> None:
         raise KeyError("oops")
 
     with pytest.raises(hocket.Error, match="broadcast/mine: KeyError: 'oops'") as caught:
-        requests.guarded(hocket.Algorithm("broadcast", "mine", program=program), fail)
+        calls.guarded(hocket.Algorithm("broadcast", "mine", program=program), fail)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
 
 
@@ -117,7 +117,7 @@ def test_a_defect_of_the_library_stays_what_it_is() -> None:
         raise KeyError("oops")
 
     with pytest.raises(KeyError):
-        requests.guarded(SEGMENTED, fail)
+        calls.guarded(SEGMENTED, fail)
 
 
 def test_sizes_may_be_texts() -> None:

@@ -1,9 +1,14 @@
-"""The boundary to the compiled module: a call of an algorithm becomes a request, an answer becomes plain data."""
+"""The boundary to the compiled module: a call of an algorithm becomes its handle there, in one place.
+
+An algorithm of the catalogue declares in its Rust file which of its parameters have an automatic value, and computes
+it from the call and the machine. A gap between packets is read where packets are paced: `hocket.simulating.pacing`.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
+import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -11,27 +16,33 @@ from typing import Any, TypeVar
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import instance, json_text, mapping, shown, size_bytes, text, truth, whole
+from hocket.base.checks import instance, mapping, shown, size_bytes, text, truth, whole
 from hocket.base.names import among
-from hocket.definitions.library import Algorithm, Parameter
+from hocket.definitions.library import Algorithm, Parameter, find_collective
+from hocket.definitions.machine import Machine, parsed
+from hocket.definitions.topology import AXES, Topology
 
 __all__ = [
+    "AUTO",
     "GAP",
-    "ask",
-    "call_request",
     "complete",
     "declared_by",
     "describe",
     "element_size",
+    "fields_of",
     "guarded",
-    "hand",
+    "made",
+    "made_of_any",
     "numbers",
     "refusal",
-    "shape_of",
+    "values",
     "worded",
 ]
 
 T = TypeVar("T")
+
+AUTO = "auto"
+"""The value of a parameter that asks for its automatic value."""
 
 GAP = "gap"
 """The parameter of paced algorithms, and its unit; its value is a text."""
@@ -129,34 +140,59 @@ def declared_by(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> 
     return {name: value for name, value in parameters.items() if name in names}
 
 
-def call_request(algorithm: Algorithm, call: Call) -> dict[str, Any]:
-    """Return the request for a call, in the compiled module's words.
+def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
+    """Return a call as the compiled module has it: with all values, and accepted by an algorithm of the catalogue.
+
+    This is the one place where a machine, if there is one, completes a call: with automatic values, the sizes of its
+    torus, and the nodes of the ranks.
 
     Raises:
-        Error: The algorithm refuses the call, does not take a parameter or its value, or a value is of a wrong type.
+        Error: The algorithm refuses the call, does not take a parameter or its value, or a value is of a wrong type;
+            the machine does not say what an automatic value depends on, or its torus does not fit.
     """
-    call = _checked(algorithm, call)
-    sentence = refusal(algorithm, call)
-    if sentence:
+    instance("call", call, Call, "hocket.Call")
+    parameters = {**mapping("parameters", call.parameters)}
+    automatic: list[str] = []
+    if machine is not None:
+        parameters |= _torus_sizes(algorithm, call, machine)
+        gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
+        automatic = [name for name in parameters if name not in gaps and _is_automatic(parameters[name])]
+    request = fields_of(call)
+    given = {name: value for name, value in parameters.items() if name not in automatic}
+    values = complete(algorithm, given, element_bytes=request["element_bytes"])
+    if sentence := refusal(algorithm, Call(**request, parameters=values)):
         raise Error(sentence)
-    gaps = {p.name: call.parameters[p.name] for p in algorithm.parameters if p.unit == GAP}
-    return {
+    request |= {
         "collective": algorithm.collective,
         "algorithm": algorithm.name,
-        "ranks": call.ranks,
-        "size_bytes": call.size_bytes,
-        "root": call.root,
-        "neighbors": call.neighbors,
-        "element_bytes": call.element_bytes,
-        "in_place": call.in_place,
-        "commutative": call.commutative,
-        "parameters": numbers(algorithm, call.parameters),
-        **gaps,
+        "parameters": [item for item in numbers(algorithm, values).items() if item[0] not in automatic],
+        "automatic": automatic,
+        "gap": next((values[p.name] for p in algorithm.parameters if p.unit == GAP), None),
     }
+    return guarded(algorithm, lambda: _native.Call(request, parsed(machine), algorithm.program))
 
 
-def shape_of(call: Call) -> dict[str, Any]:
-    """Return ranks, neighbours, sizes and root of a call in Python's own types, by their names.
+def values(asked: _native.Call) -> dict[str, int | str]:
+    """Return the values of all parameters of a call, as results have them."""
+    found: dict[str, int | str] = json.loads(asked.values())
+    return found
+
+
+def made_of_any(collective: str, call: Call) -> _native.Call:
+    """Return a call whatever the algorithm, as the compiled module has it; its parameters do not matter.
+
+    Raises:
+        Error: An unknown collective, or a call that makes no sense.
+    """
+    return _native.Call({**fields_of(call), "collective": find_collective(collective)})
+
+
+def _is_automatic(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def fields_of(call: Call) -> dict[str, Any]:
+    """Return the fields of a call but for its parameters, in Python's own types.
 
     Raises:
         Error: It is no call, or one of them is no such number, or text.
@@ -168,29 +204,9 @@ def shape_of(call: Call) -> dict[str, Any]:
         "size_bytes": size_bytes("size_bytes", call.size_bytes),
         "root": whole("root", call.root),
         "element_bytes": element_size(call.element_bytes),
+        "in_place": truth("in_place", call.in_place),
+        "commutative": truth("commutative", call.commutative),
     }
-
-
-def ask(function: Callable[..., str], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> Any:
-    """Return the answer of a function of the compiled module, as plain data; otherwise as `hand`."""
-    return json.loads(hand(function, request, algorithm, *more))
-
-
-def hand(function: Callable[..., T], request: Mapping[str, Any], algorithm: Algorithm, *more: Any) -> T:
-    """Hand a request to a function of the compiled module, with the program of an algorithm written in Python.
-
-    Args:
-        function: The function.
-        request: The request.
-        algorithm: The algorithm that the request names.
-        more: What the function takes after the program of an algorithm written in Python.
-
-    Raises:
-        Error: The function's, or what the program raised.
-    """
-    programs = () if algorithm.program is None else (algorithm.program, *more)
-    request_text = json_text("request", request)
-    return guarded(algorithm, lambda: function(request_text, *programs))
 
 
 def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
@@ -239,12 +255,25 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
     return None if isinstance(error, Error) else ""
 
 
-def _checked(algorithm: Algorithm, call: Call) -> Call:
-    """Return a call in Python's own types, with the values of all parameters."""
-    shape = shape_of(call)
-    return Call(
-        **shape,
-        in_place=truth("in_place", call.in_place),
-        commutative=truth("commutative", call.commutative),
-        parameters=complete(algorithm, call.parameters, element_bytes=shape["element_bytes"]),
-    )
+def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
+    """Return the sizes of the machine's torus for an algorithm that takes them and was not given any.
+
+    Raises:
+        Error: The machine has a topology, but not a torus of as many axes at most, or not one node for each rank.
+    """
+    axes = [parameter.name for parameter in algorithm.parameters if parameter.name in AXES]
+    if not set(AXES[:3]).issubset(axes) or not call.parameters.keys().isdisjoint(AXES):
+        return {}
+    topology = Topology.parse(machine.text, machine.file)
+    if topology is None:
+        return {}
+    if topology.torus is None or len(topology.torus) > len(axes):
+        kind = f"{len(topology.torus)}-dimensional torus" if topology.torus else topology.name.replace("_", " ")
+        needs = f"needs a torus of up to {len(axes)} axes, but machine {machine.name} is a {kind}"
+        raise Error(f"{algorithm.collective} {algorithm.name} {needs}")
+    if call.ranks != math.prod(topology.torus):
+        torus, product = " x ".join(map(str, topology.torus)), " * ".join(axes)
+        given = f"{', '.join(axes[:-1])} or {axes[-1]}"
+        needs = f"needs {product} = P, but the torus of machine {machine.name} is {torus}, and no {given} was given"
+        raise Error(f"{algorithm.collective} {algorithm.name} {needs} (P = {call.ranks})")
+    return dict(zip(axes, topology.torus, strict=False))
