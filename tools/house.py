@@ -23,7 +23,7 @@ LIMITS = {
     "circles of files": 0,
     "classes that share a name with another of their room": 0,
     "types that share a name with another of their crate": 0,
-    "lines of the product": 87_900,
+    "lines of the product": 88_000,
     "lines of its studies": 4_900,
 }
 
