@@ -30,14 +30,16 @@ pub struct Place {
     pub children: Vec<usize>,
 }
 
-/// Combines the segments of all ranks below this one into its own, and hands the sums to the parent.
-pub async fn reduce(r: &Rank<'_>, place: &Place, segments: &Segments) {
+/// Combines the segments of all ranks below this one with its own, into `sums`, and hands these to the parent. The own ones
+/// may lie in `sums`; a rank without children hands them up from where they are.
+pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments) {
+    let handed_up = if place.children.is_empty() { own } else { sums };
     let hand_up = async |index| {
         if let Some(parent) = place.parent {
-            send(r, parent, segments.get(index), UP, index).await;
+            send(r, parent, handed_up.get(index), UP, index).await;
         }
     };
-    add_up(r, place, segments, hand_up).await;
+    add_up(r, place, own, sums, hand_up).await;
 }
 
 /// Takes the segments from the parent, and hands them to the children, to the last in the order of combination first.
@@ -50,48 +52,56 @@ pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
     in_flight(r, segments.count(), take_in, async |index| hand_down(r, place, segments, index).await).await;
 }
 
-/// Reduces the segments of `partial` to the root, which hands each down as soon as it is reduced; other ranks receive
-/// it in `result`.
-pub async fn reduce_and_broadcast(r: &Rank<'_>, place: &Place, partial: &Segments, result: &Segments) {
+/// Reduces the own segments to the root, by way of `sums`; the root hands each down as soon as it is reduced, and other ranks
+/// receive it in `result`.
+pub async fn reduce_and_broadcast(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, result: &Segments) {
     if place.parent.is_some() {
-        r.join(reduce(r, place, partial), broadcast(r, place, result)).await;
+        r.join(reduce(r, place, own, sums), broadcast(r, place, result)).await;
     } else {
-        add_up(r, place, partial, async |index| hand_down(r, place, partial, index).await).await;
+        add_up(r, place, own, sums, async |index| hand_down(r, place, sums, index).await).await;
     }
 }
 
-/// Room for the segments of a child that wait to be combined.
+/// Where the segments of a child wait to be combined: in room of their own, or where the sums will be.
 struct Arrivals<'a> {
     child: usize,
-    room: Span,
+    room: Option<Span>,
     free: Tokens<'a>,
     filled: Tokens<'a>,
 }
 
-/// Combines the children's segments into the own ones, in the order of the children, and passes on the sums.
-async fn add_up(r: &Rank<'_>, place: &Place, segments: &Segments, pass_on: impl AsyncFn(usize)) {
-    let (count, len) = (segments.count(), segments.get(0).len);
+/// Combines the own segments with the children's, in the order of the children, and passes on the sums. Where the own ones are
+/// not in `sums`, those of the first child are received there, and nothing is copied.
+async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, pass_on: impl AsyncFn(usize)) {
+    let (count, len, is_apart) = (sums.count(), sums.get(0).len, own.get(0) != sums.get(0));
     let room = IN_FLIGHT.min(count);
-    let arrivals = |child: &usize| Arrivals {
+    let arrivals = |(number, child): (usize, &usize)| Arrivals {
         child: *child,
-        room: r.scratch(room * len),
+        room: (number > 0 || !is_apart).then(|| r.scratch(room * len)),
         free: r.tokens(room),
         filled: r.tokens(0),
     };
-    let arrivals: Vec<_> = place.children.iter().map(arrivals).collect();
-    let place_of = |index: usize, room: Span| room.part(index % IN_FLIGHT * len, segments.get(index).len);
+    let arrivals: Vec<_> = place.children.iter().enumerate().map(arrivals).collect();
+    let place_of = |index: usize, from: &Arrivals| {
+        let sum = sums.get(index);
+        from.room.map_or(sum, |room| room.part(index % IN_FLIGHT * len, sum.len))
+    };
 
     let receive_all = arrivals.iter().map(async |from| {
         for index in 0..count {
             from.free.take().await;
-            receive(r, from.child, place_of(index, from.room), UP, index).await;
+            receive(r, from.child, place_of(index, from), UP, index).await;
             from.filled.put();
         }
     });
     let combine = async |index| {
+        let (own, sum) = (own.get(index), sums.get(index));
         for from in &arrivals {
             from.filled.take().await;
-            r.combine(place_of(index, from.room), segments.get(index), Side::Right).await;
+            match from.room {
+                Some(_) => r.combine(place_of(index, from), sum, Side::Right).await,
+                None => r.combine(own, sum, Side::Left).await,
+            }
             from.free.put();
         }
     };

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hocket.base.results import drawn
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, labels_of, legend, styled, time_axis
+from hocket.fitting.judging import Judged, deviation
 from hocket.fitting.result import Fit
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["fit_chart"]
+__all__ = ["fit_chart", "judged_chart"]
 
 _BAND = 1.25
 _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}
@@ -20,6 +22,11 @@ _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}
 
 def fit_chart(found: Fit) -> alt.LayerChart:
     """Return the picture as a chart; see `Fit.plot`."""
+    return judged_chart(found.cells, found.title)
+
+
+def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
+    """Return simulated over measured times of some calls."""
     import altair as alt
 
     rows = [
@@ -33,12 +40,14 @@ def fit_chart(found: Fit) -> alt.LayerChart:
             "measured": format_time(one.measured_s),
             "simulated": format_time(one.simulated_s),
         }
-        for one in found.cells
+        for one in cells
     ]
-    times_s = [time_s for one in found.cells for time_s in (one.measured_s, one.simulated_s)]
+    times_s = [time_s for one in cells for time_s in (one.measured_s, one.simulated_s)]
     ends_s = [min(times_s) / _BAND, max(times_s) * _BAND]
-    lines = styled(sorted({one.collective for one in found.cells}))
-    uses = [use for use in _SHAPES if use in found.deviations]
+    lines = styled(sorted({one.collective for one in cells}))
+    away = {use: deviation(one for one in cells if one.use == use) for use in _SHAPES}
+    deviations = {use: one for use, one in away.items() if one is not None}
+    uses = [*deviations]
     points = (
         alt.Chart({"values": rows})
         .mark_point(filled=True, size=45, opacity=0.75)
@@ -57,12 +66,12 @@ def fit_chart(found: Fit) -> alt.LayerChart:
     drawn = [_line(1.0, ends_s, [1, 0]), *(_line(factor, ends_s, [4, 4]) for factor in (_BAND, 1 / _BAND))]
     subtitle = [
         f"{use}: {one.cells} calls, median of |ln(simulated / measured)| {one.median:.3f}"
-        for use, one in found.deviations.items()
+        for use, one in deviations.items()
     ]
     return alt.LayerChart(layer=[*drawn, points]).properties(
         width=WIDTH,
         height=HEIGHT,
-        title=alt.TitleParams(found.title, subtitle=[*subtitle, f"dashed: a factor of {_BAND} apart"], anchor="start"),
+        title=alt.TitleParams(title, subtitle=[*subtitle, f"dashed: a factor of {_BAND} apart"], anchor="start"),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hocket.studies import jitter, landscape, multicast, optical, pacing, trinaryx3
+from hocket.studies import atlas, jitter, landscape, multicast, optical, pacing, trinaryx3
 from hocket.studies.study import Claim, Figure, Scope, Study
 
 __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
 
 STUDIES: dict[str, Study] = {
+    "atlas": atlas.STUDY,
     "jitter": jitter.STUDY,
     "landscape": landscape.STUDY,
     "multicast": multicast.STUDY,

@@ -40,7 +40,6 @@ pub const ABOUT: About = About::new(
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
-    r.copy(c.input(r), result).await;
-    reduce_to(r, c, Trees::one_way(c), 0, result).await;
+    reduce_to(r, c, Trees::one_way(c), 0, c.input(r), result).await;
     broadcast_from(r, c, Trees::one_way(c), 0, result).await;
 }

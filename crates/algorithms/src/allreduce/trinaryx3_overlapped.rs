@@ -43,13 +43,14 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 /// Reduces to rank 0 up these trees, which broadcasts down the same ones.
 pub async fn reduce_and_broadcast(r: &Rank<'_>, c: &Call, trees: Trees) {
     let (input, result) = (c.input(r), c.result(r));
-    let partial = if r.rank() == 0 { result } else { r.scratch(input.len) };
-    r.copy(input, partial).await;
+    let sums = if r.rank() == 0 { result } else { r.scratch(input.len) };
+    let own = if r.size() == 1 || input == result { sums } else { input };
+    r.copy(input, own).await; // of a rank alone, or where the result arrives while the input is still on its way up
 
     let places = trees.places(c, 0, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
         let segments = |vector: hocket_core::Span| Segments::new(c, vector.chunk(tree, places.len()));
-        pipeline::reduce_and_broadcast(r, place, &segments(partial), &segments(result)).await;
+        pipeline::reduce_and_broadcast(r, place, &segments(own), &segments(sums), &segments(result)).await;
     });
     r.join_all(parts).await;
 }

@@ -45,17 +45,19 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 /// Combines the inputs of all ranks into the result of the root, up these trees.
 pub async fn reduce(r: &Rank<'_>, c: &Call, trees: Trees) {
     let input = c.input(r);
-    let partial = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
-    r.copy(input, partial).await;
-    reduce_to(r, c, trees, c.root, partial).await;
+    let sums = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
+    reduce_to(r, c, trees, c.root, input, sums).await;
 }
 
-/// Combines the vectors `partial` of all ranks into that of `root`, up these trees.
-pub async fn reduce_to(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, partial: Span) {
+/// Combines the vectors `own` of all ranks into `sums` of `root`, up these trees; other ranks have partial sums there.
+pub async fn reduce_to(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, own: Span, sums: Span) {
+    if r.size() == 1 {
+        r.copy(own, sums).await;
+    }
     let places = trees.places(c, root, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {
-        let segments = Segments::new(c, partial.chunk(tree, places.len()));
-        pipeline::reduce(r, place, &segments).await;
+        let segments = |vector: Span| Segments::new(c, vector.chunk(tree, places.len()));
+        pipeline::reduce(r, place, &segments(own), &segments(sums)).await;
     });
     r.join_all(parts).await;
 }
