@@ -239,7 +239,7 @@ WAITING = ("See the MPI_ERROR field", "Invalid MPI_Request")
 def algorithms_of_mpich(mpi: Mpi, file: Path, ranks: int, function: str, size: int) -> set[str]:
     """Return the algorithms that errors name when some messages are too short."""
     found: set[str] = set()
-    for option in ("-s", "-l") * 3:
+    for option in ("-s", "-l") * 5:
         if found and option == "-s":
             break  # a process may have been ended before it printed
         variables = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(file)}
