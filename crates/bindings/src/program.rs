@@ -99,7 +99,7 @@ impl Program for PythonProgram {
         let owner = Owner::new(r.rank());
         let rank = PythonRank { owner, size: r.size(), ports: r.circuits(), scratch: scratch.clone() };
         let started =
-            Python::attach(|py| self.function.call1(py, (rank, PythonCall { call: c.clone(), rank: owner.rank })));
+            Python::attach(|py| self.function.call1(py, (rank, RankCall { call: c.clone(), rank: owner.rank })));
         match started {
             Ok(generator) => {
                 let (empty, steps, rests) = (Cell::new(0), Cell::new(0), RefCell::default());
@@ -472,13 +472,13 @@ impl PythonSpan {
 
 /// One call of a collective, as one of its ranks knows it.
 #[pyclass(frozen, name = "Call", module = "hocket._native")]
-pub struct PythonCall {
+pub struct RankCall {
     call: Call,
     rank: usize,
 }
 
 #[pymethods]
-impl PythonCall {
+impl RankCall {
     #[getter]
     fn root(&self) -> usize {
         self.call.root
@@ -526,7 +526,7 @@ impl PythonCall {
     }
 }
 
-impl PythonCall {
+impl RankCall {
     /// The blocks of a rank in a span that holds all, each with the rank at its other end.
     fn peers(
         &self,
