@@ -48,6 +48,7 @@ setup: $(VENV)/installed library commit
 	mkdir -p $(VENV)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(VENV)/share/man/man1/hocket.1
 
+# The package hocket, which is not in the library, is compiled beside it for what comes next.
 library:
 	echo "compiling Hocket: two minutes the first time"
 	cargo build --release --quiet --package hocket-mpi --package hocket
@@ -74,7 +75,6 @@ lint-python:
 	$(BIN)/ruff format --check python tools benchmarks docs
 	$(BIN)/ruff check python tools benchmarks docs
 	$(BIN)/mypy
-	$(BIN)/python tools/check_layers.py
 	$(BIN)/python tools/house.py
 
 # The site, in docs/_build/html.

@@ -33,7 +33,7 @@ use hocket_simulate::{Options, Platform};
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{How, Values};
+use request::{How, TrialsRequest, Values};
 use result::{StepTime, Trace};
 use runnable::Runnable;
 use serde_json::{Value, json};
@@ -268,8 +268,8 @@ fn simulated(
 
 /// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
 #[pyfunction]
-fn effort_s(machine: &PythonMachine, call: &PythonCall, how: How) -> PyResult<f64> {
-    let trials = how.trials.trials().map_err(raise)?;
+fn effort_s(machine: &PythonMachine, call: &PythonCall, trials: TrialsRequest) -> PyResult<f64> {
+    let trials = trials.trials().map_err(raise)?;
     hocket::effort_s(call.entry()?, &call.content(), &machine.platform(), trials).map_err(raise)
 }
 

@@ -32,12 +32,12 @@ from hocket.cli.output import print_csv, print_facts, print_json, print_table, p
 from hocket.drawing.plot import picture_of
 from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
 from hocket.fitting import fit as fit_machine
+from hocket.fitting.judging import AS_FAST
 from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
 
 __all__ = ["fit"]
 
 _MOST_NAMES = 6  # of what has no counterpart, shown
-_RIGHT = 1.001  # a regret that is none
 _ENDED = {
     "steps": "the search ended after as many steps as it takes at most",
     "time limit": "the search ended with the time; more time may find better values",
@@ -247,19 +247,19 @@ def _print_regrets(found: Fit) -> None:
 
 
 def _print_regret(what: str, some: Sequence[Regret]) -> None:
-    right = sum(one.regret < _RIGHT for one in some)
+    right = sum(one.is_right for one in some)
     over = format_ratio(mean(one.regret for one in some))
     print_words(
         f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; "
         f"{over} the time of the best measured algorithm on average"
     )
     worst = max(some, key=lambda one: one.regret)
-    if worst.regret >= _RIGHT:
+    if not worst.is_right:
         where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {worst.ranks} ranks"
         print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
     beside = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
     if beside:
-        slower = sum(ratio > _RIGHT for ratio, _ in beside)
+        slower = sum(ratio > AS_FAST for ratio, _ in beside)
         own = format_ratio(mean(default for _, default in beside))
         print_words(
             f"  the library's own choices: {own} at {len(beside)} of them; the simulation's are slower at {slower}"

@@ -10,10 +10,13 @@ from typing import Literal, TypeAlias
 
 from hocket.fitting.cells import Cell, Point
 
-__all__ = ["BANDS", "Deviation", "Judged", "Regret", "Use", "deviation", "regrets"]
+__all__ = ["AS_FAST", "BANDS", "Deviation", "Judged", "Regret", "Use", "deviation", "regrets"]
 
 Use: TypeAlias = Literal["fitted", "not used", "held out"]
 """What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
+
+AS_FAST = 1.001
+"""Below how many times as long a time is the same."""
 
 BANDS = (0.15, 0.25, 0.40)
 """How far apart simulated and measured times may be, for the shares of cells that are told."""
@@ -117,6 +120,11 @@ class Regret:
     def regret(self) -> float:
         """How many times as long as the best one the chosen one takes."""
         return self.chosen_s / self.best_s
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the chosen one is as fast as the best one."""
+        return self.regret < AS_FAST
 
 
 def deviation(cells: Iterable[Judged]) -> Deviation | None:

@@ -10,7 +10,7 @@ from hocket.base.call import Call
 from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.simulating.simulation import ONE_TRIAL, Trials, how_to, kept_of
+from hocket.simulating.simulation import ONE_TRIAL, Trials, trials_request
 
 __all__ = ["recording_s", "simulation_s"]
 
@@ -22,8 +22,7 @@ def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: 
     """
     with suppress(Error):
         if algorithm.program is None:
-            how = how_to("auto", trials, kept_of(()))
-            return _native.effort_s(machine.parsed, made(algorithm, call, machine), how)
+            return _native.effort_s(machine.parsed, made(algorithm, call, machine), trials_request(trials))
     return 0.0
 
 

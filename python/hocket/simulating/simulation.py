@@ -40,8 +40,6 @@ __all__ = [
     "Statistics",
     "Trials",
     "as_machine",
-    "how_to",
-    "kept_of",
     "simulate",
     "trials_request",
     "values_of",
@@ -431,10 +429,10 @@ def simulate(
         >>> found.messages
         24
     """
-    known, kept = as_machine(machine), kept_of(keep)
+    known, kept = as_machine(machine), _kept(keep)
     asked, algorithm = _asked(what, call, known)
     told = None if on_trials is None else function("on_trials", on_trials)
-    how = how_to(engine, trials, kept)
+    how = {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials), **kept}
     answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
     found = _simulation(json.loads(answer))
     if found.links is None and (kept["links"] or kept["passages"]):
@@ -443,7 +441,7 @@ def simulate(
     return found
 
 
-def kept_of(keep: Iterable[Kept]) -> dict[str, bool]:
+def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
     """Return what is to be kept in the compiled module's words."""
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
     wanted = {among("keep", name, get_args(Kept)) for name in names}
@@ -465,15 +463,6 @@ def _asked(what: Algorithm | Schedule | str, call: Call | None, machine: Machine
 def as_machine(machine: MachineLike) -> Machine:
     """Return a machine, loading it if it is a name or a path."""
     return machine if isinstance(machine, Machine) else Machine.load(machine)
-
-
-def how_to(engine: Engine, trials: Trials, kept: Mapping[str, bool]) -> dict[str, Any]:
-    """Return how to simulate in the compiled module's words.
-
-    Raises:
-        Error: An engine that does not exist, or trials that are none.
-    """
-    return {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials), **kept}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def _compute(data: str, scope: Scope, work: Work) -> Rows:
     found = _fitted(data.removesuffix(_CHOICES), scope, work.executor)
     work.on_done()
     if data.endswith(_CHOICES):
-        return [{**asdict(one), "regret": one.regret} for one in found.regrets]
+        return [{**asdict(one), "regret": one.regret, "is_right": one.is_right} for one in found.regrets]
     return [asdict(one) for one in found.cells]
 
 
@@ -150,9 +150,9 @@ def _choice(points: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return how many points there are, at how many the choice is right, and what choices take, gain and lose."""
     if not points:
         return ("-",) * 6
-    right = sum(row["chosen"] == row["best"] for row in points)
+    right = sum(row["is_right"] for row in points)
     told = [row for row in points if row["default_s"]]
-    chosen = mean(row["chosen_s"] / row["best_s"] for row in points)
+    chosen = mean(row["regret"] for row in points)
     if not told:
         return str(len(points)), str(right), f"{chosen:.2f}", "-", "-", "-"
     library = mean(row["default_s"] / row["best_s"] for row in told)
