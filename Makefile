@@ -48,11 +48,16 @@ setup: $(VENV)/installed library commit
 	mkdir -p $(VENV)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(VENV)/share/man/man1/hocket.1
 
+# What is compiled against the user's MPI, and libhocket: the package brings them along.
+NATIVE := python/hocket/mpi/native
 # The package hocket, which is not in the library, is compiled beside it for what comes next.
 library:
 	echo "compiling Hocket: two minutes the first time"
 	cargo build --release --quiet --package hocket-mpi --package hocket
-	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
+	rm -rf $(NATIVE)
+	mkdir $(NATIVE)
+	cp -R mpi/include mpi/preload mpi/tracing mpi/measuring mpi/multicast $(NATIVE)
+	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 
 # What `hocket --version` tells; an sdist brings it along.
 commit:
@@ -92,7 +97,7 @@ wheel: setup .venv-release/installed
 	mkdir -p $(DATA)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(DATA)/share/man/man1/hocket.1
 	PATH="$$PWD/.venv-release/bin:$$PATH" cargo zigbuild --release --quiet --package hocket-mpi --target $(HOST).2.17
-	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so python/hocket/mpi/native/libhocket.so
+	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 	PATH="$$PWD/.venv-release/bin:$$PATH" $(BIN)/maturin build --release --quiet --locked --zig \
 		--compatibility manylinux2014 --target $(HOST) --out target/wheels
 	$(BIN)/maturin sdist --out target/wheels

@@ -23,7 +23,12 @@ pytestmark = pytest.mark.wheel
 SUITE, PYTHON = "bookworm", "3.11"
 NEWEST_GLIBC = (2, 17)
 MOST_S = 30.0
-GENERATED = {"hocket/commit.txt", "hocket/mpi/native/libhocket.so", "hocket/_native.abi3.so"}
+GENERATED = {
+    "hocket/commit.txt",
+    "hocket/mpi/native/libhocket.so",
+    "hocket/mpi/native/preload/shim/shim.h",
+    "hocket/_native.abi3.so",
+}
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,9 @@ def of_c(folder: Path) -> Uses:
     homes = {word: name for name, text in parts.items() for word in re.findall(_C_BODY, text, re.MULTILINE)}
     uses = {}
     for name, text in parts.items():
-        places = (((folder / name).parent / path).resolve() for path in re.findall(r'#include "([^"]+)"', text))
+        beside = ((folder / name).parent, folder / "include")
+        named = re.findall(r'#include "([^"]+)"', text)
+        places = ((each / path).resolve() for path in named for each in beside)
         included = (_c_module(place, folder.resolve()) for place in places if place.is_relative_to(folder.resolve()))
         called = (homes.get(word) for word in re.findall(_C_CALL, re.sub(_C_DECLARATION, "", text)))
         uses[name] = frozenset(other for other in (*included, *called) if other in parts) - {name}

@@ -12,10 +12,14 @@
  * before. It ends when the last rank is done; without a common clock it is the time of the rank that took longest. M calls were
  * made in all, the one for proof among them.
  */
-#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "timed.h"
 
-enum { MOST_ROUNDS = 2000, MOST_RULES = 64 };
+enum { MOST_ROUNDS = 2000, MOST_RULES = 64, MOST_DIMENSIONS = 8 };
 
 static int by_value(const void *a, const void *b)
 {

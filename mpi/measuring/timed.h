@@ -7,345 +7,45 @@
 #ifndef HOCKET_TIMED_H
 #define HOCKET_TIMED_H
 
-#include <dlfcn.h>
-#include <math.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "together.h"
+/* The call: what bench.c and tune.c say of it. */
+extern const char *collective;
+extern int rank, ranks, root;
+extern size_t bytes;
+/* Where it is made, and the communicator of a neighbourhood. */
+extern MPI_Comm members, near;
+/* Of each block that is received from a neighbour its source, and its number there. */
+extern int *sources, *sent_as, neighbors;
+/* The blocks that `input` and `result` have room for; `counts` and `places` are those of the ranks. */
+extern int blocks, *counts, *places;
+extern char *input, *result;
+extern int starts_together, has_one_clock;
+/* Counted by `sample_s`. */
+extern long calls_made;
 
-/* What the lead becomes after a start in time, and the longest: ranks that are late because they have no processor do not make
- * all others wait longer and longer. */
-#define SHRINKING 0.99
-#define MOST_LEAD_S 1e-3
-
-enum { LINE_BYTES = 64, MOST_DIMENSIONS = 8 };
-
-static int rank, ranks, root, starts_together, has_one_clock = 1;
-static const char *collective;
-/* Where calls are made. */
-static MPI_Comm members;
-static int *counts, *places;
-/* The communicator of a neighbourhood; of each block that is received its source, and its number there. */
-static MPI_Comm near = MPI_COMM_NULL;
-static int *sources, *sent_as, neighbors, blocks;
-static size_t bytes;
-static long calls_made;
-static char *input, *result;
-static int (*set_rules)(const char *, const char *, char *, size_t);
-static size_t (*log_summary)(char *, size_t);
-static void (*count_calls)(int);
-
-static void fail(const char *what, const char *why)
-{
-    fprintf(stderr, "hocket: %s: %s\n", what, why);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-}
-
-static void *function(const char *name)
-{
-    void *found = dlsym(RTLD_DEFAULT, name);
-    if (!found)
-        fail(name, "is not there, expected the library to be preloaded");
-    return found;
-}
-
-static int is(const char *name)
-{
-    return strcmp(collective, name) == 0;
-}
-
-/* A collective, or its form with blocks of different sizes, which are alike here. */
-static int is_or_v(const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(collective, name, length) == 0 && strcmp(collective + length, is(name) ? "" : "v") == 0;
-}
-
-static int is_reduction(void)
-{
-    return is("allreduce") || is("reduce") || is("scan") || is("exscan") || is("reduce_scatter");
-}
-
-/* Calls, with data that can be checked */
-
-static int call(void)
-{
-    int count = (int)(is_reduction() ? bytes / sizeof(double) : bytes);
-    if (is("allreduce"))
-        return MPI_Allreduce(input, result, count, MPI_DOUBLE, MPI_SUM, members);
-    if (is("reduce"))
-        return MPI_Reduce(input, result, count, MPI_DOUBLE, MPI_SUM, root, members);
-    if (is("scan"))
-        return MPI_Scan(input, result, count, MPI_DOUBLE, MPI_SUM, members);
-    if (is("exscan"))
-        return MPI_Exscan(input, result, count, MPI_DOUBLE, MPI_SUM, members);
-    if (is("reduce_scatter"))
-        return MPI_Reduce_scatter_block(input, result, count / ranks, MPI_DOUBLE, MPI_SUM, members);
-    if (is("broadcast"))
-        return MPI_Bcast(rank == root ? input : result, count, MPI_BYTE, root, members);
-    if (is("allgather"))
-        return MPI_Allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, members);
-    if (is("alltoall"))
-        return MPI_Alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, members);
-    if (is("alltoallv"))
-        return MPI_Alltoallv(input, counts, places, MPI_BYTE, result, counts, places, MPI_BYTE, members);
-    if (is("neighbor_allgather"))
-        return MPI_Neighbor_allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, near);
-    if (is("neighbor_alltoall"))
-        return MPI_Neighbor_alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, near);
-    if (is("gatherv"))
-        return MPI_Gatherv(input, count, MPI_BYTE, result, counts, places, MPI_BYTE, root, members);
-    if (is("scatterv"))
-        return MPI_Scatterv(input, counts, places, MPI_BYTE, result, count, MPI_BYTE, root, members);
-    if (is("gather"))
-        return MPI_Gather(input, count, MPI_BYTE, result, count, MPI_BYTE, root, members);
-    if (is("scatter"))
-        return MPI_Scatter(input, count, MPI_BYTE, result, count, MPI_BYTE, root, members);
-    if (is("barrier"))
-        return MPI_Barrier(members);
-    fail(collective, "is no collective");
-    return MPI_ERR_OTHER;
-}
-
-/* The number that rank `from` has at a place of its input. */
-static double number(int from, size_t place)
-{
-    return (double)((from + 1) * (int)(place % 97 + 1));
-}
-
-static char byte(int from, size_t place)
-{
-    return (char)(31 * from + (int)(place % 251));
-}
-
-static void fill(void)
-{
-    double *numbers = (double *)input;
-    for (int i = 0; i < ranks; i++) {
-        counts[i] = (int)bytes;
-        places[i] = (int)bytes * i;
-    }
-    if (is_reduction())
-        for (size_t i = 0; i < bytes / sizeof(double); i++)
-            numbers[i] = number(rank, i);
-    else
-        for (size_t i = 0; i < bytes * (size_t)blocks; i++)
-            input[i] = byte(rank, i);
-    memset(result, 0x55, bytes * (size_t)blocks);
-}
-
-/* The first `count` numbers are sums of what ranks 0 to `last` have from `place` on. */
-static int are_sums(size_t place, size_t count, int last)
-{
-    const double *numbers = (const double *)result;
-    for (size_t i = 0; i < count; i++)
-        if (numbers[i] != number(0, place + i) * (last + 1) * (last + 2) / 2)
-            return 0;
-    return 1;
-}
-
-/* Block `block` of the result is what rank `from` has from `place` on. */
-static int is_block(size_t block, int from, size_t place)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (result[block * bytes + i] != byte(from, place + i))
-            return 0;
-    return 1;
-}
-
-static int is_right(void)
-{
-    size_t count = bytes / sizeof(double), own = count / (size_t)ranks;
-    int right = 1;
-    if (is("allreduce") || (is("reduce") && rank == root))
-        right = are_sums(0, count, ranks - 1);
-    else if (is("scan"))
-        right = are_sums(0, count, rank);
-    else if (is("exscan") && rank > 0)
-        right = are_sums(0, count, rank - 1);
-    else if (is("reduce_scatter"))
-        right = are_sums(own * (size_t)rank, own, ranks - 1);
-    else if (is("broadcast") && rank != root)
-        right = is_block(0, root, 0);
-    else if (is_or_v("scatter"))
-        right = is_block(0, root, bytes * (size_t)rank);
-    for (int from = 0; from < ranks; from++) {
-        if (is("allgather") || (is_or_v("gather") && rank == root))
-            right = right && is_block((size_t)from, from, 0);
-        else if (is_or_v("alltoall"))
-            right = right && is_block((size_t)from, from, bytes * (size_t)rank);
-    }
-    for (int i = 0; i < neighbors; i++)
-        if (sources[i] != MPI_PROC_NULL)
-            right = right && is_block((size_t)i, sources[i], is("neighbor_alltoall") ? bytes * (size_t)sent_as[i] : 0);
-    int all;
-    PMPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    return all;
-}
-
-/* Samples */
-
-static void set_rule(const char *rule)
-{
-    char problem[512];
-    PMPI_Barrier(MPI_COMM_WORLD);
-    if (set_rules(rule, "rule", problem, sizeof problem))
-        fail(rule, problem);
-}
-
-/* Writes what the input has: a program that calls a collective has just made its data, and no other processor holds it. */
-static void write_input(void)
-{
-    int used_blocks = is_or_v("alltoall") || is_or_v("scatter") ? ranks : is("neighbor_alltoall") ? neighbors : 1;
-    size_t used = bytes * (size_t)used_blocks;
-    volatile char *bytes_of_lines = input;
-    for (size_t i = 0; i < used; i += LINE_BYTES)
-        bytes_of_lines[i] = bytes_of_lines[i];
-}
-
-/* Whether the clocks of all ranks are one; if not, they drift, and are compared again and again. */
-static int compare_clocks(void)
-{
-    for (int other = 1; other < ranks; other++)
-        if (rank == 0 || rank == other)
-            compare_clock(rank, other);
-    int is_one = offset_s == 0, are_one;
-    PMPI_Allreduce(&is_one, &are_one, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    return are_one;
-}
-
-/* Times a call of `called`. */
-static double sample_s(int (*called)(void))
-{
-    double found[2];
-    do {
-        calls_made++;
-        write_input();
-        PMPI_Barrier(MPI_COMM_WORLD);
-        double start_s = common_s();
-        int is_late = 0;
-        if (starts_together) {
-            start_s += lead_s;
-            PMPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-            is_late = wait_until(start_s);
-        }
-        called();
-        double own[2] = {common_s() - start_s, is_late};
-        PMPI_Allreduce(own, found, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        lead_s = found[1] > 0 ? fmin(2 * lead_s, MOST_LEAD_S) : fmax(SHRINKING * lead_s, FIRST_LEAD_S);
-    } while (found[1] > 0);
-    return found[0];
-}
-
-static void print_text(const char *text)
-{
-    for (; *text; text++)
-        if (*text == '\n')
-            fputs("\\n", stdout);
-        else if (*text == '"' || *text == '\\')
-            printf("\\%c", *text);
-        else
-            putchar(*text);
-}
-
-static char *summary(void)
-{
-    size_t length = log_summary(NULL, 0);
-    char *text = malloc(length + 1);
-    if (text)
-        log_summary(text, length + 1);
-    return text;
-}
-
-/* The number of calls in the lines of a summary that end with a text. */
-static long calls_of(const char *summary, const char *end)
-{
-    long calls = 0;
-    for (const char *found = strstr(summary, end); found; found = strstr(found + 1, end)) {
-        const char *line = found;
-        while (line > summary && line[-1] != '\n')
-            line--;
-        calls += atol(line);
-    }
-    return calls;
-}
-
-/* The end of the line of a rule's algorithm. */
-static void expect(const char *rule, char *end, size_t room)
-{
-    const char *name = strchr(rule, ':') + 2;
-    if (strcmp(name, "native") == 0)
-        snprintf(end, room, " left to MPI: no rule for it\n");
-    else
-        snprintf(end, room, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
-}
-
-/* Makes one call by a rule, counts, checks and prints it by a number; returns 1 if the rule's algorithm ran. */
-static int prove(const char *rule, int number)
-{
-    char end[256];
-    set_rule(rule);
-    expect(rule, end, sizeof end);
-    char *before = summary();
-    fill();
-    count_calls(1);
-    call();
-    count_calls(0);
-    int right = is_right(), has_run = 0;
-    char *after = summary();
-    if (rank == 0 && before && after) {
-        has_run = calls_of(after, end) == calls_of(before, end) + 1;
-        printf("{\"size\":%zu,\"rule\":%d,\"is_right\":%s,\"has_run\":%s,\"before\":\"", bytes, number,
-               right ? "true" : "false", has_run ? "true" : "false");
-        print_text(before);
-        printf("\",\"after\":\"");
-        print_text(after);
-        printf("\"}\n");
-        fflush(stdout);
-    }
-    free(before);
-    free(after);
-    PMPI_Bcast(&has_run, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return right && has_run;
-}
-
+/* Ends the job. */
+void fail(const char *what, const char *why);
 /* What the library offers, and room for counts and places; the clocks are compared if ranks start together. */
-static void begin(int are_together)
-{
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    members = MPI_COMM_WORLD;
-    *(void **)&set_rules = function("hocket_set_rules");
-    *(void **)&log_summary = function("hocket_log_summary");
-    *(void **)&count_calls = function("hocket_count_calls");
-    count_calls(0);
-    counts = malloc(sizeof *counts * 2 * (size_t)ranks);
-    if (!counts)
-        fail("counts", "out of memory");
-    places = counts + ranks;
-    blocks = ranks;
-    starts_together = are_together;
-    if (starts_together)
-        has_one_clock = compare_clocks();
-}
-
+void begin(int are_together);
 /* Room for a call of a size. */
-static void make_buffers(size_t size)
-{
-    bytes = size;
-    input = malloc(bytes * (size_t)blocks + 8);
-    result = malloc(bytes * (size_t)blocks + 8);
-    if (!input || !result)
-        fail("buffers", "out of memory");
-}
-
-static void free_buffers(void)
-{
-    free(input);
-    free(result);
-}
+void make_buffers(size_t size);
+void free_buffers(void);
+/* Whether this is the name of the collective. */
+int is(const char *name);
+/* Fills the input with data that `is_right` checks after `call`. */
+void fill(void);
+int call(void);
+int is_right(void);
+void set_rule(const char *rule);
+/* Makes one call by a rule, counts, checks and prints it by a number; returns 1 if the rule's algorithm ran. */
+int prove(const char *rule, int number);
+/* Whether the clocks of all ranks are one; if not, they drift, and are compared again and again. */
+int compare_clocks(void);
+/* Times a call of `called`. */
+double sample_s(int (*called)(void));
+/* Prints a text as JSON has it. */
+void print_text(const char *text);
 
 #endif

@@ -2,56 +2,18 @@
 #ifndef HOCKET_TOGETHER_H
 #define HOCKET_TOGETHER_H
 
-#include <math.h>
-#include <mpi.h>
-
-enum { CLOCK_TRIPS = 100, CLOCK_TAG = 77 };
-/* Clocks that are no farther apart are one clock. */
-#define ONE_CLOCK_S 1e-6
 #define FIRST_LEAD_S 5e-6
 
-/* How far the clock of this rank is ahead of that of rank 0. */
-static double offset_s;
+/* How far the clock of this rank is ahead of the clock of rank 0. */
+extern double offset_s;
 /* How long before the start rank 0 names it. */
-static double lead_s = FIRST_LEAD_S;
+extern double lead_s;
 
 /* The time by the clock of rank 0. */
-static double common_s(void)
-{
-    return PMPI_Wtime() - offset_s;
-}
-
-/* Compares the clock of rank `other` with that of rank 0: the middle of the shortest of many round trips. Both call it. */
-static void compare_clock(int rank, int other)
-{
-    double shortest_s = INFINITY, there_s;
-    for (int i = 0; i < CLOCK_TRIPS; i++) {
-        if (rank == 0) {
-            PMPI_Recv(NULL, 0, MPI_BYTE, other, CLOCK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            there_s = PMPI_Wtime();
-            PMPI_Send(&there_s, 1, MPI_DOUBLE, other, CLOCK_TAG, MPI_COMM_WORLD);
-            continue;
-        }
-        double before_s = PMPI_Wtime();
-        PMPI_Send(NULL, 0, MPI_BYTE, 0, CLOCK_TAG, MPI_COMM_WORLD);
-        PMPI_Recv(&there_s, 1, MPI_DOUBLE, 0, CLOCK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        double after_s = PMPI_Wtime();
-        if (after_s - before_s < shortest_s) {
-            shortest_s = after_s - before_s;
-            offset_s = (before_s + after_s) / 2 - there_s;
-        }
-    }
-    if (fabs(offset_s) <= ONE_CLOCK_S)
-        offset_s = 0;
-}
-
+double common_s(void);
+/* Compares the clock of rank `other` with the clock of rank 0: the middle of the shortest of many round trips. Both call it. */
+void compare_clock(int rank, int other);
 /* Waits for a time; returns 1 if it has passed before. */
-static int wait_until(double time_s)
-{
-    int is_late = common_s() > time_s;
-    while (common_s() < time_s)
-        ;
-    return is_late;
-}
+int wait_until(double time_s);
 
 #endif

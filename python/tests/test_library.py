@@ -21,7 +21,7 @@ def test_the_catalogue_says_what_each_algorithm_is() -> None:
 
 def test_the_registry_and_the_header_have_the_collectives_in_the_order_of_the_compiled_module() -> None:
     assert tuple(dict.fromkeys(algorithm.collective for algorithm in hocket.catalogue())) == library.COLLECTIVES
-    header = (Path(hocket.__file__).parent / "mpi" / "native" / "hocket.h").read_text()
+    header = (Path(hocket.__file__).parent / "mpi" / "native" / "include" / "hocket.h").read_text()
     (names,) = re.findall(r"enum hocket_collective \{(.*?)\}", header, re.DOTALL)
     assert tuple(re.findall(r"hocket_(\w+)", names.lower())) == library.COLLECTIVES
 

@@ -29,7 +29,7 @@
 
 #include <mpi.h>
 
-#include "../hocket.h"
+#include "hocket.h"
 
 #if MPI_VERSION >= 4
 #define HAS_LARGE_COUNTS 1

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../envelope.h"
+#include "envelope.h"
 #include "log.h"
 
 static struct started *active;

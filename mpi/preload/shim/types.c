@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "../envelope.h"
+#include "envelope.h"
 
 /* Errors on it go to no handler. */
 static MPI_Comm judge;

@@ -19,7 +19,7 @@ from hocket.definitions.library import REDUCTIONS, Algorithm
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded, environment
-from hocket.mpi.preload import NATIVE, kept
+from hocket.mpi.preload import kept
 
 __all__ = [
     "DOUBLE_BYTES",
@@ -194,7 +194,7 @@ def bench(
     rules = [_rule(collective, one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")
-    program = compiled_program(installation, "hocket-bench", "bench.c")
+    program = compiled_program(installation, "bench")
     proofs: list[dict[str, Any]] = []
     found: list[Measurement] = []
 
@@ -261,14 +261,15 @@ def _rule(collective: str, algorithm: Algorithm | None, call: Call) -> str:
     return f"{collective}: {algorithm.name}{values}"
 
 
-def compiled_program(installation: Installation, name: str, source: str) -> Path:
+def compiled_program(installation: Installation, name: str) -> Path:
     """Return a program that measures under the preloaded library.
 
     Raises:
         Error: It cannot be compiled.
     """
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
-    return kept(installation, name, [NATIVE / source], flags)
+    sources = (f"measuring/{each}.c" for each in (name, "timed", "together"))
+    return kept(installation, f"hocket-{name}", " ".join(sources), flags)
 
 
 def reason(proof: Mapping[str, Any]) -> str:

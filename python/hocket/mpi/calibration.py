@@ -17,7 +17,7 @@ from hocket.mpi.fits import Estimate, Resampled, line, parts_of, resampled
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import Launcher, command, crowded
-from hocket.mpi.preload import NATIVE, kept
+from hocket.mpi.preload import kept
 
 __all__ = ["Calibration", "Level", "Range", "Work", "calibrate", "measured"]
 
@@ -156,9 +156,8 @@ def measured(
     Raises:
         Error: The program cannot be compiled, or fails.
     """
-    program = kept(
-        installation, "hocket-calibrate", [NATIVE / "calibrate.c"], ["-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"]
-    )
+    flags = ["-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"]
+    program = kept(installation, "hocket-calibrate", "measuring/calibrate.c measuring/together.c", flags)
     samples: list[dict[str, Any]] = []
     hosts: list[str] = []
 

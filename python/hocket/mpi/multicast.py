@@ -30,7 +30,7 @@ import numpy as np
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, REDUCTIONS, find_collective
 from hocket.mpi.installation import Installation
-from hocket.mpi.preload import NATIVE, kept
+from hocket.mpi.preload import kept
 
 __all__ = ["Domain", "Multicast", "Sent", "Status", "build"]
 
@@ -89,7 +89,7 @@ def build(mpicc: str | None = None) -> Path:
     """
     beside = Path(sys.executable).with_name("mpicc")
     installation = Installation.find(mpicc or (str(beside) if beside.exists() else None))
-    return kept(installation, "libhocket_multicast.so", [NATIVE / "mcast.c"], ["-shared", "-pthread"])
+    return kept(installation, "libhocket_multicast.so", "multicast/mcast.c", ["-shared", "-pthread"])
 
 
 def _loaded(comm: Any, mpicc: str | None) -> ctypes.CDLL:

@@ -13,7 +13,7 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import end
-from hocket.mpi.preload import NATIVE, kept
+from hocket.mpi.preload import kept
 
 __all__ = ["Kinds", "Recording", "by_duration", "noise_trace", "record"]
 
@@ -97,7 +97,7 @@ def _program() -> Path:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         raise Error("there is no C compiler, expected cc, or what the environment variable CC names")
-    return kept(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", [NATIVE / "noise.c"], [])
+    return kept(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", "measuring/noise.c", [])
 
 
 def _recording(out: str, errors: str, status: int) -> Recording:

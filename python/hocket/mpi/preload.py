@@ -13,31 +13,12 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation, compiled
 
-__all__ = ["NATIVE", "SOURCES", "build", "cache_folder", "kept", "library_flag", "own_folder"]
+__all__ = ["NATIVE", "build", "cache_folder", "kept", "library_flag", "own_folder"]
 
 NATIVE = Path(__file__).parent / "native"
-"""C sources, the header, and libhocket."""
+"""The C sources, a folder for each binary, and libhocket: copied from `mpi/` of the repository by `make setup`."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
-_SHIM = (
-    "types",
-    "transport",
-    "communicator",
-    "node_memory",
-    "neighbors",
-    "operation",
-    "started",
-    "meeting",
-    "persistent",
-    "operators",
-    "blocking",
-    "process",
-    "log",
-    "life_cycle",
-)
-_FUNCTIONS = ("collectives", "communicators", "point", "requests", "fortran")
-SOURCES = (*(f"shim/{name}.c" for name in _SHIM), *(f"{name}.c" for name in _FUNCTIONS))
-"""What the preloaded library is compiled from, in `NATIVE`."""
 
 
 def cache_folder() -> Path:
@@ -86,17 +67,24 @@ def build(installation: Installation) -> Path:
         Error: It cannot be compiled, or written.
     """
     flags = ["-shared", "-pthread", "-lrt", library_flag(installation)]
-    return kept(installation, "libhocket_mpi.so", [NATIVE / name for name in SOURCES], flags)
+    return kept(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
 
 
-def kept(installation: Installation, name: str, sources: list[Path], flags: list[str]) -> Path:
-    """Return what the sources compile to, linked with libhocket; compiled if it is not there yet.
+def kept(installation: Installation, name: str, patterns: str, flags: list[str]) -> Path:
+    """Return what C sources compile to, linked with libhocket; compiled if it is not there yet.
+
+    Args:
+        installation: Whose compiler compiles them.
+        name: The name of the library or program.
+        patterns: Files in `NATIVE`, separated by spaces, such as `tracing/*.c`.
+        flags: More options of the compiler.
 
     Raises:
         Error: It cannot be compiled, or written, or somebody else can write it.
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected what the wheel or `make setup` puts there")
+    sources = [file for pattern in patterns.split() for file in sorted(NATIVE.glob(pattern))]
     folder = own_folder(_key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags))
     target = folder / name
     if target.exists():
@@ -107,7 +95,7 @@ def kept(installation: Installation, name: str, sources: list[Path], flags: list
         shutil.copy(_LIBHOCKET, beside)
         made = Path(beside) / name
         link = [f"-L{beside}", "-lhocket", "-Wl,-rpath,$ORIGIN"]
-        options = ["-O2", "-fPIC", f"-I{NATIVE}", *flags, "-o", str(made)]
+        options = ["-O2", "-fPIC", f"-I{NATIVE / 'include'}", *flags, "-o", str(made)]
         compiled(installation.mpicc, [*options, *map(str, sources), *link])
         for file in (_LIBHOCKET.name, name):
             (Path(beside) / file).chmod(0o755)

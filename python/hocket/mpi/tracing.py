@@ -15,13 +15,11 @@ from hocket.base import files
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import command, crowded
-from hocket.mpi.preload import NATIVE, kept, library_flag
+from hocket.mpi.preload import kept, library_flag
 from hocket.traces import Trace
 from hocket.traces.file import compressed
 
 __all__ = ["build_tracer", "program_name", "trace"]
-
-_SOURCES = ("trace.c", "trace_calls.c", "trace_fortran.c")
 
 
 def build_tracer(installation: Installation) -> Path:
@@ -31,7 +29,7 @@ def build_tracer(installation: Installation) -> Path:
         Error: It cannot be compiled, or written.
     """
     flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
-    return kept(installation, "libhocket_trace.so", [NATIVE / name for name in _SOURCES], flags)
+    return kept(installation, "libhocket_trace.so", "tracing/*.c", flags)
 
 
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:

@@ -49,7 +49,7 @@ class Turns:
     """
 
     def __init__(self, installation: Installation, ranks: int, launcher: Launcher = command) -> None:
-        program = compiled_program(installation, "hocket-tune", "tune.c")
+        program = compiled_program(installation, "tune")
         variables = {**environment(installation, None), **_OF_OPEN_MPI}
         # Ranks that share processors cannot wait for a time without keeping others from it.
         here = os.getpid() if launcher is command else 0

@@ -8,14 +8,14 @@ import pytest
 
 from .conftest import ROOT
 
-NATIVE = ROOT / "python" / "hocket" / "mpi" / "native"
+PRELOAD = ROOT / "mpi" / "preload"
 OWN = ("address", "input", "result", "is_refused", "is_missing", "is_absent", "wrong", "code", "in_place")
 """What a rank gives a call by itself."""
 
 
 def functions(name: str) -> dict[str, str]:
     """Return the text of each function of a C file, without comments, by its name."""
-    text = re.sub(r"/\*.*?\*/", "", (NATIVE / name).read_text(), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", "", (PRELOAD / name).read_text(), flags=re.DOTALL)
     found = re.findall(r"^(?:static )?[\w ]+[ *](\w+)\([^;{]*\)\n(\{\n.*?^\})", text, re.DOTALL | re.MULTILINE)
     return dict(found)
 
@@ -28,7 +28,7 @@ def test_descriptions_of_calls_leave_none_to_mpi() -> None:
 def test_reasons_are_given_by_two_functions() -> None:
     givers = {
         function
-        for file in (NATIVE / "shim").glob("*.c")
+        for file in (PRELOAD / "shim").glob("*.c")
         for function, body in functions(f"shim/{file.name}").items()
         if re.search(r"\bcall->reason = ", body)
     }
@@ -45,7 +45,7 @@ def test_no_reason_comes_from_what_a_rank_gives_by_itself(function: str) -> None
 def test_own_arguments_are_judged_in_one_place(judge: str) -> None:
     bodies = {
         f"{file.name}: {name}": body
-        for file in NATIVE.rglob("*.c")
-        for name, body in functions(str(file.relative_to(NATIVE))).items()
+        for file in PRELOAD.rglob("*.c")
+        for name, body in functions(str(file.relative_to(PRELOAD))).items()
     }
     assert [place for place, body in bodies.items() if f"{judge}(" in body] == ["collectives.c: judged_in"]

@@ -43,11 +43,11 @@ def test_a_library_that_others_can_write_is_not_loaded(
     spoilt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new" / "cache"))
-    source = tmp_path / "a.c"
-    source.write_text("int a;\n")
+    monkeypatch.setattr("hocket.mpi.preload.NATIVE", tmp_path)
+    (tmp_path / "a.c").write_text("int a;\n")
 
     def library() -> Path:
-        return kept(Installation(Path("cc"), Path("cc"), "none"), "liba.so", [source], ["-shared"])
+        return kept(Installation(Path("cc"), Path("cc"), "none"), "liba.so", "a.c", ["-shared"])
 
     before = os.umask(0)
     try:

@@ -32,7 +32,7 @@ def compiled(mpi: Mpi, name: str) -> str:
     if not target.exists():
         source = PROGRAMS / f"{name}.c"
         link = [library, f"-L{library.parent}", "-lhocket", f"-Wl,-rpath,{library.parent}"]
-        options = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{NATIVE}"]
+        options = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{NATIVE / 'include'}"]
         subprocess.run([mpi.installation.mpicc, *options, source, "-o", target, *link], check=True)
     return str(target)
 
