@@ -16,7 +16,7 @@ from rich.table import Table
 
 import hocket
 from hocket.definitions.calls import made
-from hocket.studies.jitter import ALGORITHM, Setting, machine
+from hocket_studies.jitter import ALGORITHM, Setting, machine
 
 LOGS = (4, 8, 11, 14, 18)
 RATIOS = (1e-3, 1e-2, 1e-1, 0.3, 1.0)

@@ -108,7 +108,7 @@ class Speed:
 TRIALS = """
 import json, sys, time
 import hocket
-from hocket.studies.jitter import Setting, machine
+from hocket_studies.jitter import Setting, machine
 log2, groups = json.loads(sys.argv[1])
 call = hocket.Call(ranks=1 << log2, size_bytes=8)
 where = machine(Setting(1e-6, 8, 1e-2, 1e-4))

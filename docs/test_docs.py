@@ -214,7 +214,7 @@ sizes = "8B"
         "explain allreduce ring --ranks 4 --size 8B",
         "compare allreduce ring --ranks 4 --sizes 8B",
         "sweep spec.toml",
-        f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace",
+        f"replay {ROOT}/studies/hocket_studies/ft-class-a-16-ranks.hktrace",
     ],
 )
 def test_every_key_is_explained(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from circles import circles, of_c, of_python, of_rust
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "hocket"
 MPI = ROOT / "mpi"
+STUDIES = ROOT / "studies" / "hocket_studies"
 
 WORLDS = ("hocket-memory", "hocket-verify", "hocket-simulate", "hocket-record")
 CRATES = (
@@ -40,7 +41,7 @@ ROOMS = (
     ("mpi", "simulating"),
     ("drawing", "tuning"),
     ("explorer", "fitting", "lab"),
-    ("api", "studies"),
+    ("api",),
     ("hocket", "cli"),
     ("examples",),
     ("__main__",),
@@ -74,7 +75,8 @@ def check_crates() -> Iterator[str]:
 def check_circles() -> Iterator[str]:
     """Check that no files of a crate, or of the package, use each other in a circle."""
     sources = {source: of_rust(source) for source in (*sorted((ROOT / "crates").glob("*/src")), MPI / "engine" / "src")}
-    for folder, uses in {**sources, PACKAGE: of_python(PACKAGE), MPI: of_c(MPI)}.items():
+    packages = {package: of_python(package) for package in (PACKAGE, STUDIES)}
+    for folder, uses in {**sources, **packages, MPI: of_c(MPI)}.items():
         for circle in circles(uses):
             names = listed([name or "lib" for name in circle]).removeprefix("only ")
             yield f"{shown(folder)}:1: {names} use each other in a circle, expected imports that point down"
@@ -136,8 +138,8 @@ def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
             first, _, rest = module.partition(".")
             if first == "hocket" and not rest and is_module(name):
                 yield node.lineno, name, ""
-            elif first == "hocket":
-                yield node.lineno, rest.partition(".")[0] or first, name
+            elif first in ("hocket", STUDIES.name):
+                yield node.lineno, rest.partition(".")[0] if first == "hocket" and rest else first, name
 
 
 def is_module(name: str) -> bool:

@@ -17,6 +17,9 @@ from hocket.cli import main
 settings.register_profile("whatever_the_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("whatever_the_load")
 
+TRACE = Path(__file__).parents[2] / "studies" / "hocket_studies" / "ft-class-a-16-ranks.hktrace"
+"""The trace of a real program."""
+
 
 @dataclass(frozen=True)
 class Ran:

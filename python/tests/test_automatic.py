@@ -7,8 +7,8 @@ import pytest
 import hocket
 from hocket.definitions.calls import made, values
 from hocket.simulating.models.trinaryx3 import best_segment_bytes
-from hocket.studies import jitter
 from hocket.typing import Call, Rank, Steps
+from hocket_studies import jitter
 
 QUIET = """
 name = "quiet"

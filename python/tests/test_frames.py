@@ -14,9 +14,9 @@ import pytest
 
 import hocket
 from hocket.base.results import Result
+from tests.conftest import TRACE
 
 CALL = hocket.Call(ranks=8, size_bytes=4096)
-TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
 MEASURED = hocket.Measurement(
     collective="allreduce", algorithm="ring", ranks=8, size_bytes=4096, time_s=1e-5, source="times.csv:2"
 )

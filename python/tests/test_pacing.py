@@ -8,9 +8,9 @@ import pytest
 
 import hocket
 from hocket.simulating import pacing
-from hocket.studies import STUDIES
-from hocket.studies.pacing import GAPS, PACKET_S, Setting, machine
-from hocket.studies.study import Rows, Work
+from hocket_studies import STUDIES
+from hocket_studies.pacing import GAPS, PACKET_S, Setting, machine
+from hocket_studies.study import Rows, Work
 
 EXCHANGE = "alltoall/pairwise_exchange"
 RING = Setting((8,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import hocket
 from hocket.drawing.plot import picture_of
 from hocket.simulating.critical_paths import critical_path
+from tests.conftest import TRACE
 
 CALL = hocket.Call(ranks=4, size_bytes=4096)
 TORUS = """
@@ -22,7 +22,6 @@ dims = [2, 2]
 link_bandwidth = "1 GB/s"
 """
 NOISY = hocket.Machine.load("jitter-paper")
-TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
 
 
 def rows_of(chart: Any, layer: int) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hocket
+from tests.conftest import TRACE
 
 CALL = hocket.Call(ranks=4, size_bytes=64)
 GRID = 'ranks = 4\nsizes = "8B"\n[algorithms]\n"allreduce/ring" = {}\n'
@@ -22,7 +23,6 @@ dims = [2, 2]
 link_bandwidth = "1 GB/s"
 link_latency = "1 us"
 """
-TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
 VALUES: tuple[Any, ...] = (
     *(None, True, 5, -1, 1 << 70, 1.5, math.nan, "x", "", "a\0b", "\udcff", b"x", [], [None], [5], ["x"], (1, 2)),
     *({}, {1: 2}, {"x": 5}, object(), hocket.Call, CALL, np.array([1.5]), np.arange(3), np.zeros((30, 30))),

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import hocket
 from hocket import _native
 from hocket.simulating.pacing import StepGap, StepTime, simulate_step, steps
 from hocket.simulating.simulation import Circuits, Event, Kept, Links, LinkUse, Passage, Simulation
+from tests.conftest import TRACE
 
 CIRCUITS = """
 name = "circuits"
@@ -35,7 +35,6 @@ dims = [4]
 link_bandwidth = "1 GB/s"
 """
 CALL = hocket.Call(ranks=4, size_bytes=64)
-TRACE = Path(hocket.__file__).parent / "studies" / "ft-class-a-16-ranks.hktrace"
 
 
 def told(monkeypatch: pytest.MonkeyPatch, name: str, ask: Callable[[], object]) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hocket.studies import atlas, jitter, landscape, multicast, optical, pacing, trinaryx3
-from hocket.studies.study import Claim, Figure, Scope, Study
+from hocket_studies import atlas, jitter, landscape, multicast, optical, pacing, trinaryx3
+from hocket_studies.study import Claim, Figure, Scope, Study
 
 __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
 

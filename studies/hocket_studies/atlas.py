@@ -19,7 +19,7 @@ from hocket.base.units import format_bytes
 from hocket.fitting import Fit, deviation, fit
 from hocket.fitting.fit_chart import judged_chart
 from hocket.fitting.judging import Judged
-from hocket.studies.study import Figure, Rows, Scope, Study, Work
+from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 if TYPE_CHECKING:
     import altair as alt

@@ -12,8 +12,8 @@ from hocket.base.parallel import workers
 from hocket.cli.options import OneOf, as_json_option, jobs_option
 from hocket.cli.output import print_json, print_table, progress
 from hocket.drawing.plot import FORMATS, encode
-from hocket.studies import STUDIES, Claim, Figure
-from hocket.studies.study import Rows, Work, as_csv
+from hocket_studies import STUDIES, Claim, Figure
+from hocket_studies.study import Rows, Work, as_csv
 
 __all__ = ["study"]
 
@@ -62,7 +62,7 @@ def study(
             raise click.UsageError(
                 "study validation has neither figures nor trials, expected no --figure and no --trials"
             )
-        from hocket.cli.validation import Validation
+        from hocket_studies.validation.writing import Validation
 
         scope = "quick" if quick else "full" if full else "default"
         place = Path(files.writable_folder(f"study-{name}" if folder is None else folder))

@@ -28,7 +28,7 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import Simulation, Statistics, Trials, simulate
-from hocket.studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
+from hocket_studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
 
 if TYPE_CHECKING:
     import altair as alt

@@ -26,7 +26,7 @@ from hocket.rules.choosing import LIBRARY_RULES, choose
 from hocket.simulating.bounds import bound
 from hocket.simulating.comparison import made_for
 from hocket.simulating.simulation import simulate
-from hocket.studies.study import Figure, Rows, Scope, Study, Work
+from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 if TYPE_CHECKING:
     import altair as alt

@@ -21,9 +21,9 @@ from typing import Any
 from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
 from hocket.simulating.multicast import simulate_multicast
-from hocket.studies import multicast_pictures as pictures
-from hocket.studies.multicast_claims import judged
-from hocket.studies.study import Figure, Rows, Scope, Study, Work
+from hocket_studies import multicast_pictures as pictures
+from hocket_studies.multicast_claims import judged
+from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 __all__ = ["RANKS", "STUDY", "group", "machine"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hocket.studies.study import Claim, Rows, judge
+from hocket_studies.study import Claim, Rows, judge
 
 __all__ = ["judged"]
 

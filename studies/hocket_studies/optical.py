@@ -37,10 +37,10 @@ from hocket.definitions.machine import Machine
 from hocket.simulating.models import optical as models
 from hocket.simulating.replays import replay
 from hocket.simulating.simulation import simulate
-from hocket.studies import optical_pictures as pictures
-from hocket.studies.optical_claims import judged
-from hocket.studies.study import Figure, Rows, Scope, Study, Work
 from hocket.traces import Trace
+from hocket_studies import optical_pictures as pictures
+from hocket_studies.optical_claims import judged
+from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 __all__ = ["STUDY", "even", "machine", "trace"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hocket.studies.study import Rows
+from hocket_studies.study import Rows
 
 if TYPE_CHECKING:
     import altair as alt

@@ -28,9 +28,9 @@ from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
 from hocket.simulating.pacing import StepTime, simulate_step, steps
 from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, simulate
-from hocket.studies import pacing_pictures as pictures
-from hocket.studies.pacing_claims import judged
-from hocket.studies.study import Figure, Rows, Scope, Study, Work
+from hocket_studies import pacing_pictures as pictures
+from hocket_studies.pacing_claims import judged
+from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 __all__ = ["GAPS", "STUDY", "Setting", "machine"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from hocket.studies.study import Claim, Rows, judge
+from hocket_studies.study import Claim, Rows, judge
 
 __all__ = ["judged"]
 

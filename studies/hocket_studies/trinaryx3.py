@@ -29,11 +29,11 @@ from hocket.definitions.library import find
 from hocket.definitions.machine import Machine
 from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.simulating.simulation import Simulation, simulate
-from hocket.studies import trinaryx3_pictures as pictures
-from hocket.studies.study import Figure, Rows, Scope, Study, Work
-from hocket.studies.trinaryx3_claims import judged
-from hocket.studies.trinaryx3_ring import blocking_ring
-from hocket.studies.trinaryx3_waiting import Case, cases, shares
+from hocket_studies import trinaryx3_pictures as pictures
+from hocket_studies.study import Figure, Rows, Scope, Study, Work
+from hocket_studies.trinaryx3_claims import judged
+from hocket_studies.trinaryx3_ring import blocking_ring
+from hocket_studies.trinaryx3_waiting import Case, cases, shares
 
 __all__ = ["STUDY", "Run", "blocking_ring_s", "machine", "measured", "ring_s"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from hocket.base.units import format_bytes
 from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
-from hocket.studies.study import Claim, Rows, judge
-from hocket.studies.trinaryx3_pictures import best
+from hocket_studies.study import Claim, Rows, judge
+from hocket_studies.trinaryx3_pictures import best
 
 __all__ = ["judged"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from hocket.studies.study import Rows
+from hocket_studies.study import Rows
 
 if TYPE_CHECKING:
     import altair as alt

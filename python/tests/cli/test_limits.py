@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hocket
-from tests.conftest import Ran
+from tests.conftest import TRACE, Ran
 
 BIG = """
 @hocket.algorithm("broadcast")
@@ -163,7 +163,7 @@ def test_a_limit_that_is_none_is_refused(bad_input: Callable[..., str], monkeypa
         "simulate schedule",
         "sweep",
         "replay",
-        f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace --rules",
+        f"replay {TRACE} --rules",
         "list --load",
     ],
 )

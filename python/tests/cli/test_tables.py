@@ -17,7 +17,7 @@ from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
 from hocket.lab.comparing import Compared, Point
 from hocket.mpi.benchmark import Bench, Measurement, Prediction
-from tests.conftest import Ran
+from tests.conftest import TRACE, Ran
 
 MOST = 80
 LARGEST = max(COLLECTIVES, key=lambda collective: len(hocket.algorithms(collective)))
@@ -55,7 +55,7 @@ LINES = [
     "explain allreduce redundant_butterfly --ranks 8 --size 1MiB",
     "rules explain openmpi-5.0 --ranks 8 --size 8B",
     "rules diff mpich-5.0 openmpi-5.0 --ranks 16",
-    f"replay {Path(hocket.__file__).parent}/studies/ft-class-a-16-ranks.hktrace",
+    f"replay {TRACE}",
 ]
 
 

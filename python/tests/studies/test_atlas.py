@@ -8,7 +8,8 @@ import pytest
 
 import hocket
 from hocket.definitions.machine import presets
-from hocket.studies.atlas import MACHINES
+from hocket_studies import atlas
+from hocket_studies.atlas import MACHINES
 from tests.conftest import Ran
 
 
@@ -30,5 +31,5 @@ def test_a_machine_is_fitted_and_judged(hocket_command: Callable[..., Ran], tmp_
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_fitted_machine_is_a_preset(name: str) -> None:
     assert name in presets()
-    ranges = Path(hocket.studies.atlas.__file__).parent / "measured" / f"{name}.toml"  # type: ignore[attr-defined]
+    ranges = Path(atlas.__file__).parent / "measured" / f"{name}.toml"
     assert hocket.Machine.load(name).model == "links" and ".." in ranges.read_text()

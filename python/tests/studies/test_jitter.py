@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import hocket
-from hocket.studies import jitter
-from hocket.studies.study import Scope, Work
+from hocket_studies import jitter
+from hocket_studies.study import Scope, Work
 
 SETTINGS = [jitter.Setting(1e-6, 8, 1e-2, 1e-4), jitter.Setting(1e-6, 4000, 1e-3, 1e-5)]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hocket import Error, simulate_multicast
-from hocket.studies.multicast import DOUBLING, RANKS, RING, TREE, group, machine
+from hocket_studies.multicast import DOUBLING, RANKS, RING, TREE, group, machine
 
 FLAT = """name = "flat"
 [network]

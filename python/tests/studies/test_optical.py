@@ -6,9 +6,9 @@ from statistics import fmean
 import pytest
 
 from hocket import Machine, replay
-from hocket.studies import STUDIES
-from hocket.studies.optical import RULES, even, trace
 from hocket.traces import FUNCTIONS, Kind
+from hocket_studies import STUDIES
+from hocket_studies.optical import RULES, even, trace
 
 
 def test_the_trace_has_the_calls_of_table_2() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hocket.base.parallel import ignore, workers
 from hocket.definitions.verification import verify
 from hocket.simulating.simulation import LinkUse
-from hocket.studies import trinaryx3
-from hocket.studies.study import Work
-from hocket.studies.trinaryx3 import (
+from hocket_studies import trinaryx3
+from hocket_studies.study import Work
+from hocket_studies.trinaryx3 import (
     COPY_BYTES_PER_S,
     GIB,
     LATENCY_S,
@@ -30,8 +30,8 @@ from hocket.studies.trinaryx3 import (
     ring_s,
     simulated,
 )
-from hocket.studies.trinaryx3_ring import blocking_ring
-from hocket.studies.trinaryx3_waiting import Case, cases, shares
+from hocket_studies.trinaryx3_ring import blocking_ring
+from hocket_studies.trinaryx3_waiting import Case, cases, shares
 
 SMALL = (4, 3, 2)
 

@@ -12,16 +12,16 @@ from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab, temporary
 from hocket.mpi import Installation
-from hocket.studies import STUDIES, Claim
-from hocket.studies.validation.closed_forms import closed_forms
-from hocket.studies.validation.comparison import Case, Comparison
-from hocket.studies.validation.host import host
-from hocket.studies.validation.laboratory import laboratory
-from hocket.studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
-from hocket.studies.validation.papers import numbers
-from hocket.studies.validation.pictures import deviations
-from hocket.studies.validation.report import COLUMNS, cells, facts, markdown
-from hocket.studies.validation.simgrid_comparison import simgrid
+from hocket_studies import STUDIES, Claim
+from hocket_studies.validation.closed_forms import closed_forms
+from hocket_studies.validation.comparison import Case, Comparison
+from hocket_studies.validation.host import host
+from hocket_studies.validation.laboratory import laboratory
+from hocket_studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
+from hocket_studies.validation.papers import numbers
+from hocket_studies.validation.pictures import deviations
+from hocket_studies.validation.report import COLUMNS, cells, facts, markdown
+from hocket_studies.validation.simgrid_comparison import simgrid
 from tests.conftest import Ran
 from tests.mpi.conftest import wrappers
 
@@ -101,7 +101,7 @@ def test_numbers_of_a_claim_are_compared_if_they_are_alike(
 
 
 def test_command(hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("hocket.cli.validation.STUDIES", {"optical": STUDIES["optical"]})
+    monkeypatch.setattr("hocket_studies.validation.writing.STUDIES", {"optical": STUDIES["optical"]})
     found = hocket_command(f"study validation --quick --json --simgrid-python /no/python -o {tmp_path}").json
     rows = {row["source"]: row for row in found["rows"]}
     assert rows["closed forms"]["worst"] < 1e-12 and rows["paper: optical"]["cases"] > 0

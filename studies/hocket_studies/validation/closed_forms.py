@@ -9,7 +9,7 @@ from hocket.base.call import Call
 from hocket.base.version import version
 from hocket.definitions.library import catalogue
 from hocket.simulating.simulation import Simulation, simulate
-from hocket.studies.validation.comparison import Case, Comparison
+from hocket_studies.validation.comparison import Case, Comparison
 
 __all__ = ["closed_forms"]
 

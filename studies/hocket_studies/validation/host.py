@@ -15,7 +15,7 @@ from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
 from hocket.mpi.launch import command
 from hocket.mpi.machine_files import machine_file
-from hocket.studies.validation.comparison import Case, Comparison, not_run
+from hocket_studies.validation.comparison import Case, Comparison, not_run
 
 __all__ = ["host"]
 

@@ -15,7 +15,7 @@ from hocket.lab.comparing import LEAST_ROUNDS, compared, expected
 from hocket.lab.laboratory import Lab
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
-from hocket.studies.validation.comparison import Case, Comparison, not_run
+from hocket_studies.validation.comparison import Case, Comparison, not_run
 
 __all__ = ["Builder", "laboratory"]
 

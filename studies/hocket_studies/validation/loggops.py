@@ -15,7 +15,7 @@ from hocket.base.version import version
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import record
 from hocket.simulating.simulation import simulate
-from hocket.studies.validation.comparison import Case, Comparison, not_run
+from hocket_studies.validation.comparison import Case, Comparison, not_run
 
 __all__ = ["by_hand", "loggopsim_output", "loggopsim_published"]
 

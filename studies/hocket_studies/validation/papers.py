@@ -8,9 +8,9 @@ from concurrent.futures import Executor
 
 from hocket.base.parallel import ignore
 from hocket.base.version import version
-from hocket.studies import STUDIES, Claim, Study
-from hocket.studies.study import Rows, Work
-from hocket.studies.validation.comparison import Case, Comparison
+from hocket_studies import STUDIES, Claim, Study
+from hocket_studies.study import Rows, Work
+from hocket_studies.validation.comparison import Case, Comparison
 
 __all__ = ["paper"]
 

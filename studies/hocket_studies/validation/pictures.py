@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hocket.studies.validation.comparison import Comparison
+from hocket_studies.validation.comparison import Comparison
 
 if TYPE_CHECKING:
     import altair as alt

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hocket.base.version import version
-from hocket.studies.validation.comparison import Comparison
+from hocket_studies.validation.comparison import Comparison
 
 __all__ = ["COLUMNS", "Run", "as_data", "cells", "facts", "markdown", "share"]
 

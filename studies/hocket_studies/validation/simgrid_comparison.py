@@ -19,7 +19,7 @@ from hocket.definitions.authoring import algorithm
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import simulate
-from hocket.studies.validation.comparison import Case, Comparison, not_run
+from hocket_studies.validation.comparison import Case, Comparison, not_run
 
 __all__ = ["simgrid"]
 

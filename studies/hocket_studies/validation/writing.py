@@ -21,16 +21,16 @@ from hocket.definitions.machine import Machine
 from hocket.drawing.plot import FORMATS, encode
 from hocket.lab.laboratory import Lab
 from hocket.mpi import Installation
-from hocket.studies import STUDIES
-from hocket.studies.validation import pictures
-from hocket.studies.validation.closed_forms import closed_forms
-from hocket.studies.validation.comparison import Comparison
-from hocket.studies.validation.host import host
-from hocket.studies.validation.laboratory import laboratory
-from hocket.studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
-from hocket.studies.validation.papers import paper
-from hocket.studies.validation.report import COLUMNS, as_data, cells, facts, markdown
-from hocket.studies.validation.simgrid_comparison import simgrid
+from hocket_studies import STUDIES
+from hocket_studies.validation import pictures
+from hocket_studies.validation.closed_forms import closed_forms
+from hocket_studies.validation.comparison import Comparison
+from hocket_studies.validation.host import host
+from hocket_studies.validation.laboratory import laboratory
+from hocket_studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
+from hocket_studies.validation.papers import paper
+from hocket_studies.validation.report import COLUMNS, as_data, cells, facts, markdown
+from hocket_studies.validation.simgrid_comparison import simgrid
 
 __all__ = ["Validation"]
 

@@ -1,0 +1,27 @@
+"""`hocket study`: papers computed anew, by the package hocket-studies where it is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+import click
+
+from hocket._native import Error
+
+__all__ = ["study"]
+
+
+def _refuse(**_: object) -> None:
+    raise Error("study: the package hocket-studies is missing, expected `pip install ./studies` in Hocket's repository")
+
+
+def _found() -> click.Command:
+    """Return the command that the package brings along, or one that says that it is missing."""
+    for each in entry_points(group="hocket.commands", name="study"):
+        command: click.Command = each.load()
+        return command
+    words = click.Argument(["words"], nargs=-1)
+    return click.Command("study", callback=_refuse, params=[words], context_settings={"ignore_unknown_options": True})
+
+
+study = _found()
