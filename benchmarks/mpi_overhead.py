@@ -48,7 +48,7 @@ def main(mpicc: str, seconds: float) -> None:
     """Compare with the MPI's own."""
     rows = []
     for algorithm, size, target in CASES:
-        line = [sys.executable, "-m", "hocket", "mpi", "bench", "allreduce", "--algorithms", f"{algorithm},native"]
+        line = [sys.executable, "-m", "hocket", "mpi", "bench", "allreduce", algorithm, "native"]
         line += ["--sizes", f"{size}B", "-n", "2", "--mpicc", mpicc, "--time-limit", f"{seconds}s", "--json"]
         ran = subprocess.run(
             line, env={**os.environ, **settings(algorithm)}, capture_output=True, text=True, check=False

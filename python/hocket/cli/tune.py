@@ -14,7 +14,7 @@ from hocket.base.units import format_count, parse_duration, parse_ranks, parse_s
 from hocket.base.version import version
 from hocket.cli import completion
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.mpi.options import found_installation
+from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, placed_in
 from hocket.cli.options import (
     OneOf,
     Read,
@@ -28,9 +28,9 @@ from hocket.cli.options import (
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
+from hocket.cli.tune_ways import tune_ways
 from hocket.definitions.machine import Machine
 from hocket.mpi.installation import KINDS
-from hocket.mpi.launch import note_for_root, on_hosts
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import usual_sizes
 from hocket.tuning.choice import DEFAULT
@@ -44,6 +44,7 @@ from hocket.tuning.work import ByMeasurement, BySimulation, Work
 __all__ = ["tune"]
 
 _GUIDELINES = "guidelines.json"
+_SIZES_OF_WAYS = (1024, 16384, 262144)
 
 
 @click.command()
@@ -70,7 +71,8 @@ _GUIDELINES = "guidelines.json"
 @click.option("--mpi", type=OneOf(list(KINDS)), help="An MPI of this kind, of those on the path.")
 @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
 @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
-@click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")
+@hosts_option
+@lab_option
 @click.option(
     "--time-limit",
     "limit_s",
@@ -81,6 +83,11 @@ _GUIDELINES = "guidelines.json"
 )
 @tolerance_option
 @click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
+@click.option(
+    "--ways",
+    is_flag=True,
+    help="With --lab: tune by simulation, by measurement and by both, and tell the regret and cost of each.",
+)
 @click.option("--trace", type=click.Path(), help="Decide for the calls of this traced program, by replaying it.")
 @click.option(
     "--baseline",
@@ -121,9 +128,11 @@ def tune(
     mpicc: str | None,
     mpiexec: str | None,
     hosts: str | None,
+    lab: str | None,
     limit_s: float,
     tolerance: float,
     check: bool,
+    ways: bool,
     trace: str | None,
     baseline: str | None,
     threshold: float,
@@ -135,14 +144,17 @@ def tune(
     as_json: bool,
 ) -> None:
     """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
-    folder = "" if check and output is None else required(output, "--output", "the folder of the results")
+    if ways and (lab is None or check):
+        raise click.UsageError("--ways: expected --lab beside it, and no --check")
+    folder = "" if (check or ways) and output is None else required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
-    is_simulated = not (mpi or mpicc or mpiexec or hosts)
+    is_simulated = not (mpi or mpicc or mpiexec or hosts or lab)
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected it beside --machine, without an MPI")
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
-        _only_simulates(ranks=ranks, sizes=sizes, mpi=mpi, mpicc=mpicc, mpiexec=mpiexec, hosts=hosts, check=check)
+        measures = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
+        _only_simulates(ranks=ranks, sizes=sizes, **measures, check=check)
         by = required(model, "--machine", "what the trace is replayed on")
         tune_trace(trace, names, by, baseline, tolerance, threshold, folder=folder, jobs=jobs, as_json=as_json)
         return
@@ -153,11 +165,13 @@ def tune(
         work: Work = BySimulation(model, jobs, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
-        measured = Measured(installation, tolerance, on_hosts(hosts), model, factor, checks=check)
-        work = ByMeasurement(measured, hosts, limit_s, progress)
-        note = note_for_root(installation)
-        if note is not None:
-            click.echo(f"hocket: {note}", err=True)
+        launcher, entered = placed_in(installation, hosts, lab)
+        measured = Measured(installation, tolerance, launcher, model, factor, checks=check)
+        work = ByMeasurement(measured, entered.summary if entered else hosts, limit_s, progress)
+        if ways and entered is not None:
+            points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
+            tune_ways(points, replace(measured, model=None), Simulated(entered.built), entered, limit_s, as_json)
+            return
     plan = plan_of(names, numbers, sizes or usual_sizes(), confirms=work.confirms)
 
     def begin(plan: Plan) -> None:

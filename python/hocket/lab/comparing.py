@@ -14,10 +14,7 @@ from hocket.lab.laboratory import Lab
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation
 from hocket.simulating.simulation import Simulation, simulate
 
-__all__ = ["LEAST_ROUNDS", "Compared", "LinkLoad", "Point", "compared", "expected"]
-
-LEAST_ROUNDS = 5
-"""Samples of each algorithm: in a lab the network decides, and hardly differs from call to call."""
+__all__ = ["Compared", "LinkLoad", "Point", "compared", "expected"]
 
 
 @dataclass(frozen=True)

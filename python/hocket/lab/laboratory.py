@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from pathlib import Path
+from typing import ClassVar
 
 from hocket._native import Error
 from hocket.base import files
@@ -91,12 +92,14 @@ class Lab:
         machine: The machine.
         scale: How many times as fast a link of the lab is as the machine's; less than 1.
         wiring: How it is wired.
+        LEAST_ROUNDS: Samples of each algorithm: the network decides, and hardly differs from call to call.
     """
 
     name: str
     machine: Machine
     scale: Fraction
     wiring: Wiring
+    LEAST_ROUNDS: ClassVar[int] = 5
 
     @staticmethod
     def up(

@@ -71,7 +71,7 @@ def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Call
         '[node]\nreduce_bandwidth = "1 GB/s"\n'
     )
     plot, output = tmp_path / "out.png", tmp_path / "out.json"
-    words = f"allreduce -n 2 --algorithms ring,native --sizes 800B --machine {machine} --plot {plot} --output {output}"
+    words = f"allreduce ring native -n 2 --sizes 800B --machine {machine} --plot {plot} --output {output}"
     out = run(mpi, hocket_command, words).out
     assert "over native" in out and "over quiet" in out and "deviation from quiet: median " in out
     assert "the library counted one proving call per size: ring 1, native 1" in out
@@ -85,11 +85,11 @@ def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Call
     ("words", "expected"),
     [
         ("allreduce -n 2 --sizes 12B", "--sizes: got 12 B, expected multiples of 8 B: allreduce adds doubles"),
-        ("allreduce -n 2 --sizes 8B --algorithms native", '--algorithms: got "native", expected algorithms of'),
-        ("allreduce -n 2 --sizes 8B --algorithms rign", 'unknown allreduce algorithm "rign", did you mean ring?'),
+        ("allreduce native -n 2 --sizes 8B", "algorithms: got native, expected algorithms of"),
+        ("allreduce rign -n 2 --sizes 8B", 'unknown allreduce algorithm "rign", did you mean ring?'),
         ("broadcast -n 2 --sizes 8B --root 2", "--root: got 2, expected a rank of 2"),
         (
-            "broadcast -n 2 --sizes 8B --algorithms chain --param segment=0",
+            "broadcast chain -n 2 --sizes 8B --param segment=0",
             "--param:1: broadcast chain: parameter segment = 0, expected at least 1",
         ),
         ("allreduce -n 2", "--sizes is missing, expected sizes such as 8B..8MiB"),

@@ -11,7 +11,7 @@ from hocket.base.version import version
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
-from hocket.lab.comparing import LEAST_ROUNDS, compared, expected
+from hocket.lab.comparing import compared, expected
 from hocket.lab.laboratory import Lab
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
@@ -99,7 +99,7 @@ def _cases(installation: Installation, build: Builder, name: str, machine: Machi
             _SIZES_BYTES,
             share=_SHARE,
             limit_s=_LIMIT_S,
-            least_rounds=LEAST_ROUNDS,
+            least_rounds=lab.LEAST_ROUNDS,
             launcher=lab.command,
         )
         for point in compared(lab, found, simulated, refused, before).points:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.parallel import workers
-from hocket.cli.lab.options import DEFAULT, in_lab
+from hocket.cli.lab.options import built
 from hocket.cli.output import print_json, print_table, progress
 from hocket.definitions.machine import Machine
 from hocket.drawing.plot import FORMATS, encode
@@ -109,4 +108,4 @@ class Validation:
 
 
 def _build(machine: Machine) -> AbstractContextManager[Lab]:
-    return in_lab(DEFAULT, machine, Fraction(1))
+    return built(machine)

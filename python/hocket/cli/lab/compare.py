@@ -10,13 +10,12 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
-from hocket.cli.lab.options import in_lab, place_options
-from hocket.cli.mpi.bench import Asked, bench_options
-from hocket.cli.mpi.options import installation_options
+from hocket.cli.lab.options import DEFAULT, in_lab, scale_option
+from hocket.cli.mpi.bench import ALL, Asked, bench_options
+from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.options import as_json_option, output_option, plot_option
 from hocket.cli.output import hand_out, print_table, print_words
-from hocket.definitions.machine import Machine
-from hocket.lab.comparing import LEAST_ROUNDS, Compared, Point, compared, expected
+from hocket.lab.comparing import Compared, Point, compared, expected
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,15 +24,15 @@ __all__ = ["compare"]
 
 
 @click.command()
-@bench_options(algorithms="all", limit_s=10.0, by=installation_options)
-@place_options
+@bench_options(usual=(ALL,), limit_s=10.0, by=installation_options)
+@lab_option
+@scale_option
 @plot_option
 @output_option
 @as_json_option
 def compare(
     asked: Asked,
-    name: str,
-    machine: Machine | None,
+    lab: str | None,
     scale: Fraction,
     plot: str | None,
     output: str | None,
@@ -41,32 +40,33 @@ def compare(
 ) -> None:
     """Time algorithms for a COLLECTIVE in a lab, and simulate them: times, and bytes on each link.
 
-    Times are those of the machine: what the lab takes, times its scale.
+    Times are those of the machine: what the lab takes, times its scale. The lab is the one that is up as
+    "lab", unless --lab says otherwise.
     """
-    with in_lab(name, machine, scale) as lab:
-        asked = replace(asked, call=lab.call(asked.call))
-        simulated, refused = expected(lab, asked.candidates, asked.call, asked.sizes_bytes)
+    with in_lab(lab or DEFAULT, scale) as there:
+        asked = replace(asked, call=there.call(asked.call))
+        simulated, refused = expected(there, asked.candidates, asked.call, asked.sizes_bytes)
         accepted = tuple(one for one in asked.candidates if one is None or one.name not in refused)
         if not any(accepted):
             raise Error(next(iter(refused.values())))
-        before = lab.sent()
+        before = there.sent()
 
         def least_s(size: int) -> float:
             """Return how long the least samples of a size take, with one call before them and one that proves."""
             times_s = (one.time_s.mean for (_, bytes_), one in simulated.items() if bytes_ == size)
-            return (LEAST_ROUNDS + 2) * sum(times_s)
+            return (there.LEAST_ROUNDS + 2) * sum(times_s)
 
         asked = replace(asked, candidates=accepted)
-        found = asked.measure(launcher=lab.command, least_rounds=LEAST_ROUNDS, least_s=least_s)
-        what = compared(lab, found, simulated, refused, before)
+        found = asked.measure(launcher=there.command, least_rounds=there.LEAST_ROUNDS, least_s=least_s)
+        what = compared(there, found, simulated, refused, before)
 
     def draw() -> alt.TopLevelMixin:
         from hocket.lab.pictures import compared_chart
 
-        return compared_chart(what, lab.wiring.topology)
+        return compared_chart(what, there.wiring.topology)
 
     hand_out(
-        {**asdict(what), "lab": lab.summary},
+        {**asdict(what), "lab": there.summary},
         plot=plot,
         output=output,
         as_json=as_json,

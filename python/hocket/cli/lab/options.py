@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from typing import Any, TypeVar
 
 import click
 
@@ -19,9 +18,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
 
-__all__ = ["DEFAULT", "building", "in_lab", "name_option", "place_options", "scale_option"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["DEFAULT", "building", "built", "in_lab", "name_option", "scale_option"]
 
 DEFAULT = "lab"
 """The name of a lab that is given none."""
@@ -44,16 +41,6 @@ scale_option = click.option(
     help="How fast the lab's links are, as a fraction of the machine's.",
 )
 name_option = click.option("--name", default=DEFAULT, show_default=True, help="The name of the lab.")
-
-
-def place_options(command: F) -> F:
-    """Add --name of a lab that is up, and --machine and --scale of one for this command alone."""
-    machine = click.option(
-        "--machine",
-        type=Read(Machine.load, name="MACHINE"),
-        help="Build a lab of this machine, and remove it at the end; otherwise in the lab that is up.",
-    )
-    return name_option(machine(scale_option(command)))
 
 
 @contextmanager
@@ -83,13 +70,20 @@ def _ends_by_exit() -> Iterator[None]:
 
 
 @contextmanager
-def in_lab(name: str, machine: Machine | None, scale: Fraction) -> Iterator[Lab]:
-    """Find the lab that is up, or build one of a machine for as long as the command runs, however it ends."""
-    if machine is None:
-        if scale != 1:
-            raise click.UsageError("--scale is for --machine: a lab that is up has its own")
-        yield Lab.find(name)
+def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
+    """Find the lab of a name, which is up, or build that of a machine file for as long as the command runs."""
+    if "." in text or "/" in text:
+        with built(Machine.load(text), scale) as lab:
+            yield lab
         return
+    if scale != 1:
+        raise click.UsageError(f"--scale: got {scale}, expected it beside a machine file: lab {text} has its own")
+    yield Lab.find(text)
+
+
+@contextmanager
+def built(machine: Machine, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
+    """Build the lab of a machine for as long as something runs, however it ends."""
     with ExitStack() as stack:
         stack.enter_context(_ends_by_exit())
         with building(machine) as on_done:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -38,9 +38,13 @@ from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
 
-__all__ = ["Asked", "bench", "bench_options", "print_bench"]
+if TYPE_CHECKING:
+    from hocket.lab.laboratory import Lab
 
-_ALL = "all"
+__all__ = ["ALL", "Asked", "bench", "bench_options", "print_bench"]
+
+ALL = "all"
+"""Names all algorithms."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -77,19 +81,13 @@ class Asked:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
 
 
-def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> Callable[[F], F]:
+def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F]) -> Callable[[F], F]:
     """Add what to measure, with these defaults, and options `by` which the MPI is found; the command gets `asked`."""
 
     def decorate(command: F) -> F:
         @click.argument("collective", shell_complete=completion.collectives)
+        @click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
         @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
-        @click.option(
-            "--algorithms",
-            default=algorithms,
-            show_default=True,
-            metavar="NAMES",
-            help="Names of algorithms, `all` of the catalogue, `native` for the MPI's own, separated by commas.",
-        )
         @sizes_option
         @click.option(
             "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
@@ -117,7 +115,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
             collective: str,
             ranks: int,
             installation: Installation,
-            algorithms: str,
+            names: tuple[str, ...],
             sizes: tuple[int, ...] | None,
             root: int,
             neighbors: str | None,
@@ -126,7 +124,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
             time_limit: float,
             **more: Any,
         ) -> Any:
-            candidates = _candidates(collective, algorithms)
+            candidates = _candidates(collective, names or usual)
             known = [one for one in candidates if one is not None]
             if root >= ranks:
                 raise click.UsageError(f"--root: got {root}, expected a rank of {ranks}")
@@ -143,7 +141,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
 
 
 @click.command()
-@bench_options(algorithms=f"{_ALL},{NATIVE_NAME}", limit_s=3.0, by=measuring_options)
+@bench_options(usual=(ALL, NATIVE_NAME), limit_s=3.0, by=measuring_options)
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
@@ -156,6 +154,7 @@ def bench_options(*, algorithms: str, limit_s: float, by: Callable[[F], F]) -> C
 def bench(
     asked: Asked,
     launcher: Launcher,
+    lab: Lab | None,
     machine: Machine | None,
     plot: str | None,
     output: str | None,
@@ -164,13 +163,18 @@ def bench(
 ) -> None:
     """Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.
 
-    All run in one program. The library's own count proves that each one ran, and each result is checked.
+    `native` names the MPI's own, `all` the catalogue; without a name, both are measured. All run in one program. The
+    library's own count proves that each one ran, and each result is checked. In a lab, times are those of the lab.
     """
-    found = asked.measure(launcher=launcher, only_by_mpi=machine is not None)
+    more: dict[str, Any] = {"only_by_mpi": machine is not None}
+    if lab is not None:
+        asked = replace(asked, call=lab.call(asked.call))
+        more["least_rounds"] = lab.LEAST_ROUNDS
+    found = asked.measure(launcher=launcher, **more)
     predictions = predict(found, asked.candidates, asked.call, machine) if machine else ()
     said = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
     hand_out(
-        {**asdict(found), **said},
+        {**asdict(found), **said, "lab": lab and lab.summary},
         plot=plot,
         output=output,
         as_json=as_json,
@@ -179,17 +183,16 @@ def bench(
     )
 
 
-def _candidates(collective: str, text: str) -> tuple[Algorithm | None, ...]:
+def _candidates(collective: str, names: Sequence[str]) -> tuple[Algorithm | None, ...]:
     """Return the algorithms that are named, the MPI's own as None."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
     if not set(names) - {NATIVE_NAME}:
-        raise Error(f'--algorithms: got "{text}", expected algorithms of the catalogue beside {NATIVE_NAME}')
+        raise Error(f"algorithms: got {NATIVE_NAME}, expected algorithms of the catalogue beside it")
     found: list[Algorithm | None] = []
     for name in dict.fromkeys(names):
         if name == NATIVE_NAME:
             found.append(None)
         else:
-            found += algorithms_named(collective, () if name == _ALL else (name,))
+            found += algorithms_named(collective, () if name == ALL else (name,))
     return tuple(dict.fromkeys(found))
 
 

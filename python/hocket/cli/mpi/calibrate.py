@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import wraps
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,143 +18,92 @@ from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
 
 if TYPE_CHECKING:
+    from hocket.lab.laboratory import Lab
     from hocket.mpi.calibration import Calibration, Level
     from hocket.mpi.fits import Estimate
     from hocket.mpi.launch import Launcher
     from hocket.mpi.machine_files import Model
 
-__all__ = ["Wanted", "calibrate", "calibrate_options"]
+__all__ = ["calibrate"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_LEAST_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What to measure, and what to write.
-
-    Attributes:
-        ranks: Number of ranks.
-        installation: The MPI.
-        output: The machine file, if it is not to be printed.
-        model: The network model of that file.
-        most: The largest message, in bytes.
-        time_limit: Seconds to measure for.
-        plot: Where to draw what was measured, if anywhere.
-        as_json: Whether to print JSON.
-    """
-
-    ranks: int
-    installation: Installation
-    output: str | None
-    model: Model
-    most: int
-    time_limit: float
-    plot: str | None
-    as_json: bool
-
-    def write(self, launcher: Launcher) -> None:
-        """Measure, and write the machine file, with the samples beside it as JSON."""
-        from hocket.fitting.calibrating import calibrated, steps
-        from hocket.mpi.machine_files import machine_file
-
-        if not _LEAST_BYTES <= self.most < 2**30:
-            raise click.UsageError(f"--most: got {format_bytes(self.most)}, expected 64 KiB to less than 1 GiB")
-        output = None if self.output is None or files.is_stdout(self.output) else self.output
-        recorded = str(Path(output).with_suffix(".json")) if output else None
-        if output and recorded == output:
-            raise click.UsageError(f"--output: got {output}, expected another suffix: the samples go there")
-        name = Path(output).stem if output else "measured"
-        with progress("measuring", steps()) as on_done:
-            found, samples = calibrated(
-                self.installation,
-                launcher,
-                self.ranks,
-                most_bytes=self.most,
-                limit_s=self.time_limit,
-                model=self.model,
-                on_done=on_done,
-            )
-        text = machine_file(found, name, self.model, Path(recorded).name if recorded else None)
-        Machine.parse(text, output or "machine")
-        if self.plot is not None:
-            from hocket.drawing.plot import calibration_chart, encode
-
-            files.write(self.plot, encode(calibration_chart(found), Path(self.plot).suffix))
-        if output and recorded:
-            files.write(recorded, json.dumps({**asdict(found), "measurements": samples}) + "\n")
-            files.write(output, text)
-        if self.as_json:
-            entry = {**asdict(found), "machine": output, "measurements": recorded, "plot": self.plot, "text": text}
-            print_json(entry)
-        elif output:
-            _print(found, {"machine": output, "samples": recorded, "plot": self.plot})
-        else:
-            click.echo(text, nl=False)
-
-
-def calibrate_options(*, most: str, by: Callable[[F], F]) -> Callable[[F], F]:
-    """Add what to measure, up to this message, and options `by` which the MPI is found; the command gets `wanted`."""
-
-    def decorate(command: F) -> F:
-        @click.option(
-            "-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 with each other."
-        )
-        @output_option
-        @click.option(
-            "--model",
-            type=OneOf(["loggp", "hockney"]),
-            default="loggp",
-            show_default=True,
-            help="The network model of the file: with ranges of sizes, or one line for all.",
-        )
-        @click.option(
-            "--most",
-            type=Read(parse_bytes, name="SIZE"),
-            default=most,
-            show_default=True,
-            help="The largest message.",
-        )
-        @click.option(
-            "--time-limit",
-            "time_limit",
-            type=Read(parse_duration, name="TIME"),
-            default="10s",
-            show_default=True,
-            help="How long to measure; longer, if measuring each size ten times takes longer.",
-        )
-        @plot_option
-        @as_json_option
-        @wraps(command)
-        def with_wanted(
-            *arguments: Any,
-            ranks: int,
-            installation: Installation,
-            output: str | None,
-            model: Model,
-            most: int,
-            time_limit: float,
-            plot: str | None,
-            as_json: bool,
-            **more: Any,
-        ) -> Any:
-            wanted = Wanted(ranks, installation, output, model, most, time_limit, plot, as_json)
-            return command(*arguments, wanted=wanted, **more)
-
-        return by(with_wanted)  # type: ignore[arg-type]
-
-    return decorate
+_LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
 
 
 @click.command()
-@calibrate_options(most="8MiB", by=measuring_options)
-def calibrate(wanted: Wanted, launcher: Launcher) -> None:
+@click.option("-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 with each.")
+@output_option
+@click.option(
+    "--model",
+    type=OneOf(["loggp", "hockney"]),
+    default="loggp",
+    show_default=True,
+    help="The network model of the file: with ranges of sizes, or one line for all.",
+)
+@click.option(
+    "--most",
+    type=Read(parse_bytes, name="SIZE"),
+    show_default="8MiB, 256KiB in a lab",
+    help="The largest message.",
+)
+@click.option(
+    "--time-limit",
+    "limit_s",
+    type=Read(parse_duration, name="TIME"),
+    default="10s",
+    show_default=True,
+    help="How long to measure; longer, if measuring each size ten times takes longer.",
+)
+@measuring_options
+@plot_option
+@as_json_option
+def calibrate(
+    ranks: int,
+    installation: Installation,
+    launcher: Launcher,
+    lab: Lab | None,
+    output: str | None,
+    model: Model,
+    most: int | None,
+    limit_s: float,
+    plot: str | None,
+    as_json: bool,
+) -> None:
     """Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.
 
-    The samples are written beside it, as JSON.
+    The samples are written beside it, as JSON. In a lab, times are those of the lab.
     """
-    wanted.write(launcher)
+    from hocket.fitting.calibrating import calibrated, steps
+    from hocket.mpi.machine_files import machine_file
+
+    if most is None:
+        most = _MOST_BYTES if lab is None else _MOST_LAB_BYTES
+    if not _LEAST_BYTES <= most < 2**30:
+        raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
+    path = None if output is None or files.is_stdout(output) else output
+    recorded = str(Path(path).with_suffix(".json")) if path else None
+    if path and recorded == path:
+        raise click.UsageError(f"--output: got {path}, expected another suffix: the samples go there")
+    with progress("measuring", steps()) as on_done:
+        found, samples = calibrated(
+            installation, launcher, ranks, most_bytes=most, limit_s=limit_s, model=model, on_done=on_done
+        )
+    text = machine_file(
+        found, Path(path).stem if path else "measured", model, Path(recorded).name if recorded else None
+    )
+    Machine.parse(text, path or "machine")
+    if plot is not None:
+        from hocket.drawing.plot import calibration_chart, encode
+
+        files.write(plot, encode(calibration_chart(found), Path(plot).suffix))
+    if path and recorded:
+        files.write(recorded, json.dumps({**asdict(found), "measurements": samples}) + "\n")
+        files.write(path, text)
+    if as_json:
+        print_json({**asdict(found), "machine": path, "measurements": recorded, "plot": plot, "text": text})
+    elif path:
+        _print(found, {"machine": path, "samples": recorded, "plot": plot})
+    else:
+        click.echo(text, nl=False)
 
 
 def _print(found: Calibration, written: dict[str, str | None]) -> None:

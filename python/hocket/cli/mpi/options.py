@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hocket.cli.options import OneOf
 from hocket.mpi import Installation
 from hocket.mpi.installation import KINDS
-from hocket.mpi.launch import LOGS, note_for_root, on_hosts
+from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
+
+if TYPE_CHECKING:
+    from hocket.lab.laboratory import Lab
 
 __all__ = [
     "found_installation",
+    "hosts_option",
     "installation_options",
-    "launch_options",
+    "lab_option",
     "measuring_options",
+    "placed_in",
     "rule_options",
     "rules_options",
+    "say_what_root_lacks",
     "working",
 ]
 
@@ -53,28 +59,47 @@ def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) 
     return Installation.named(mpi)
 
 
-def launch_options(command: F) -> F:
-    """The same of commands that start programs: what Open MPI would refuse is said before."""
-
-    @wraps(command)
-    def noted(*arguments: Any, installation: Installation, **more: Any) -> Any:
-        note = note_for_root(installation)
-        if note is not None:
-            click.echo(f"hocket: {note}", err=True)
-        return command(*arguments, installation=installation, **more)
-
-    return installation_options(noted)  # type: ignore[return-value]
+lab_option = click.option(
+    "--lab", help="In a lab: the name of one that is up, or a machine file, whose lab is up for this command alone."
+)
+hosts_option = click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")
 
 
 def measuring_options(command: F) -> F:
-    """The same of commands that measure, and --hosts; the command is given `launcher`, too."""
+    """Add those of the MPI, --hosts and --lab; the command is given `installation`, `launcher` and `lab`."""
 
-    @click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")
+    @hosts_option
+    @lab_option
     @wraps(command)
-    def placed(*arguments: Any, hosts: str | None, **more: Any) -> Any:
-        return command(*arguments, launcher=on_hosts(hosts), **more)
+    def placed(*arguments: Any, installation: Installation, hosts: str | None, lab: str | None, **more: Any) -> Any:
+        launcher, entered = placed_in(installation, hosts, lab)
+        return command(*arguments, installation=installation, launcher=launcher, lab=entered, **more)
 
-    return launch_options(placed)  # type: ignore[return-value]
+    return installation_options(placed)  # type: ignore[return-value]
+
+
+def placed_in(installation: Installation, hosts: str | None, lab: str | None) -> tuple[Launcher, Lab | None]:
+    """Return what starts programs on hosts, or in a lab, and this lab, which is there until the command ends.
+
+    Raises:
+        Error: There is no such lab, or it cannot be built.
+    """
+    if lab is None:
+        say_what_root_lacks(installation)
+        return on_hosts(hosts), None
+    if hosts is not None:
+        raise click.UsageError(f"--hosts: got {hosts}, expected none beside --lab")
+    from hocket.cli.lab.options import in_lab
+
+    entered = click.get_current_context().with_resource(in_lab(lab))
+    return entered.command, entered
+
+
+def say_what_root_lacks(installation: Installation) -> None:
+    """Say what Open MPI needs to start programs as root."""
+    note = note_for_root(installation)
+    if note is not None:
+        click.echo(f"hocket: {note}", err=True)
 
 
 @contextmanager

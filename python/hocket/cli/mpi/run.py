@@ -7,9 +7,9 @@ import sys
 
 import click
 
-from hocket.cli.mpi.options import launch_options, rule_options
+from hocket.cli.mpi.options import installation_options, lab_option, placed_in, rule_options
 from hocket.mpi import Installation, environment, saved_rules
-from hocket.mpi import command as command_line
+from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import crowded
 
 __all__ = ["run"]
@@ -17,11 +17,13 @@ __all__ = ["run"]
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+@lab_option
 @rule_options
-@launch_options
+@installation_options
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def run(
     ranks: int,
+    lab: str | None,
     installation: Installation,
     rules: tuple[str, ...],
     file: str | None,
@@ -30,9 +32,13 @@ def run(
 ) -> None:
     """Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.
 
-    Put -- before the program, so that its options are not taken for those of this command.
+    In a lab, a rank runs at each of its nodes. Put -- before the program, so that its options are not taken for those
+    of this command.
     """
     variables = environment(installation, saved_rules(rules, file), log)
-    line = command_line(installation, ranks, program, variables)
+    launcher, entered = placed_in(installation, None, lab)
+    line = launcher(installation, ranks, program, variables)
     sys.stdout.flush()
+    if entered is not None:
+        sys.exit(wait_for(line, {}))
     os.execve(line[0], line, {**os.environ, **crowded(ranks)})

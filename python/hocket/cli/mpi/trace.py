@@ -10,7 +10,7 @@ import click
 from hocket import traces
 from hocket.base import files
 from hocket.base.units import format_bytes, format_time
-from hocket.cli.mpi.options import launch_options
+from hocket.cli.mpi.options import installation_options, say_what_root_lacks
 from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi import Installation
@@ -31,7 +31,7 @@ __all__ = ["trace"]
 )
 @click.option("--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces, here.")
 @click.option("--allprof", type=click.Path(file_okay=False), help="Also write logs as of liballprof, here.")
-@launch_options
+@installation_options
 @as_json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def trace(
@@ -54,6 +54,7 @@ def trace(
     if output is not None and files.is_stdout(output):
         raise click.UsageError(f"--output: got {output}, expected a file: stdout is the program's")
     path = output or files.writable(f"{program_name(program)}.hktrace")
+    say_what_root_lacks(installation)
     found, status = trace_program(installation, ranks, program, path)
     written = {"trace": path}
     if simgrid is not None:
