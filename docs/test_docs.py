@@ -2,7 +2,7 @@
 
 In a page, a `code-block` with a caption is a file of that name, and so is a block whose first line is a comment of
 that name. A `console` block is a session: after each `$ ` a command and what it prints, where `...` stands for
-anything. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there. A block behind a line
+anything but a refusal. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there. A block behind a line
 `% not run: ...` is left out. Each page runs in an empty folder, where the
 programs beside the interpreter are found.
 """
@@ -74,6 +74,7 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             for step in steps(block):
                 printed, status = run(step.command, status)
                 check(page, step, printed)
+                assert status != 2 or "hocket: " in step.expected, f"line {step.line} is refused: {printed}"
         elif block.language == "diff":
             check_diff(block)
         elif ">>> " in block.text:

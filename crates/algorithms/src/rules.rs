@@ -30,8 +30,8 @@ const POWER_OF_TWO: &str = "power_of_two";
 
 /// What MPI libraries choose, as rules: a name, and the text, which tells the version and the source.
 pub const OF_LIBRARIES: &[(&str, &str)] = &[
-    ("mpich-5", include_str!("../defaults/mpich-5.rules")),
-    ("openmpi-5", include_str!("../defaults/openmpi-5.rules")),
+    ("mpich-5.0", include_str!("../defaults/mpich-5.0.rules")),
+    ("openmpi-5.0", include_str!("../defaults/openmpi-5.0.rules")),
 ];
 
 /// Rules in the order in which they are tried.

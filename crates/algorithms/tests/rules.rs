@@ -90,7 +90,7 @@ fn the_rules_of_libraries_choose_as_their_sources_say() {
         let (_, text) = OF_LIBRARIES.iter().find(|(known, _)| *known == name).expect("a known name");
         Rules::parse(text, name).expect("good rules")
     };
-    let (mpich, openmpi) = (rules("mpich-5"), rules("openmpi-5"));
+    let (mpich, openmpi) = (rules("mpich-5.0"), rules("openmpi-5.0"));
     for (bytes, expected) in
         [(15, "ring"), (16, "recursive_doubling"), (8191, "recursive_doubling"), (8192, "rabenseifner")]
     {

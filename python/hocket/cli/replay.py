@@ -50,7 +50,7 @@ def _factor(text: str) -> float:
 @click.option(
     "--rule", multiple=True, help="A rule that chooses an algorithm, such as 'allreduce: ring'; before --rules."
 )
-@click.option("--rules", type=click.Path(), help="A file of such rules, one per line, or mpich-5 or openmpi-5.")
+@click.option("--rules", type=click.Path(), help="A file of such rules, one per line, or mpich-5.0 or openmpi-5.0.")
 @click.option(
     "--scale-compute",
     type=Read(_factor, name="FACTOR"),

@@ -18,7 +18,7 @@ from hocket.definitions.library import Algorithm, find, find_collective
 __all__ = ["LIBRARY_RULES", "choose", "rules_text"]
 
 LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_libraries()))
-"""What MPI libraries choose over a network, as rules, by names such as "mpich-5"; each text tells its source."""
+"""What MPI libraries choose over a network, as rules, by names such as "mpich-5.0"; each text tells its source."""
 
 
 def rules_text(file: str | PathLike[str]) -> str:
@@ -45,7 +45,7 @@ def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | 
     Examples:
         >>> import hocket
         >>> call = hocket.Call(ranks=7, size_bytes=1 << 20)
-        >>> algorithm, call = hocket.choose(hocket.LIBRARY_RULES["mpich-5"], "broadcast", call)
+        >>> algorithm, call = hocket.choose(hocket.LIBRARY_RULES["mpich-5.0"], "broadcast", call)
         >>> algorithm.name
         'binomial'
     """

@@ -112,7 +112,7 @@ def test_a_trace_decides_what_is_tuned(
 ) -> None:
     trace = tmp_path / "app.hktrace"
     write(trace, trace_of(program(8)))
-    line = f"tune --trace {trace} --machine cluster --baseline openmpi-5 -o"
+    line = f"tune --trace {trace} --machine cluster --baseline openmpi-5.0 -o"
     out = hocket_command(line, tmp_path / "out").out
     assert "22 calls of 3 kinds" in out
     decided = json.loads((tmp_path / "out/decisions.json").read_text())
@@ -121,14 +121,14 @@ def test_a_trace_decides_what_is_tuned(
     again = hocket_command(line, tmp_path / "again", "--json").json
     assert again == {**decided, "folder": f"{tmp_path}/again"}
     rules = (tmp_path / "out/hocket.rules").read_text()
-    found = hocket.replay(trace, rules={"kept": rules, "baseline": hocket.LIBRARY_RULES["openmpi-5"]})
+    found = hocket.replay(trace, rules={"kept": rules, "baseline": hocket.LIBRARY_RULES["openmpi-5.0"]})
     assert found.time_s.mean == decided["kept_s"] < decided["baseline_s"]
     nothing = tmp_path / "nothing"
     for words, expected in (
         (f"alltoall --trace {trace} --machine cluster", f"{trace}: has no collective calls that are tuned"),
         (f"-n 8 --trace {trace} --machine cluster", "--ranks: cannot stand beside --trace"),
         (f"--trace {trace}", "--machine is missing"),
-        ("allreduce -n 4 --machine cluster --baseline mpich-5", "--baseline: got mpich-5, expected it beside --trace"),
+        ("allreduce -n 4 --machine cluster --baseline mpich-5.0", "--baseline: got mpich-5.0, expected it beside --trace"),
         ("allreduce --machine cluster", "--ranks is missing"),
     ):
         assert bad_input(f"tune {words} -o", nothing).startswith(expected)

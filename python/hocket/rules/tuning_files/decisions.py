@@ -56,7 +56,7 @@ def defaults_of(name: str) -> Defaults:
     if name not in _SOURCES:
         raise unknown("defaults", name, DEFAULTS)
     format, source = _SOURCES[name]
-    return Defaults(name, source, format, _mpich() if format == mpich_json.LIBRARY else LIBRARY_RULES["openmpi-5"])
+    return Defaults(name, source, format, _mpich() if format == mpich_json.LIBRARY else LIBRARY_RULES["openmpi-5.0"])
 
 
 @cache
