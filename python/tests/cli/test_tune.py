@@ -128,7 +128,10 @@ def test_a_trace_decides_what_is_tuned(
         (f"alltoall --trace {trace} --machine cluster", f"{trace}: has no collective calls that are tuned"),
         (f"-n 8 --trace {trace} --machine cluster", "--ranks: cannot stand beside --trace"),
         (f"--trace {trace}", "--machine is missing"),
-        ("allreduce -n 4 --machine cluster --baseline mpich-5.0", "--baseline: got mpich-5.0, expected it beside --trace"),
+        (
+            "allreduce -n 4 --machine cluster --baseline mpich-5.0",
+            "--baseline: got mpich-5.0, expected it beside --trace",
+        ),
         ("allreduce --machine cluster", "--ranks is missing"),
     ):
         assert bad_input(f"tune {words} -o", nothing).startswith(expected)

@@ -120,7 +120,9 @@ def rules_options(command: F) -> F:
             multiple=True,
             help="Which algorithm calls get, as 'allreduce[size=64KiB..]: ring'; may be given several times.",
         ),
-        click.option("--rules", "file", help="A file of rules, tried after those of --rule, or mpich-5.0 or openmpi-5.0."),
+        click.option(
+            "--rules", "file", help="A file of rules, tried after those of --rule, or mpich-5.0 or openmpi-5.0."
+        ),
     )
     for option in reversed(options):
         command = option(command)
