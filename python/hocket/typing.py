@@ -30,8 +30,11 @@ class Span(Protocol):
     def __len__(self) -> int:
         """Return the number of elements."""
 
+    def __getitem__(self, elements: slice) -> Span:
+        """Return some elements, as of a sequence: `span[2:5]`, `span[:half]`, `span[-1:]`."""
+
     def part(self, offset: int, length: int) -> Span:
-        """Return `length` elements of this span, from its element `offset` on."""
+        """Return `length` elements of this span, from its element `offset` on; refused where it has fewer."""
 
     def chunk(self, index: int, chunks: int) -> Span:
         """Return chunk `index` of the span cut into `chunks` parts as even as possible."""

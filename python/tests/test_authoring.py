@@ -316,3 +316,17 @@ def test_a_dropped_rest_is_withdrawn() -> None:
     assert hocket.simulate(changing_its_mind, hocket.Call(ranks=3, size_bytes=0)).messages == 5
     assert hocket.verify(changing_its_mind, [3]).ok
     assert len(hocket.run(changing_its_mind, [np.arange(0)] * 3)) == 3
+
+
+def test_spans_are_sliced_as_sequences() -> None:
+    elements, seen = range(7), []
+    slices = [slice(2, 5), slice(None, 3), slice(-2, None), slice(5, 2), slice(4, 99), slice(-99, 1), slice(None)]
+
+    @hocket.algorithm("broadcast")
+    def sliced(r: Rank, c: Call) -> Steps:
+        yield r.join()
+        seen.extend(str(c.result(r)[each]) for each in slices)
+        seen.extend(str(c.result(r).part(elements[each].start, len(elements[each]))) for each in slices)
+
+    hocket.record(sliced, hocket.Call(ranks=1, size_bytes=7))
+    assert seen[: len(slices)] == seen[len(slices) :] and len(seen) == 2 * len(slices)

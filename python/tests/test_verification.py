@@ -337,6 +337,12 @@ def test_orders_of_messages_are_counted() -> None:
         ("broadcast", lambda r, c: r.recv(10**30, c.result(r)), "rank 100000000000000000000000… does not exist"),
         ("broadcast", lambda r, c: r.send(0, c.result(r), tag=-1), "tag -1, expected 0 to 4294967295"),
         ("broadcast", lambda r, c: r.copy(c.result(r).part(-1, 0), c.result(r)), r"part\(-1, 0\): expected a part of"),
+        ("broadcast", lambda r, c: r.copy(c.result(r)[1], c.result(r)), r"a span: got \[1\], expected elements"),
+        (
+            "broadcast",
+            lambda r, c: r.copy(c.result(r)[::2], c.result(r)),
+            r"a span: got \[slice.*\], expected elements such as \[2:5\]",
+        ),
         (
             "broadcast",
             lambda r, c: r.copy(c.result(r).chunk(1, 0), c.result(r)),

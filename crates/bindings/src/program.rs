@@ -13,7 +13,7 @@ use hocket_core::{
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyStopIteration};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PySlice};
 
 use crate::number::Number;
 use crate::wire::{Error, raise};
@@ -435,6 +435,17 @@ impl PythonSpan {
 
     fn __repr__(&self) -> String {
         self.span.to_string()
+    }
+
+    fn __getitem__(&self, elements: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let of_sequence = match elements.cast::<PySlice>() {
+            Ok(slice) => Some(slice.indices(self.span.len as isize)?).filter(|found| found.step == 1),
+            Err(_) => None,
+        };
+        let Some(found) = of_sequence else {
+            return Err(Error::new_err(format!("a span: got [{}], expected elements such as [2:5]", elements.str()?)));
+        };
+        Ok(self.with(self.span.part(found.start as usize, found.slicelength)))
     }
 
     fn part(&self, offset: Number, length: Number) -> PyResult<Self> {

@@ -92,7 +92,7 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
 @click.option(
     "--baseline",
     type=click.Path(),
-    help="With --trace: rules that it is compared with, a file, or mpich-5.0 or openmpi-5.0; otherwise those of a replay.",
+    help="With --trace: rules it is compared with: a file, mpich-5.0 or openmpi-5.0; otherwise those of a replay.",
 )
 @click.option(
     "--threshold",
