@@ -142,7 +142,7 @@ impl About {
     }
 }
 
-fn ranks_divide_count(c: &Call) -> bool {
+pub fn ranks_divide_count(c: &Call) -> bool {
     let is_one_vector = !c.collective.has_blocks() && !c.collective.size_is_one_block();
     if is_one_vector { c.count(0).is_multiple_of(c.ranks) } else { has_equal_blocks(c) }
 }

@@ -38,14 +38,14 @@ registry::catalogue! {
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;
     broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, tree, trinaryx3;
-    exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, recursive_doubling;
+    exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, hillis_steele, recursive_doubling;
     gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
     gatherv as Gatherv: binomial, linear, linear_synchronized;
     neighbor_allgather as NeighborAllgather: linear, message_combining;
     neighbor_alltoall as NeighborAlltoall: linear, message_combining;
-    reduce as Reduce: binary_tree, bine, binomial, chain, circulant, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, rabenseifner, trinaryx3;
+    reduce as Reduce: binary_tree, bine, binomial, chain, circulant, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, rabenseifner, tree, trinaryx3;
     reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, pat, recursive_doubling, recursive_halving, ring, torus_bucket;
-    scan as Scan: binary_tree, chain, hierarchical, recursive_doubling;
+    scan as Scan: binary_tree, chain, hierarchical, hillis_steele, recursive_doubling;
     scatter as Scatter: bine, binomial, hierarchical, k_nomial, linear;
     scatterv as Scatterv: binomial, linear, linear_window;
 }

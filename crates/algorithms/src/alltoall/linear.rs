@@ -1,17 +1,18 @@
-//! Linear: every rank is ready for all its blocks at once, and sends one after another, first to its right neighbour.
+//! Linear: every rank is ready for all its blocks at once, and sends its own, first to its left neighbour.
 //!
-//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoall.c`, `ompi_coll_base_alltoall_intra_basic_linear`, with one
-//! send at a time; starting at the right neighbour keeps the ranks from all sending to the same one. With a window, a rank is ready for
-//! the next blocks when those before are done, as in `ompi_coll_base_alltoall_intra_linear_sync`.
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoall.c`, `ompi_coll_base_alltoall_intra_basic_linear`. Each rank begins at
+//! another one, so that they do not all send to the same. With a window, a rank goes on to the next blocks when the blocks before are
+//! done, as in MPICH's `alltoall_intra_scattered`. Both libraries start all sends of a window together.
 //! Needs: nothing.
-//! Counts: P-1 messages of one block from each rank, one after another.
+//! Counts: P-1 messages of one block from each rank.
 //!
 //! ```text
-//! 0 ─▶ 1, 0 ─▶ 2, 0 ─▶ 3, while 1 ─▶ 2, 1 ─▶ 3, 1 ─▶ 0, while 2 ─▶ 3, 2 ─▶ 0, 2 ─▶ 1, ..
+//! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..
 //! ```
 
 use hocket_core::{Call, Parameter, Rank, Unit};
 
+use crate::about::ranks_divide_count;
 use crate::pattern::input_apart_from_result;
 use crate::{About, Steps};
 
@@ -24,11 +25,26 @@ const WINDOW: Parameter = Parameter {
     meaning: "blocks that a rank sends, and is ready for, before it goes on to the next; 0: all",
 };
 
-pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)").with_parameters(&[WINDOW]).paced(Steps {
-    count: |c| c.ranks - 1,
-    destination: |c, step, rank| (rank + step + 1) % c.ranks,
-    elements: |c, _| c.count(0),
-});
+/// Of a message that a rank sends to each of several others.
+pub const SENDS: Parameter = Parameter {
+    name: "sends",
+    unit: Unit::Choice(&["one_by_one", "together"]),
+    default: 0,
+    least: 0,
+    tries: &[TOGETHER],
+    meaning: "of a window: each when the one before is done, or all started at once, as libraries do",
+};
+pub const TOGETHER: u64 = 1;
+
+pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)")
+    .exact_when(|c| c.parameter(SENDS.name) != TOGETHER && ranks_divide_count(c))
+    .on_ports(|c| if c.parameter(SENDS.name) == TOGETHER { c.ranks - 1 } else { 1 })
+    .with_parameters(&[WINDOW, SENDS])
+    .paced(Steps {
+        count: |c| c.ranks - 1,
+        destination: |c, step, rank| (rank + c.ranks - step - 1) % c.ranks,
+        elements: |c, _| c.count(0),
+    });
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
@@ -37,16 +53,23 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let distances: Vec<_> = (1..size).collect();
     for window in distances.chunks(window_of(c)) {
         let receive = |distance: &usize| {
-            let from = (rank + size - distance) % size;
+            let from = (rank + distance) % size;
             r.recv(from, c.block(result, from))
         };
+        let send = |distance: &usize| {
+            let to = (rank + size - distance) % size;
+            r.send_with(to, c.block(input, to), Steps::options(c, distance - 1))
+        };
         let sends = async {
+            if c.parameter(SENDS.name) == TOGETHER {
+                r.join_all(window.iter().map(send)).await;
+                return;
+            }
             for distance in window {
-                let to = (rank + distance) % size;
-                r.send_with(to, c.block(input, to), Steps::options(c, distance - 1)).await;
+                send(distance).await;
             }
         };
-        r.join(r.join_all(window.iter().rev().map(receive)), sends).await;
+        r.join(r.join_all(window.iter().map(receive)), sends).await;
     }
 }
 

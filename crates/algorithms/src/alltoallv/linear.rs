@@ -1,23 +1,26 @@
-//! Linear: every rank is ready for all its blocks at once, and sends one after another, first to its right neighbour.
+//! Linear: every rank is ready for all its blocks at once, and sends its own, first to its left neighbour.
 //!
-//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoallv.c`, `ompi_coll_base_alltoallv_intra_basic_linear`, with one
-//! send at a time; starting at the right neighbour keeps the ranks from all sending to the same one.
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoallv.c`, `ompi_coll_base_alltoallv_intra_basic_linear`, where a rank
+//! begins at rank 0; MPICH, `alltoallv_intra_scattered`, begins as here, so that the ranks do not all send to the same. Both libraries
+//! start all sends together.
 //! Needs: nothing.
-//! Counts: a message for each block that is not empty, those of a rank one after another; where blocks differ, those of several ranks
+//! Counts: a message for each block that is not empty; where blocks differ, those of several ranks
 //! may meet at one.
 //!
 //! ```text
-//! 0 ─▶ 1, 0 ─▶ 2, 0 ─▶ 3, while 1 ─▶ 2, 1 ─▶ 3, 1 ─▶ 0, while 2 ─▶ 3, 2 ─▶ 0, 2 ─▶ 1, ..
+//! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..
 //! ```
 
 use hocket_core::{Call, Counts, Rank};
 
 use crate::About;
+use crate::alltoall::linear::{SENDS, TOGETHER};
 use crate::pattern::input_apart_from_result;
 
 pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta)", "blocks")
-    .exact_when(sends_equal_blocks)
-    .on_ports(|c| if sends_equal_blocks(c) { 1 } else { c.ranks - 1 })
+    .exact_when(|c| c.parameter(SENDS.name) != TOGETHER && sends_equal_blocks(c))
+    .with_parameters(&[SENDS])
+    .on_ports(|c| if c.parameter(SENDS.name) != TOGETHER && sends_equal_blocks(c) { 1 } else { c.ranks - 1 })
     .completing(blocks);
 
 /// Whether every rank has equally long blocks for all, which are not empty.
@@ -40,11 +43,15 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let input = input_apart_from_result(r, c).await;
     let (to, from) = (|peer| c.block_to(input, rank, peer), |peer| c.block_from(result, rank, peer));
     r.copy(to(rank), from(rank)).await;
-    let others = || (1..size).map(|distance| (rank + distance) % size);
-    let arriving = others().filter(|peer| !from(*peer).is_empty());
+    let arriving = (1..size).map(|distance| (rank + distance) % size).filter(|peer| !from(*peer).is_empty());
+    let leaving = (1..size).map(|distance| (rank + size - distance) % size).filter(|peer| !to(*peer).is_empty());
     let receives = r.join_all(arriving.map(|peer| r.recv(peer, from(peer))));
     let sends = async {
-        for peer in others().filter(|peer| !to(*peer).is_empty()) {
+        if c.parameter(SENDS.name) == TOGETHER {
+            r.join_all(leaving.map(|peer| r.send(peer, to(peer)))).await;
+            return;
+        }
+        for peer in leaving {
             r.send(peer, to(peer)).await;
         }
     };

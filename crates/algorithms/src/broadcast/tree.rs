@@ -32,7 +32,7 @@ const SHAPE: Parameter = Parameter {
 };
 
 /// Of a message in one piece.
-const WHOLE_BYTES: u64 = 1 << 40;
+pub const WHOLE_BYTES: u64 = 1 << 40;
 const K_NOMIAL: u64 = 1;
 const BINARY: u64 = 2;
 const RADIX: Parameter = radix(4, "of the k_nomial shape: a rank has up to radix - 1 children at each level");
@@ -71,10 +71,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 fn parent(c: &Call, relative: usize) -> usize {
     match c.parameter(SHAPE.name) {
         K_NOMIAL => KnomialTree::new(relative, 0, c.ranks, radix_of(c)).parent().unwrap_or(0),
-        BINARY => {
-            let level = 1 << (relative + 1).ilog2();
-            if level <= 2 { 0 } else { level / 2 - 1 + (relative + 1 - level) % (level / 2) }
-        }
+        BINARY => binary_parent(relative),
         _ => relative - (1 << relative.ilog2()),
     }
 }
@@ -87,15 +84,25 @@ fn children(c: &Call, relative: usize) -> Vec<usize> {
             let tree = KnomialTree::new(relative, 0, c.ranks, radix_of(c));
             (0..tree.height()).rev().flat_map(|level| tree.children_at(level).collect::<Vec<_>>()).collect()
         }
-        BINARY => {
-            let level = 1 << (relative + 1).ilog2();
-            [relative + level, relative + 2 * level].into_iter().filter(is_there).collect()
-        }
+        BINARY => binary_children(relative).into_iter().filter(is_there).collect(),
         _ => {
             let first = if relative == 0 { 0 } else { relative.ilog2() + 1 };
             (first..usize::BITS).map(|bit| relative + (1 << bit)).take_while(is_there).collect()
         }
     }
+}
+
+/// The parent of a rank in a binary tree that is filled level by level, the ranks of a level being the first children, and then
+/// the second ones; both are counted from the root.
+pub fn binary_parent(relative: usize) -> usize {
+    let level = 1 << (relative + 1).ilog2();
+    if level <= 2 { 0 } else { level / 2 - 1 + (relative + 1 - level) % (level / 2) }
+}
+
+/// The children of a rank there, if there are as many ranks.
+pub fn binary_children(relative: usize) -> [usize; 2] {
+    let level = 1 << (relative + 1).ilog2();
+    [relative + level, relative + 2 * level]
 }
 
 /// No rank has more children than the root.

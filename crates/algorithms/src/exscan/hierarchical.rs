@@ -19,7 +19,7 @@ use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_
 use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
 
 const EXSCAN: Choice =
-    choice(Collective::Exscan, "exscan", "recursive_doubling", &[], "the algorithm of the sums within a group");
+    choice(Collective::Exscan, "exscan", "hillis_steele", &[], "the algorithm of the sums within a group");
 
 pub const ABOUT: About = About::new("exscan + network + broadcast + 2*n*gamma", "exscan + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1 && Levels::of(c).size(0) > 1)

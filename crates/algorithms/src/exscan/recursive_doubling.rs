@@ -1,53 +1,47 @@
-//! Recursive doubling: in step k every rank sends the sum of the last 2^k ranks, itself included, to the rank 2^k to its right.
+//! Recursive doubling: partners exchange what their groups have; who has ranks to its left adds it to the sum of the ranks before it.
 //!
-//! Source: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986), with a second sum for the ranks before;
-//! J. L. Träff, "Optimal exclusive prefix sums", arXiv 2507.04785 (the two-operator algorithm).
+//! Source: MPICH, `exscan_intra_recursive_doubling`; Open MPI, `ompi_coll_base_exscan_intra_recursivedoubling`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: ceil(log2 P) steps of n bytes; P - 2^k messages in step k; from step 1 on two combinations a step, but for the sums that
-//! are not sent on.
+//! Counts: those of scan recursive_doubling, less a combination: the first sum from the left is the result so far.
 //!
 //! ```text
-//! step 0    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the sum of r-1, and with its own vector that of r-1 .. r
-//! step 1    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  of r-3 .. r-1, and of r-3 .. r
-//! step 2    0 ─────────────▶ 4                    of r-7 .. r-1
+//! step 0    0 ◀─▶ 1   2 ◀─▶ 3    4 ◀─▶ 5    a rank has the sum of its pair; 1, 3 and 5 have that of the rank before
+//! step 1    0 ◀─────▶ 2   1 ◀─────▶ 3       the sum of four ranks; 2 and 3 have that of all before
+//! step 2    0 ◀─────────────▶ 4 ..          of eight, as far as there are ranks
 //! ```
 
 use hocket_core::{Call, Rank, Side};
 
 use crate::About;
+use crate::scan::recursive_doubling::{sends, steps};
 
 pub const ABOUT: About = About::new(
-    "ceil(log2(P))*(alpha + n*beta) + 2*max(0, ceil(log2(P)) - 1)*n*gamma",
-    "P*ceil(log2(P)) - (2^ceil(log2(P)) - 1)",
+    "ceil(log2(P))*(alpha + n*beta) + max(0, 2*ceil(log2(P)) - 2)*n*gamma",
+    "sends",
 )
-.exact_when(|c| c.ranks.is_power_of_two());
+.exact_when(|c| c.ranks.is_power_of_two())
+.completing(sends);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, before) = (r.rank(), r.size(), c.input(r), c.result(r));
-    let (through, arrived) = (r.scratch(input.len), r.scratch(input.len));
-    r.copy(input, through).await;
-    let mut distance = 1;
-    while distance < size {
-        let is_first = distance == 1;
-        let send = async {
-            if rank + distance < size {
-                r.send(rank + distance, through).await;
-            }
-        };
-        let receive = async {
-            if rank >= distance {
-                r.recv(rank - distance, if is_first { before } else { arrived }).await;
-            }
-        };
-        r.join(send, receive).await;
-        if rank >= distance {
-            if rank + 2 * distance < size {
-                r.combine(if is_first { before } else { arrived }, through, Side::Left).await;
-            }
-            if !is_first {
-                r.combine(arrived, before, Side::Left).await;
-            }
+    let (group, arrived) = (r.scratch(input.len), r.scratch(input.len));
+    r.copy(input, group).await;
+    let mut is_first = true;
+    for bit in steps(size) {
+        let partner = rank ^ bit;
+        if partner >= size {
+            continue;
         }
-        distance *= 2;
+        let is_result = partner < rank && is_first;
+        let place = if is_result { before } else { arrived };
+        r.sendrecv(partner, group, partner, place).await;
+        let side = if partner < rank { Side::Left } else { Side::Right };
+        if 2 * bit < size {
+            r.combine(place, group, side).await;
+        }
+        if partner < rank && !is_result {
+            r.combine(arrived, before, Side::Left).await;
+        }
+        is_first &= partner > rank;
     }
 }

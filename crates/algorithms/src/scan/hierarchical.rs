@@ -19,12 +19,12 @@ use crate::levels::{
 };
 
 const SCAN: Choice =
-    choice(Collective::Scan, "scan", "recursive_doubling", &[], "the algorithm of the prefix sums within a group");
+    choice(Collective::Scan, "scan", "hillis_steele", &[], "the algorithm of the prefix sums within a group");
 /// The sums of all groups before, at the last rank of each.
 pub const NETWORK: Choice = choice(
     Collective::Exscan,
     "network",
-    "recursive_doubling",
+    "hillis_steele",
     &[number_of(Collective::Exscan, "chain")],
     "the algorithm between the groups",
 );

@@ -1,43 +1,56 @@
-//! Recursive doubling: in step k every rank sends its sum to the rank 2^k to its right; sums reach back twice as far.
+//! Recursive doubling: partners exchange what their groups have; who has ranks to its left adds it to its own sum.
 //!
-//! Source: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986).
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19 (2005);
+//! MPICH, `scan_intra_recursive_doubling`; Open MPI, `ompi_coll_base_scan_intra_recursivedoubling`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: ceil(log2 P) steps of n bytes; P - 2^k messages in step k.
+//! Counts: ceil(log2 P) exchanges of n bytes between ranks that differ in one bit, as far as there are such. Two combinations a step at a
+//! rank whose partner is on its left, but for the last step, whose group nobody asks for.
 //!
 //! ```text
-//! step 0    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the sum of r-1 .. r
-//! step 1    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  of r-3 .. r
-//! step 2    0 ─────────────▶ 4                    of r-7 .. r, as far as there are ranks
+//! step 0    0 ◀─▶ 1   2 ◀─▶ 3    4 ◀─▶ 5    a rank has the sum of its pair, and that of the ranks up to itself
+//! step 1    0 ◀─────▶ 2   1 ◀─────▶ 3       of four ranks
+//! step 2    0 ◀─────────────▶ 4 ..          of eight, as far as there are ranks
 //! ```
 
 use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 
-pub const ABOUT: About =
-    About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P*ceil(log2(P)) - (2^ceil(log2(P)) - 1)")
-        .exact_when(|_| true);
+pub const ABOUT: About = About::new(
+    "ceil(log2(P))*(alpha + n*beta) + max(0, 2*ceil(log2(P)) - 1)*n*gamma",
+    "sends",
+)
+.exact_when(|c| c.ranks.is_power_of_two())
+.completing(sends);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
-    let arrived = r.scratch(result.len);
+    let (group, arrived) = (r.scratch(result.len), r.scratch(result.len));
     r.copy(c.input(r), result).await;
-    let mut distance = 1;
-    while distance < size {
-        let send = async {
-            if rank + distance < size {
-                r.send(rank + distance, result).await;
-            }
-        };
-        let receive = async {
-            if rank >= distance {
-                r.recv(rank - distance, arrived).await;
-            }
-        };
-        r.join(send, receive).await;
-        if rank >= distance {
+    r.copy(result, group).await;
+    for bit in steps(size) {
+        let partner = rank ^ bit;
+        if partner >= size {
+            continue;
+        }
+        r.sendrecv(partner, group, partner, arrived).await;
+        let side = if partner < rank { Side::Left } else { Side::Right };
+        if 2 * bit < size {
+            r.combine(arrived, group, side).await;
+        }
+        if partner < rank {
             r.combine(arrived, result, Side::Left).await;
         }
-        distance *= 2;
     }
+}
+
+/// The bit in which partners differ, step by step.
+pub fn steps(size: usize) -> impl Iterator<Item = usize> {
+    (0..size.next_power_of_two().ilog2()).map(|step| 1 << step)
+}
+
+/// What the formula of the messages is made of.
+pub fn sends(c: &Call) -> Vec<(&'static str, u64)> {
+    let pairs = steps(c.ranks).map(|bit| (0..c.ranks).filter(|rank| rank ^ bit < c.ranks).count());
+    vec![("sends", pairs.sum::<usize>() as u64)]
 }

@@ -1,0 +1,96 @@
+//! Tree of a library: segments go up a tree in which a rank is ready for those of all its children at once.
+//!
+//! Source: Open MPI, `coll_base_reduce.c`: `ompi_coll_base_reduce_generic`, over the trees of `coll_base_topo.c`: `in_order_bmtree`, and
+//! `tree` of two children. The catalogue's `binary_tree` is another tree, and its `binomial` knows no segments.
+//! Needs: the binomial shape, root 0 or a commutative operator; the binary one, a commutative operator.
+//! Counts: a segment goes up the tree while the next one follows, S of them; S (P-1) messages.
+//!
+//! ```text
+//! P = 8    binomial       0          binary     0
+//!                    ┌──┬─┴─┐                 ┌─┴─┐
+//!                    1  2   4                 1   2
+//!                       │  ┌┴┐               ┌┴┐ ┌┴┐
+//!                       3  5 6               3 5 4 6
+//!                            │               │
+//!                            7               7
+//! ```
+
+use hocket_core::{Call, Parameter, Rank, Unit};
+
+use crate::About;
+use crate::about::{SEGMENT, needs_commutative, needs_root_0_or_commutative};
+use crate::broadcast::tree::{WHOLE_BYTES, binary_children, binary_parent};
+use crate::pattern::{KnomialTree, Segments};
+use crate::pipeline::{self, Place};
+
+const SHAPE: Parameter = Parameter {
+    name: "shape",
+    unit: Unit::Choice(&["binomial", "binary"]),
+    default: 0,
+    least: 0,
+    tries: &[BINARY],
+    meaning: "of the tree: binomial, which combines in the order of ranks; binary, by levels",
+};
+const BINARY: u64 = 1;
+
+pub const ABOUT: About = About::new(
+    "(steps + (max(1, ceil(n/segment)) - 1)*children)*(alpha + min(n, segment)*(beta + gamma))",
+    "(P-1)*max(1, ceil(n/segment))",
+)
+.exact_when(|_| false)
+.refusing(|c| if c.parameter(SHAPE.name) == BINARY { needs_commutative(c) } else { needs_root_0_or_commutative(c) })
+.on_ports(most_children)
+.with_parameters(&[SHAPE, Parameter { default: WHOLE_BYTES, ..SEGMENT }])
+.completing(counts);
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let rank_at = |relative: usize| (relative + c.root) % r.size();
+    let relative = (r.rank() + r.size() - c.root) % r.size();
+    let parent = (relative > 0).then(|| rank_at(parent(c, relative)));
+    let children: Vec<_> = children(c, relative).into_iter().map(rank_at).collect();
+    let own = c.input(r);
+    let sums = match (parent, children.is_empty()) {
+        (None, _) => c.result(r),
+        (_, false) => r.scratch(own.len),
+        (_, true) => own,
+    };
+    if parent.is_none() && children.is_empty() {
+        r.copy(own, sums).await;
+    }
+    pipeline::reduce(r, &Place { parent, children }, &Segments::new(c, own), &Segments::new(c, sums)).await;
+}
+
+/// The parent of a rank, both counted from the root, which has none.
+fn parent(c: &Call, relative: usize) -> usize {
+    match c.parameter(SHAPE.name) {
+        BINARY => binary_parent(relative),
+        _ => KnomialTree::new(relative, 0, c.ranks, 2).parent().unwrap_or(0),
+    }
+}
+
+/// The children of a rank in the order in which it combines what they have, counted from the root.
+fn children(c: &Call, relative: usize) -> Vec<usize> {
+    match c.parameter(SHAPE.name) {
+        BINARY => binary_children(relative).into_iter().filter(|child| *child < c.ranks).collect(),
+        _ => {
+            let tree = KnomialTree::new(relative, 0, c.ranks, 2);
+            (0..tree.height()).flat_map(|level| tree.children_at(level).collect::<Vec<_>>()).collect()
+        }
+    }
+}
+
+/// What the formula is made of: how many `steps` of one message the first segment takes to the root, if a rank takes it from one child
+/// after the other, and the most `children` that a rank has.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let mut steps = vec![0; c.ranks];
+    for relative in (0..c.ranks).rev() {
+        let below = children(c, relative).into_iter().map(|child| steps[child]);
+        steps[relative] = below.fold(0, |done: u64, ready: u64| done.max(ready) + 1);
+    }
+    vec![("steps", steps[0]), ("children", most_children(c) as u64)]
+}
+
+/// No rank has more children than the root.
+fn most_children(c: &Call) -> usize {
+    children(c, 0).len()
+}
