@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 from markdown_it import MarkdownIt
 
@@ -180,22 +181,47 @@ def test_the_catalogue_says_what_every_collective_means() -> None:
     assert runpy.run_path(str(DOCS / "generate.py"))["MEANINGS"].keys() == set(COLLECTIVES)
 
 
-def section(page: str, title: str) -> str:
+def page_of(command: str) -> str:
+    """Return the page of a command."""
+    return (DOCS / "cli" / f"{command}.md").read_text(encoding="utf-8")
+
+
+def section(text: str, title: str) -> str:
     """Return a section of a page, by its title."""
-    return (DOCS / page).read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_command_has_a_page() -> None:
+    """Compare the pages with the commands, and the first page's tables with the groups that help shows."""
+    pages = {path.stem for path in (DOCS / "cli").iterdir()}
+    assert pages == {"index", *commands.commands}
+    text = page_of("index")
+    printed, _ = run("hocket --help", 0)
+    groups = dict(re.findall(r"^(\w.*):\n((?:  .*\n?)+)", printed, re.MULTILINE))
+    tables = dict(re.findall(r"^### (.*)\n\n((?:\|.*\n)+)", section(text, "Commands"), re.MULTILINE))
+    assert tables.keys() == groups.keys() - {"Options"}
+    for title, rows in tables.items():
+        linked = re.findall(r"^\| \[`hocket (\w+)`\]\(\1\.md\)", rows, re.MULTILINE)
+        assert linked == re.findall(r"^  (\w+)", groups[title], re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", commands.commands)
 def test_every_option_is_explained(name: str) -> None:
-    """Find the options of a command in its section."""
-    text = section("cli.md", f"hocket {name}")
+    """Find the options of a command on its page, and those of its own commands in their sections."""
+    text = page_of(name)
     command = commands.load(name)
-    below = map(command.load, command.commands) if isinstance(command, Group) else ()
-    for each in (command, *below):
-        assert name == each.name or f"hocket {name} {each.name}" in text
-        for parameter in each.params:
-            if parameter.param_type_name == "option":
-                assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
+    assert text.startswith(f"# hocket {name}\n")
+    explains_options(text, command)
+    for each in map(command.load, command.commands) if isinstance(command, Group) else ():
+        explains_options(section(text, f"hocket {name} {each.name}"), each)
+
+
+def explains_options(text: str, command: click.Command) -> None:
+    """Find the options of a command in its text."""
+    assert text
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
 
 
 SPEC = """
@@ -219,12 +245,12 @@ sizes = "8B"
     ],
 )
 def test_every_key_is_explained(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare the keys of what a command prints as JSON with the last table of its section."""
+    """Compare the keys of what a command prints as JSON with the last table of its page."""
     monkeypatch.chdir(tmp_path)
     Path("spec.toml").write_text(SPEC)
     printed, status = run(f"hocket {line} --json", 0)
     assert status == 0
-    rows = section("cli.md", f"hocket {line.split()[0]}").rpartition("\n| key | |\n")[2].partition("\n\n")[0]
+    rows = page_of(line.split()[0]).rpartition("\n| key | meaning |\n")[2].partition("\n\n")[0]
     first = [row.split("|")[1] for row in rows.splitlines()]
     explained = {key for cell in first for key in re.findall(r"`(\w+)`", cell)}
     assert explained == json.loads(printed).keys()

@@ -1,1 +1,1 @@
-"""What every room needs: checks, units, files, calls, results."""
+"""Foundations that every package of Hocket uses: checks, units, files, calls, results."""

@@ -1,4 +1,4 @@
-"""One call of a collective: what is asked for."""
+"""A call of a collective."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["Call"]
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of a collective, the same on every rank.
+    """A call of a collective, the same on every rank.
 
-    Sizes are numbers of bytes, or texts such as "64KiB".
+    A size is a number of bytes, or a text such as "64KiB".
 
     Attributes:
         ranks: Number of ranks.
-        size: What `size_bytes` may be given as instead.
-        size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan, exscan
-            or reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
-        root: The root, where the collective has one.
+        size: The size as a number or a text; replaces `size_bytes`.
+        size_bytes: The message of the MPI call: the whole vector of an allreduce, reduce, broadcast, scan, exscan or
+            reduce_scatter; one rank's contribution to an allgather or gather; one block of an alltoall or scatter.
+        root: The root, if the collective has one.
         neighbors: The neighbours in a neighbourhood collective: "torus", "mesh" (a grid with borders) or "moore" (a
-            torus with its diagonals), with dimensions as in "torus:4x4x4", of which the last changes first from rank to
-            rank; without dimensions two nearly equal ones, and without anything "torus".
-        element_bytes: Size of an element; messages are cut between elements.
-        in_place: Whether the input lies in the result buffer.
-        commutative: Whether operands may be swapped.
-        parameters: Values of the algorithm's parameters; those left out have their defaults. "auto" asks for
-            the automatic value, of those that have one: see `hocket.definitions.calls`. A gap between packets is a
-            number, or a text such as "auto-2".
+            torus with its diagonals). Dimensions may follow, as in "torus:4x4x4"; the last one changes first from rank
+            to rank. Without dimensions there are two nearly equal ones. The default is "torus".
+        element_bytes: Size of an element. Algorithms cut messages between elements only.
+        in_place: Whether the input is in the result buffer.
+        commutative: Whether the operator commutes.
+        parameters: Values of the algorithm's parameters; the others have their defaults. "auto" asks for the automatic
+            value of a parameter that has one: see `hocket.definitions.calls`. A gap between packets is a number, or a
+            text such as "auto-2".
     """
 
     ranks: int
@@ -45,10 +45,10 @@ class Call:
     size: InitVar[int | str | None] = None
 
     def __post_init__(self, size: int | str | None) -> None:
-        """Keep sizes as numbers.
+        """Convert the size to a number of bytes.
 
         Raises:
-            Error: A text that is no size, no size at all, or two.
+            Error: A text is not a size, there is no size, or both `size` and `size_bytes` are given.
         """
         if (size is None) == (self.size_bytes is None):
             raise Error(f"call: got {'no size' if size is None else 'size and size_bytes'}, expected one of them")

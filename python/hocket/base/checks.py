@@ -1,4 +1,4 @@
-"""Values that callers give, of whatever type: each is what was expected, or is refused in one line by its name."""
+"""Checks of values that callers give: each function returns a valid value, or raises an error that names the value."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _MOST_SHOWN = 200
 
 
 memory = _native.check_memory
-"""Refuses what needs so many bytes of memory more than there are: what, how many."""
+"""Raise an error if this many more bytes do not fit into memory. Arguments: what needs the bytes, and how many."""
 
 
 def shown(value: object) -> str:
-    """Return a value in one line that is not too long."""
+    """Return a value as one short line."""
     try:
         line = " ".join(repr(value).split())
     except Exception:
@@ -49,15 +49,15 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text of a file with its control characters escaped."""
+    """Return the text of a file with its control characters escaped."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
-    """Return a value of a type.
+    """Return a value if it has the expected type.
 
     Raises:
-        Error: It is of another.
+        Error: The value has another type.
     """
     if not isinstance(value, kind):
         raise Error(f"{what}: got {shown(value)}, expected {expected}")
@@ -65,10 +65,10 @@ def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
 
 
 def several(what: str, values: Any, kind: Any, expected: str) -> tuple[Any, ...]:
-    """Return several values of a type.
+    """Return several values that have the expected type.
 
     Raises:
-        Error: It is nothing that has several, or one is of another type.
+        Error: The argument is not a collection, or one of its values has another type.
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise Error(f"{what}: got {shown(values)}, expected several: {expected}")
@@ -76,20 +76,20 @@ def several(what: str, values: Any, kind: Any, expected: str) -> tuple[Any, ...]
 
 
 def mapping(what: str, value: Any) -> dict[str, Any]:
-    """Return what names stand for.
+    """Return a mapping from names.
 
     Raises:
-        Error: It is no mapping from names.
+        Error: The value is not a mapping, or a key is not a name.
     """
     found: Mapping[Any, Any] = instance(what, value, Mapping, "a mapping from names to values")  # type: ignore[type-abstract]
     return {text(f"{what}: a name", name): entry for name, entry in found.items()}
 
 
 def function(what: str, value: Any) -> Callable[..., Any]:
-    """Return a function.
+    """Return a value if it can be called.
 
     Raises:
-        Error: It cannot be called.
+        Error: The value cannot be called.
     """
     return instance(what, value, Callable, "a function")  # type: ignore[arg-type]
 
@@ -98,7 +98,7 @@ def text(what: str, value: Any) -> str:
     """Return a text.
 
     Raises:
-        Error: It is of another type, or no Unicode.
+        Error: The value has another type, or is not valid Unicode.
     """
     found = instance(what, value, str, "a text")
     try:
@@ -112,7 +112,7 @@ def path(what: str, value: Any) -> str:
     """Return a path as text.
 
     Raises:
-        Error: It is none.
+        Error: The value is not a path.
     """
     found = fspath(value) if isinstance(value, str | PathLike) else None
     if not isinstance(found, str) or not found or "\0" in found:
@@ -121,10 +121,10 @@ def path(what: str, value: Any) -> str:
 
 
 def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
-    """Return a whole number as Python's own.
+    """Return a whole number as a Python int.
 
     Raises:
-        Error: It is none, negative, or not below `limit`, a power of two.
+        Error: The value is not a whole number, is negative, or is not below `limit`, a power of two.
     """
     try:
         found = None if is_truth(value) else index(value)
@@ -141,7 +141,7 @@ def size_bytes(what: str, value: Any) -> int:
     """Return a size in bytes, given as a number, or as a text such as "64KiB".
 
     Raises:
-        Error: It is none.
+        Error: The value is not a size.
     """
     if not isinstance(value, str):
         return whole(what, value)
@@ -152,10 +152,10 @@ def size_bytes(what: str, value: Any) -> int:
 
 
 def several_sizes(what: str, values: Any) -> tuple[int, ...]:
-    """Return sizes in bytes, each once: numbers, or texts such as "64KiB" and "8B..64MiB"; one alone will do.
+    """Return sizes in bytes, each once. Input: numbers, texts such as "64KiB" and "8B..64MiB", or only one of these.
 
     Raises:
-        Error: One is none.
+        Error: One of them is not a size.
     """
     given = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     found = [parse_sizes(text(what, value)) if isinstance(value, str) else (whole(what, value),) for value in given]
@@ -163,10 +163,10 @@ def several_sizes(what: str, values: Any) -> tuple[int, ...]:
 
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:
-    """Return a number as Python's own.
+    """Return a number as a Python int or float.
 
     Raises:
-        Error: It is none, or not right; NaN should not be.
+        Error: The value is not a number, is NaN, or does not meet the condition.
     """
     try:
         found = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
@@ -178,10 +178,10 @@ def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], 
 
 
 def truth(what: str, value: Any) -> bool:
-    """Return True or False as Python's own.
+    """Return a truth value as a Python bool.
 
     Raises:
-        Error: It is neither.
+        Error: The value is neither True nor False.
     """
     if not is_truth(value):
         raise Error(f"{what}: got {shown(value)}, expected True or False")
@@ -189,7 +189,7 @@ def truth(what: str, value: Any) -> bool:
 
 
 def is_truth(value: object) -> bool:
-    """Return whether a value is True or False, of Python or of NumPy: numbers elsewhere, but not meant as such."""
+    """Return whether a value is a truth value of Python or NumPy. These also pass as numbers; Hocket refuses that."""
     return type(value).__name__ in ("bool", "bool_")
 
 
@@ -197,7 +197,7 @@ def json_text(what: str, value: Any) -> str:
     """Return plain data as JSON.
 
     Raises:
-        Error: It is not plain.
+        Error: The data cannot be written as JSON.
     """
     try:
         return json.dumps(value)

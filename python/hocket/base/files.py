@@ -1,4 +1,4 @@
-"""Files: input within bounds, output that is either complete or not there."""
+"""Files: input is limited in size; output is either complete or absent."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ __all__ = [
 ]
 
 STDOUT = "-"
-"""What stands for standard output where a file is written."""
+"""The file name that stands for standard output."""
 
 _MOST_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
-_MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # names of files have 255 bytes
+_MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # a file name has at most 255 bytes
 _UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-(?P<process>[0-9]+)-[0-9a-f]{8}")
 
 
 def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
-    """Return the text of a file, which may be a pipe or a device, and have no end.
+    """Return the text of a file. The file may be a pipe or a device without end.
 
     Args:
         path: The file.
-        most_bytes: How long it may be.
-        only_regular: Whether pipes and devices are refused at once: for files that others may have put there.
+        most_bytes: The longest text that is accepted.
+        only_regular: Whether to refuse pipes and devices at once; for files that other users may have put there.
 
     Raises:
-        Error: The file cannot be read, is not text, or is longer than `most_bytes` or than there is memory for.
+        Error: The file cannot be read, is not text, is longer than `most_bytes`, or does not fit into memory.
     """
     file = path_of("file", path)
     pieces = []
@@ -73,7 +73,7 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
                 length += len(piece)
                 if length > most_bytes:
                     raise Error(f"{file}: longer than expected, {most_bytes} bytes at most")
-                check_memory(file, 3 * length)  # as bytes, as text, and as what is made of it
+                check_memory(file, 3 * length)  # the bytes, the text, and the parsed content
         text = b"".join(pieces).decode()
     except OSError as error:
         raise unreadable(file, error) from error
@@ -83,14 +83,14 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
 
 
 def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
-    """Return the members of an object of JSON that is in a file.
+    """Return the members of the JSON object in a file.
 
     Raises:
-        Error: The text is none, is nested too deeply, or has an integer of too many digits.
+        Error: The text is not a JSON object, is nested too deeply, or has an integer of too many digits.
     """
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError):  # of JSON, of UTF-8, or of an integer that Python does not convert
+    except (ValueError, RecursionError):  # invalid JSON, invalid UTF-8, or an integer that Python does not convert
         found = None
     if not isinstance(found, dict):
         raise Error(f"{where}: expected an object of JSON")
@@ -98,33 +98,33 @@ def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """Return the values of a TOML file of this text.
+    """Return the values of a TOML file, given its text.
 
     Raises:
-        Error: The text is no TOML, is nested too deeply, or has an integer of too many digits.
+        Error: The text is not TOML, is nested too deeply, or has an integer of too many digits.
     """
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise Error(f"{file}: nested too deeply") from None
-    except ValueError as error:  # of TOML, or of an integer that Python does not convert
+    except ValueError as error:  # invalid TOML, or an integer that Python does not convert
         place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         line, sentence = (f":{place[1]}", str(error)[: place.start()]) if place else ("", str(error))
         raise Error(f"{file}{line}: {sentence}") from error
 
 
 def key_lines(text: str) -> Mapping[str, int]:
-    """Return the line of each key of a TOML file of this text, by the names that lead to it with dots between them."""
+    """Return the line of each key in the text of a TOML file; the names that lead to a key are joined by dots."""
     return _native.lines_of_keys(text)
 
 
 def unreadable(file: str, error: OSError) -> Error:
-    """Return what to say of a file that cannot be read."""
+    """Return the error message for a file that cannot be read."""
     return Error(f"{file}: {error.strerror}")
 
 
 def is_stdout(path: str | PathLike[str]) -> bool:
-    """Return whether a path stands for standard output, as `-` or as `/dev/stdout`."""
+    """Return whether a path means standard output: `-` or `/dev/stdout`."""
     try:
         return fspath(path) == STDOUT or os.path.samestat(os.stat(path), os.fstat(1))
     except OSError:
@@ -132,26 +132,26 @@ def is_stdout(path: str | PathLike[str]) -> bool:
 
 
 def writable(path: str | PathLike[str]) -> str:
-    """Return a path if it looks like one that can be written: before long work, rather than after.
+    """Return a path if it can probably be written. Commands check this before long work.
 
     Raises:
-        Error: It is a folder, or its folder is not there or cannot be written.
+        Error: The path is a folder, or its folder does not exist or cannot be written.
     """
     file = path_of("file", path)
     if os.path.isdir(file):
         raise Error(f"{file}: cannot be written: it is a directory")
     if os.path.exists(file) and not os.path.isfile(file):
-        _check_access(file, file)  # a device or pipe
+        _check_access(file, file)  # a device or a pipe
     elif not is_stdout(file):
         _check_folder(file, os.path.dirname(os.path.realpath(file)))
     return file
 
 
 def writable_folder(path: str) -> str:
-    """Return the path of a folder if it looks like one that files can be written to, or that can be made.
+    """Return the path of a folder if files can probably be written to it, or if it can be made.
 
     Raises:
-        Error: It is something else, or cannot be written; or the folder around it is not there or cannot be written.
+        Error: The path is not a folder or cannot be written, or its parent folder does not exist or cannot be written.
     """
     target = os.path.realpath(path_of("folder", path))
     _check_folder(path, target if os.path.lexists(target) else os.path.dirname(target))
@@ -159,10 +159,10 @@ def writable_folder(path: str) -> str:
 
 
 def make_folder(path: str | PathLike[str]) -> None:
-    """Make a folder if it is not there; the folder around it must be.
+    """Make a folder if it does not exist; its parent folder must exist.
 
     Raises:
-        Error: It cannot be made.
+        Error: The folder cannot be made.
     """
     try:
         Path(path).mkdir(exist_ok=True)
@@ -171,11 +171,11 @@ def make_folder(path: str | PathLike[str]) -> None:
 
 
 def write(path: str | PathLike[str], content: bytes | str) -> None:
-    """Write a file at once; a reader sees the old content or the new, never a part. `-` is standard output.
+    """Write a file atomically: a reader sees the old content or the new one, never a part. `-` is standard output.
 
     Raises:
         Error: The file cannot be written.
-        BrokenPipeError: It is a pipe that nobody reads any more.
+        BrokenPipeError: The path is a pipe whose reader has gone.
     """
     if is_stdout(path):
         _print(content)
@@ -185,7 +185,7 @@ def write(path: str | PathLike[str], content: bytes | str) -> None:
 
 
 def write_all(contents: Mapping[str, bytes | str]) -> None:
-    """Write several files that belong together, each at once: if one cannot be written, none is.
+    """Write several files that belong together, each atomically: if one cannot be written, none is.
 
     Raises:
         Error: A file cannot be written.
@@ -206,16 +206,16 @@ def write_all(contents: Mapping[str, bytes | str]) -> None:
 
 
 def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None:
-    """Write a file at once by a function that is given the path of a new file to write, and may raise `OSError`.
+    """Write a file atomically: `writer` writes to the path of a temporary file, and may raise `OSError`.
 
     Raises:
         Error: The file cannot be written.
-        BrokenPipeError: It is a pipe that nobody reads any more.
+        BrokenPipeError: The path is a pipe whose reader has gone.
     """
     file = path_of("file", path)
     with _naming(file):
         if os.path.exists(file) and not os.path.isfile(file):
-            writer(file)  # a device or pipe: it cannot be replaced
+            writer(file)  # a device or a pipe: it cannot be replaced
             return
         target = Path(os.path.realpath(file))
         _remove_left(target.parent)
@@ -225,7 +225,7 @@ def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for whoever is to write a pipe."""
+    """Open a file without waiting for a writer at the other end of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
@@ -252,7 +252,7 @@ def _print(content: bytes | str) -> None:
 
 @contextmanager
 def _naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Name the file that cannot be written."""
+    """Turn an OSError into an error that names the file."""
     try:
         yield
     except BrokenPipeError:
@@ -263,14 +263,14 @@ def _naming(path: str | PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """Give the path of a new file beside another, whose permissions it has, and remove it in the end if it is there.
+    """Give the path of a temporary file beside the target, with the target's permissions, and remove it afterwards.
 
-    Its name tells the process that writes it.
+    Its name contains the number of the process that writes it.
     """
     mark = f"hocket-{_host()}-{os.getpid()}-{os.urandom(4).hex()}"
     temporary = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}.{mark}")
     try:
-        if target.exists():  # what replaces it is read by nobody else
+        if target.exists():  # nobody else may read the temporary file
             temporary.touch(mode=0o600, exist_ok=False)
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         yield temporary
@@ -283,12 +283,12 @@ def _host() -> str:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove the unfinished files of processes of this host that have ended."""
-    with suppress(OSError):  # it cannot be listed
+    """Remove the unfinished files of ended processes of this host."""
+    with suppress(OSError):  # the folder cannot be listed
         for name in os.listdir(folder):
             found = _UNFINISHED.fullmatch(name)
             if found and found["host"] == _host() and not _runs(int(found["process"])):
-                with suppress(OSError):  # it is somebody else's
+                with suppress(OSError):  # the file belongs to another user
                     os.unlink(folder / name)
 
 
@@ -298,5 +298,5 @@ def _runs(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it is somebody else's
+        pass  # the process belongs to another user
     return True

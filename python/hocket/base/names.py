@@ -1,4 +1,4 @@
-"""Names that are looked up in a list: the known one, or which may be meant."""
+"""Looking up names in a list, with suggestions for unknown ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["among", "hint", "unknown"]
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return what to say of a name that is none of those known: which are near it, or else what they are."""
+    """Return a hint for an unknown name: the names that are similar, or else all known names."""
     return _native.hint(name.encode(errors="replace").decode(), list(known))
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> Error:
-    """Return the error of a name of something that is not known."""
+    """Return the error for an unknown name."""
     return Error(f'unknown {what} "{name}", {hint(name, known)}')
 
 
 def among(what: str, value: object, known: Iterable[str]) -> str:
-    """Return a value that is one of some names.
+    """Return a value if it is one of the known names.
 
     Raises:
-        Error: It is another name, or of another type.
+        Error: The value is another name, or has another type.
     """
     names = list(known)
     if isinstance(value, str) and value in names:

@@ -17,11 +17,11 @@ R = TypeVar("R")
 
 
 Shown: TypeAlias = Callable[[str, int], AbstractContextManager[Callable[[], object]]]
-"""Shows work while it goes on: told what it is and how many pieces it has, it gives what is called after each."""
+"""Shows the progress of work: given a label and the number of pieces, it yields a function to call after each piece."""
 
 
 def ignore(*_: object) -> None:
-    """Do nothing when a piece of work is done."""
+    """Do nothing; the default of progress callbacks."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def unseen(label: str, total: int) -> Iterator[Callable[[], object]]:
 def workers(jobs: int | None = None) -> Iterator[Executor]:
     """Give an executor of `jobs` threads, one per processor by default.
 
-    Leaving it does not wait for work that runs, so that Ctrl-C is obeyed at once.
+    Leaving the context does not wait for running work, so Ctrl-C takes effect at once.
     """
     executor = ThreadPoolExecutor(jobs or os.cpu_count())
     try:
@@ -46,18 +46,18 @@ def workers(jobs: int | None = None) -> Iterator[Executor]:
 def do_all(
     work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[T, R], object]
 ) -> list[R]:
-    """Do `work` on every task and return the results in the order of the tasks.
+    """Call `work` on every task and return the results in the order of the tasks.
 
-    When some fail, the others are not begun, and the first in order that failed says why: whoever was faster.
+    If a task fails, tasks that have not started are cancelled. The first failed task in order gives the error.
 
     Args:
-        work: What to do.
-        tasks: On what.
-        executor: Who does it, any of `concurrent.futures`; one thread per processor by default.
+        work: The function to call.
+        tasks: Its arguments, one per call.
+        executor: Any executor of `concurrent.futures`; by default threads, one per processor.
         on_done: Called after each task, in this thread, with the task and its result.
 
     Raises:
-        Error: The executor is none.
+        Error: `executor` is not an executor.
     """
     if executor is None:
         with workers() as own:

@@ -1,4 +1,4 @@
-"""Who comes first, second and third, where several are timed at one task."""
+"""First, second and third place among several that are timed at the same task."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Place", "places"]
 
 @dataclass(frozen=True)
 class Place:
-    """Those that share a place.
+    """The contestants that share a place.
 
     Attributes:
-        names: Who they are.
-        time_s: What the best of them takes.
+        names: Their names.
+        time_s: The shortest time of them.
     """
 
     names: tuple[str, ...]
@@ -23,7 +23,7 @@ class Place:
 
 
 def places(times_s: Mapping[str, float], fastest: Collection[str]) -> tuple[Place, ...]:
-    """Return the places, the first one that of the fastest; others share a place if their times are the same."""
+    """Return the places, the fastest first; equal times share a place."""
     if not fastest:
         return ()
     others = sorted((name for name in times_s if name not in fastest), key=lambda name: times_s[name])

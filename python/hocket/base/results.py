@@ -1,7 +1,7 @@
-"""What results have in common: data frames, pictures, and how a notebook shows them.
+"""The common part of all results: data frames, pictures, and display in notebooks.
 
-Results lie below what draws them. The entry points "hocket.drawing" name what draws them; it is loaded when the first
-result is drawn, and registers how each class is drawn.
+This module does not import the drawing code. The entry points "hocket.drawing" name the drawing modules; the first
+result that is drawn loads them, and they register how to draw each class.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _STYLE = 'style="text-align: left; white-space: pre-wrap"'
 
 
 class Result(ABC):
-    """A result: some rows with a title."""
+    """A result: rows with a title."""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is, in one line."""
+        """A description in one line."""
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
-        """Return it as rows by column, named as in JSON and in tables of sweeps, with the units in the names."""
+        """Return the rows by column, named as in JSON and in the tables of sweeps, with units in the names."""
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return `records` as a data frame of pandas.
@@ -50,7 +50,7 @@ class Result(ABC):
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """Return `records` as a data frame of Polars; a column of numbers and words holds text.
+        """Return `records` as a data frame of Polars. A column with both numbers and words becomes text.
 
         Raises:
             Error: The package `polars` is missing.
@@ -59,7 +59,7 @@ class Result(ABC):
         return frame
 
     def _digest(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that a notebook shows the first of."""
+        """Return the rows from which a notebook shows the first few."""
         return self.records()
 
     def _repr_html_(self) -> str:
@@ -78,7 +78,7 @@ def drawn(result: Result, **options: Any) -> Any:
     """Return the chart of a result.
 
     Raises:
-        Error: There is nothing to draw, or an option makes no sense.
+        Error: There is nothing to draw, or an option is invalid.
     """
     for drawing in entry_points(group="hocket.drawing"):
         drawing.load()
@@ -88,7 +88,7 @@ def drawn(result: Result, **options: Any) -> Any:
 
 
 def parameter_columns(parameters: Mapping[str, int | str]) -> dict[str, Any]:
-    """Return values of parameters as columns: all as one text, and each in a column of its own."""
+    """Return values of parameters as columns: one column with all values as text, and one column for each parameter."""
     text = " ".join(f"{name}={value}" for name, value in parameters.items())
     return {"parameters": text, **{f"param_{name}": value for name, value in parameters.items()}}
 

@@ -1,4 +1,4 @@
-"""Quantities as people read and write them; inside, SI units."""
+"""Reading and formatting quantities; the program itself uses SI units."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ parse_time = _native.parse_time
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _DURATIONS = ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
-_SHOWN = 0.99995  # of a unit: four digits round it up to one
+_SHOWN = 0.99995  # of a unit: above this, four digits round up to one unit
 _MOST_RANK_COUNTS = 100_000
-_MOST_DIGITS = 18  # what fits 64 bits for certain
+_MOST_DIGITS = 18  # certain to fit 64 bits
 
 
 def format_time(time_s: float) -> str:
-    """Return a time in four digits: "12.35 us"."""
+    """Return a time with four digits: "12.35 us"."""
     for factor, unit in _TIMES:
         if time_s >= _SHOWN * factor:
             return f"{_four_digits(time_s / factor)} {unit}"
@@ -49,18 +49,18 @@ def format_time(time_s: float) -> str:
 
 
 def format_duration(time_s: float) -> str:
-    """Return a time as people wait for it, in whole units of which there are two at least: "40 seconds", "12 hours"."""
+    """Return a duration in whole units: "40 seconds", "12 hours". It is at least two units, unless it is very short."""
     factor, unit = next((pair for pair in _DURATIONS if time_s >= 2 * pair[0]), _DURATIONS[-1])
     return f"{time_s / factor:,.0f} {unit}"
 
 
 def time_unit(time_s: float) -> tuple[float, str]:
-    """Return the unit of an axis that reaches so far, in seconds, and its name: the largest that is not longer."""
+    """Return the unit for an axis that ends at `time_s`: its length in seconds and its name."""
     return next((pair for pair in _TIMES if time_s >= pair[0]), _TIMES[-1])
 
 
 def format_bytes(size_bytes: int) -> str:
-    """Return a size in at most four digits: "64 KiB"."""
+    """Return a size with at most four digits: "64 KiB"."""
     for factor, unit in _SIZES:
         if size_bytes >= factor:
             return f"{size_bytes / factor:.4g} {unit}"
@@ -68,12 +68,12 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def format_count(count: int, noun: str) -> str:
-    """Return how many of something: "1 call", "2 calls"."""
+    """Return a count with its noun: "1 call", "2 calls"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def format_value(value: int | str, unit: str) -> str:
-    """Return the value of a parameter as its unit asks: "64 KiB" for bytes, "4" for a count."""
+    """Return the value of a parameter in its unit: "64 KiB" for bytes, "4" for a count."""
     return format_bytes(value) if unit == "bytes" and isinstance(value, int) else str(value)
 
 
@@ -89,13 +89,13 @@ def format_ranks(ranks: Iterable[int]) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """Return how many times as much something is, in three digits or whole: "1.33x", "12.5x", "640x"."""
+    """Return a ratio with three digits, or whole: "1.33x", "12.5x", "640x"."""
     digits = 2 if ratio < 9.995 else 1 if ratio < 99.95 else 0
     return f"{ratio:.{digits}f}x" if ratio < 99_999.5 else f"{ratio:.1e}x"
 
 
 def format_reach(share: float) -> str:
-    """Return how far an interval reaches, as a share of what is in its middle, in four characters: " ±3%"."""
+    """Return half the width of an interval, as a share of its middle, in four characters: " ±3%"."""
     return f"{f'±{share:.0%}':>4}"
 
 
@@ -103,7 +103,7 @@ def parse_count(text: str) -> int:
     """Return a whole number.
 
     Raises:
-        Error: The text is not one, or has too many digits.
+        Error: The text is not a whole number, or has too many digits.
     """
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise Error(f'got "{text}", expected a whole number below 10^{_MOST_DIGITS}')
@@ -139,9 +139,9 @@ def parse_ranks(text: str) -> tuple[int, ...]:
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return the sizes of "8B..64MiB" (each twice the one before), "8B..64MiB:4" (four times) or "8B,1KiB", in order.
+    """Return the sizes that a text lists, in order: "8B..64MiB" (doubling), "8B..64MiB:4" (times four) or "8B,1KiB".
 
-    Both ends of a range are among them: the last step is shorter where the steps do not meet it.
+    A range contains both of its ends; its last step may be shorter.
 
     Raises:
         Error: The text is not that.

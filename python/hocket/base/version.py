@@ -1,4 +1,4 @@
-"""The version of the package, which every result carries, and the commit that it was built from."""
+"""The version of the package, which is part of every result, and the commit it was built from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ version = _native.version
 
 
 def commit() -> str:
-    """Return the commit that the package was built from, with "-dirty" where files differed from it; or "unknown"."""
+    """Return the commit the package was built from, with "-dirty" if files differed from it; or "unknown"."""
     try:
         return (Path(__file__).parent.parent / "commit.txt").read_text().strip() or "unknown"
     except OSError:

@@ -12,20 +12,20 @@ from contextlib import contextmanager
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+_INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status, that of an interruption from the very beginning."""
+    """Run the command line and return its exit status; handle Ctrl-C from the start."""
     if sys.stderr is None:  # closed by the caller
         sys.stderr = io.StringIO()
     with _interruptions() as is_interrupted:
         try:
-            from hocket.cli.run import run  # which takes most of the time until a command runs
+            from hocket.cli.run import run  # this import takes most of the start-up time
 
             return run(arguments)
         except (Exception, KeyboardInterrupt) as error:
-            # A package that is interrupted while it loads may raise an error of its own.
+            # A package that is interrupted while it loads may raise its own error.
             if is_interrupted() or isinstance(error, KeyboardInterrupt):
                 return _interrupted()
             raise
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _interruptions() -> Iterator[Callable[[], bool]]:
-    """Raise KeyboardInterrupt when the user presses Ctrl-C, and give what says whether that happened."""
+    """Raise KeyboardInterrupt when the user presses Ctrl-C, and give a function that tells whether this happened."""
     before = signal.getsignal(signal.SIGINT)
     is_ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
     seen: list[int] = []
@@ -53,7 +53,7 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
 
 def _interrupted() -> int:
     print("hocket: interrupted", file=sys.stderr, flush=True)
-    exec("")  # Python ends by the signal if text that it executed last, as for a dataclass, was interrupted
+    exec("")  # Python ends with the signal if the last text it executed, for example of a dataclass, was interrupted
     if threading.active_count() > 1:
-        os._exit(_INTERRUPTED)  # work that still runs in other threads would be waited for
+        os._exit(_INTERRUPTED)  # do not wait for work in other threads
     return _INTERRUPTED

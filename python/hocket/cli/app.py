@@ -20,12 +20,12 @@ class InterruptedByUserError(Exception):
 
 
 class ClosedPipeError(Exception):
-    """Whoever read the output has gone."""
+    """The reader of the output has closed its end."""
 
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """What is neither the result of a command nor its error gets a name before click prints anything."""
+    """Turn Ctrl-C and a closed pipe into named errors before click prints anything."""
     try:
         yield
     except KeyboardInterrupt:
@@ -35,13 +35,13 @@ def _named() -> Iterator[None]:
 
 
 def _color() -> bool | None:
-    """Return False where the user wants no colours, or the terminal has none; else None: terminals get them."""
+    """Return False if the user wants no colours or the terminal has none; else None, and click colours terminals."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 class _Commands(Group):
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
-        """Read the command line; --help and --version print already here."""
+        """Read the command line; --help and --version print at this point."""
         with _named():
             return super().make_context(*arguments, color=_color(), **more)
 
@@ -52,25 +52,25 @@ class _Commands(Group):
 
 
 _SUMMARIES = {
-    "compare": "Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.",
-    "convert": "Write the schedule of the file SOURCE as the file TARGET, in another format; - is stdout.",
-    "explain": "Say why a call of an algorithm takes as long as it does, and what would help.",
-    "fit": "Fit a machine file to measured times of collectives, or judge it by them.",
+    "compare": "Simulate algorithms for a COLLECTIVE, all or the named ones, and find the fastest at each size.",
+    "convert": "Convert the schedule in the file SOURCE to another format and write it to TARGET; - is stdout.",
+    "explain": "Explain the time of a call of an algorithm: what it is spent on, and what would shorten it.",
+    "fit": "Fit a machine file to measured times of collectives, or judge how well it predicts them.",
     "lab": "Build the network of a machine file on this host, for real MPI programs. Needs Linux and root.",
     "list": "List the algorithms, of one COLLECTIVE or of all.",
-    "machines": "List the machines that come with Hocket, or print the file of one, to be copied and changed.",
+    "machines": "List the machines that come with Hocket, or print a machine file to copy and change.",
     "mpi": "Run algorithms of the catalogue inside real MPI programs.",
     "record": "Record what every rank does in a call: a schedule, in a format of `hocket convert`.",
-    "replay": "Replay the TRACE of an MPI program on a machine: when is the last rank done?",
-    "report": "Save what the explorer shows of algorithms for a COLLECTIVE, as one HTML FILE that needs nothing else.",
+    "replay": "Replay the TRACE of an MPI program on a machine and report when the last rank is done.",
+    "report": "Save the explorer's views of algorithms for a COLLECTIVE as one self-contained HTML FILE.",
     "rules": "Read, write, explain, check and compare tuning files of MPI libraries and others.",
-    "serve": "Explore algorithms and machines in the browser: a server for this computer only, until Ctrl-C.",
-    "show": "Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.",
-    "simulate": "Simulate a call of an algorithm on a machine: when does the last rank end?",
+    "serve": "Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.",
+    "show": "Show an algorithm: description, source, requirements, cost, program, and its messages over time.",
+    "simulate": "Simulate a call of an algorithm on a machine and report when the last rank ends.",
     "study": "Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.",
     "sweep": "Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes.",
-    "tune": "Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules.",
-    "verify": "Check an algorithm, or all of a collective, at every root, count and operator for each rank count.",
+    "tune": "Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules.",
+    "verify": "Check an algorithm, or all of a collective, with every root, count and operator for each rank count.",
 }
 
 

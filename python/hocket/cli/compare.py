@@ -1,4 +1,4 @@
-"""`hocket compare`: which algorithm is fastest for which size."""
+"""`hocket compare`: which algorithm is fastest at each size."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ __all__ = ["compare"]
 @until_option
 @plot_option
 @link_maps_option
-@click.option("--defaults", is_flag=True, help=f"Also simulate what {' and '.join(DEFAULTS)} choose by themselves.")
+@click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(DEFAULTS)}.")
 @load_option
 @jobs_option
 @yes_option
@@ -94,9 +94,9 @@ def compare(
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """Simulate algorithms for a COLLECTIVE and say which is fastest for which size: those named, or all.
+    """Simulate algorithms for a COLLECTIVE, all or the named ones, and find the fastest at each size.
 
-    Algorithms that are made for a topology are compared where the machine has it, or where they are named.
+    Algorithms made for a topology take part if the machine has that topology, or if they are named.
     """
     only_one_form(as_csv, as_json)
     candidates = algorithms_named(collective, names, among=algorithms)
@@ -161,7 +161,7 @@ def compare(
                 executor=executor,
                 on_done=note,
             )
-        contents: dict[str, bytes] = {}  # nothing is written before all is known
+        contents: dict[str, bytes] = {}  # check everything before writing anything
         if plot is not None:
             contents[plot] = picture_of(found.plot, Path(plot).suffix)
         if links is not None and topology is not None:
@@ -179,10 +179,10 @@ def compare(
 
 
 def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
-    """Return the network whose links are drawn, of so many runs.
+    """Return the network whose links will be drawn for several runs.
 
     Raises:
-        UsageError: There is none, or more than one size.
+        UsageError: The machine has no network with links, or there is more than one size.
         Error: There are too many links.
     """
     if len(sizes) != 1:
@@ -195,7 +195,7 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
 
 
 class _Rows:
-    """The rows of the table, printed in the order of the sizes, each once all of it is known."""
+    """The rows of the table, printed in the order of the sizes, each as soon as it is complete."""
 
     def __init__(
         self,
@@ -213,16 +213,16 @@ class _Rows:
         self._has_title = False
 
     def has_next(self, found: Comparison) -> bool:
-        """Whether all of the next row is known."""
+        """Whether the next row is complete."""
         return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in found.missing)
 
     def print_next(self, found: Comparison) -> None:
-        """Print the next rows, as far as they are known."""
+        """Print the next rows as far as they are complete."""
         while self.has_next(found):
             self._print_row(found, self._left.pop(0))
 
     def print_rest(self, found: Comparison) -> None:
-        """Print what else is known."""
+        """Print the remaining rows."""
         while self._left:
             self._print_row(found, self._left.pop(0))
 
@@ -253,7 +253,7 @@ def _default_cell(default: Default | None, fastest_s: float) -> str:
 
 
 def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Sequence[str]) -> None:
-    """Print the times of all algorithms: a row for each."""
+    """Print the times of all algorithms, one row each."""
     click.secho(found.title, bold=True)
     names = [*(algorithm.name for algorithm in candidates), _BOUND, *libraries]
     sizes = found.sizes_bytes
@@ -276,7 +276,7 @@ def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Se
 
 
 _LEAST_S = 0.001
-"""What a simulation takes at least."""
+"""Simulations cost at least this many seconds."""
 
 _BOUND = "lower bound"
 _WIDEST_BOUND = "999.9 us 99.9x"
@@ -306,7 +306,7 @@ def _entry(found: Comparison) -> dict[str, Any]:
 
 
 def _records(found: Comparison) -> list[dict[str, Any]]:
-    """Return a row for each algorithm and library at each size, also of those that do not take it."""
+    """Return a row for each algorithm and library at each size, including algorithms that refuse the size."""
     simulated = [{**row, "lower_bound_s": found.bounds[row["size_bytes"]].time_s} for row in found.records()]
     defaults = [
         {

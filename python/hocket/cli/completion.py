@@ -1,4 +1,4 @@
-"""What the shell offers behind what is typed: names of collectives, algorithms and machines."""
+"""Shell completion: names of collectives, algorithms and machines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["collectives", "machines", "names"]
 
 
 def collectives(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the collectives that begin with what is typed."""
+    """Return the collectives that begin with the typed text."""
     return _beginning(typed, COLLECTIVES)
 
 
 def names(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Return what the arguments `[COLLECTIVE] NAMES` go on with: algorithms of the collective, if there is one yet."""
+    """Return completions for the arguments `[COLLECTIVE] NAMES`: algorithms once the collective is typed."""
     before = (context.params.get("collective"), *(context.params.get("names") or ()))
     collective = next(filter(None, before), None)
     if collective is None:

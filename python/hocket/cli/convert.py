@@ -22,15 +22,15 @@ __all__ = ["convert"]
 @click.argument("target", type=Read(writable, name="FILE"))
 @format_option
 @schedule_size_option
-@click.option("--collective", type=OneOf(COLLECTIVES), help="What SOURCE implements, if it does not say it.")
+@click.option("--collective", type=OneOf(COLLECTIVES), help="The collective of SOURCE, if the file does not name it.")
 @calc_machine_option
 def convert(
     source: str, target: str, form: str | None, size: int | None, collective: str | None, machine: Machine | None
 ) -> None:
-    """Write the schedule of the file SOURCE as the file TARGET, in another format; - is stdout.
+    """Convert the schedule in the file SOURCE to another format and write it to TARGET; - is stdout.
 
-    The content of SOURCE tells its format. MSCCL XML leaves the size open: reading it takes --size, the larger of a
-    GPU's input and output. Writing it takes --collective where SOURCE does not say it.
+    Hocket detects the format of SOURCE from its content. MSCCL XML does not contain the size: reading it needs --size,
+    the larger of a GPU's input and output. Writing it needs --collective if SOURCE does not name the collective.
     """
     schedule = read_schedule(("schedule", source), size)
     if collective is not None:

@@ -1,4 +1,4 @@
-"""What commands say before long work: how long it will take, or that they do not begin it without --yes."""
+"""Messages before long work: how long it will take, or that it needs --yes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _LONG_S = 30.0
 _TOO_LONG_S = 600.0
 
 yes_option = click.option(
-    "--yes", is_flag=True, help=f"Begin also what takes more than about {format_duration(_TOO_LONG_S)}."
+    "--yes", is_flag=True, help=f"Start even if it takes more than about {format_duration(_TOO_LONG_S)}."
 )
 
 
 def announce(efforts_s: Sequence[float], *, jobs: int = 1, yes: bool) -> None:
-    """Say how long some pieces of work take together, if that is long.
+    """Say how long some work takes in total, if it takes long.
 
     Args:
-        efforts_s: How long each takes on one core, in seconds.
-        jobs: How many are worked on at a time.
-        yes: Whether the user agrees to wait.
+        efforts_s: Time of each piece of work on one core, in seconds.
+        jobs: Number of pieces that run at a time.
+        yes: Whether the user gave --yes.
 
     Raises:
-        UsageError: They take longer than anybody waits unasked, and the user does not agree.
+        UsageError: The work takes too long to start without --yes.
     """
     time_s = max([*efforts_s, sum(efforts_s) / jobs], default=0.0)
     if time_s > _TOO_LONG_S and not yes:
@@ -39,6 +39,6 @@ def announce(efforts_s: Sequence[float], *, jobs: int = 1, yes: bool) -> None:
 
 
 def tell(time_s: float, up_to: str = "") -> None:
-    """Say about how long work takes, or may take at most, if that is long."""
+    """Say about how long work takes (or takes at most), if it takes long."""
     if time_s >= _LONG_S:
         click.echo(f"hocket: this takes {up_to}about {format_duration(time_s)}", err=True)

@@ -1,4 +1,4 @@
-"""`hocket explain`: why a call takes as long as it does, and what would help."""
+"""`hocket explain`: why a call takes as long as it does, and what would shorten it."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def explain(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Say why a call of an algorithm takes as long as it does, and what would help.
+    """Explain the time of a call of an algorithm: what it is spent on, and what would shorten it.
 
-    The time is that of the critical path: operations and messages, each of which waits for the one before.
+    The time is the length of the critical path: a chain of operations and messages, each waiting for the one before.
     """
     algorithm = chosen(names, algorithms)
     size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")

@@ -37,7 +37,7 @@ from hocket.fitting.measurements import Measurement, Reading, Told, read_measure
 
 __all__ = ["fit"]
 
-_MOST_NAMES = 6  # of what has no counterpart, shown
+_MOST_NAMES = 6  # number of shown algorithms without a counterpart
 _ENDED = {
     "steps": "the search ended after as many steps as it takes at most",
     "time limit": "the search ended with the time; more time may find better values",
@@ -64,42 +64,42 @@ def _condition(text: str) -> str:
     "--only",
     type=Read(_condition, name="CONDITION"),
     multiple=True,
-    help="Take only measurements that meet this condition, such as system=lumi; may be given several times.",
+    help="Use only measurements that meet this condition, such as system=lumi; may be given several times.",
 )
 @click.option(
     "--hold-out",
     type=Read(_condition, name="CONDITION"),
     multiple=True,
-    help="Do not fit measurements that meet this condition, such as ranks>64, but judge by them; "
+    help="Judge by measurements that meet this condition, such as ranks>64, instead of fitting to them; "
     "may be given several times.",
 )
-@click.option("--algorithm", metavar="NAME", help="The algorithm that OSU or IMB output is of, or `default`.")
-@ranks_option(help="Number of ranks that OSU output is of.")
+@click.option("--algorithm", metavar="NAME", help="The algorithm measured in OSU or IMB output, or `default`.")
+@ranks_option(help="Number of ranks of OSU output.")
 @parameter_option
 @click.option(
     "--cells",
     type=click.IntRange(min=1),
     default=DEFAULT_CELLS,
     show_default=True,
-    help="To how many measured calls to fit at most; they are spread over collectives, algorithms, ranks and sizes.",
+    help="Fit to at most this many measured calls, spread over collectives, algorithms, ranks and sizes.",
 )
 @click.option(
     "--starts",
     type=click.IntRange(min=1),
     default=DEFAULT_STARTS,
     show_default=True,
-    help="From how many points to begin the search.",
+    help="Number of points from which the search starts.",
 )
 @seed_option
 @click.option(
     "--time-limit",
     type=Read(parse_duration, name="TIME"),
-    help="End the search after this time, such as 90s or 10m, with the best values so far.",
+    help="Stop the search after this time, such as 90s or 10m, and take the best values found.",
 )
 @click.option(
     "--plot",
     type=Read(picture_file, name="FILE"),
-    help="Also draw simulated over measured times.",
+    help="Also draw simulated times over measured times.",
 )
 @jobs_option
 @as_csv_option
@@ -122,10 +122,11 @@ def fit(
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """Fit a machine file to measured times of collectives, or judge it by them.
+    """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
-    MEASUREMENTS are files of `hocket mpi bench --json`, OSU micro-benchmarks, IMB-MPI1 or PICO, or a CSV with the
-    columns collective, algorithm, ranks, size_bytes and time_s. A machine file without values to be fitted is judged.
+    MEASUREMENTS are files of `hocket mpi bench --json`, OSU micro-benchmarks, IMB-MPI1 or PICO, or CSV files with the
+    columns collective, algorithm, ranks, size_bytes and time_s. If the machine file has no values to fit, the command
+    only judges it.
     """
     only_one_form(as_csv, as_json)
     check_files({"--output": output, "--plot": plot})
@@ -238,7 +239,7 @@ def _cells(one: Deviation | None) -> list[str]:
 
 
 def _print_regrets(found: Fit) -> None:
-    """Print what choices by simulation lose, over the best that was measured and over what libraries chose."""
+    """Print how much slower simulated choices are than the best measured ones and than the libraries' own choices."""
     for what, is_held_out in (("", False), (", held out", True)):
         some = [one for one in found.regrets if one.is_held_out == is_held_out]
         if some:

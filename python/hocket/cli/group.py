@@ -1,4 +1,4 @@
-"""A group of commands, each of which is loaded when it runs: what it imports takes longer than to print help."""
+"""A group of commands. Each command is loaded when it runs, because its imports take longer than printing help."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["CommandGroup", "Group"]
 
 
 class Group(click.Group):
-    """Commands that live in modules of their names; until one runs, a stand-in says what it is for.
+    """Commands in modules of the same names; a stand-in with the summary represents each command until it runs.
 
     Args:
-        package: Where the modules are.
-        summaries: What each command is for: the first paragraph of its own help.
-        sections: The names of the commands under the titles that help shows them under; one title for all by default.
+        package: The package with the modules.
+        summaries: The summary of each command: the first paragraph of its help.
+        sections: The titles of sections in help, and the commands under each; by default one section for all.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Group(click.Group):
         self._sections = {"Commands": tuple(summaries)} if sections is None else sections
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what each command is for, whole."""
+        """Write all summaries in full."""
         width = max(map(len, self._summaries))
         for title, names in self._sections.items():
             with formatter.section(title):
@@ -46,20 +46,20 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the words ask for, loaded, and the words that follow its name."""
+        """Return the command that the words name, loaded, and the words after its name."""
         if args[0] not in self.commands and not args[0].startswith("-"):
             raise click.UsageError(str(unknown("command", args[0], self.commands)), ctx)
         name, stand_in, rest = super().resolve_command(ctx, args)
         return name, stand_in and self.load(str(name)), rest
 
     def load(self, name: str) -> click.Command:
-        """Return one of the commands."""
+        """Load and return a command."""
         found = vars(import_module(f"{self._package}.{name}")).values()
         return next(each for each in found if isinstance(each, click.Command) and each.name == name)
 
 
 class CommandGroup(Group):
-    """A group that is a command itself: its own argument comes first, unless one of its commands is named there."""
+    """A group that is also a command: its argument comes first, unless a subcommand is named there."""
 
     allow_extra_args = False
     allow_interspersed_args = True
@@ -70,7 +70,7 @@ class CommandGroup(Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Read the words of one of its commands, or its own."""
+        """Read the words of a subcommand, or the group's own words."""
         if args and args[0] in self.commands:
             return self.load(args[0]).make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)

@@ -1,4 +1,4 @@
-"""`hocket list`: the algorithms."""
+"""`hocket list`: list the algorithms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hocket machines`: the presets."""
+"""`hocket machines`: list the presets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["machines"]
 
 @click.command()
 @click.argument("machine", required=False, type=Read(Machine.load, name="NAME"), shell_complete=completion.machines)
-@click.option("--convert", is_flag=True, help="Print it with a section [host], without its comments.")
+@click.option("--convert", is_flag=True, help="Print the machine file with a section [host] and without comments.")
 @as_json_option
 def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
-    """List the machines that come with Hocket, or print the file of one, to be copied and changed.
+    """List the machines that come with Hocket, or print a machine file to copy and change.
 
     MACHINE is a preset or a file.
     """

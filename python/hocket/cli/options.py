@@ -1,4 +1,4 @@
-"""Options that several commands take, and how their texts are read."""
+"""Options that several commands share, and the parsing of their texts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ __all__ = [
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
-"""A command to be, before click makes it one."""
+"""A function that click turns into a command."""
 
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ else:
 
 
 class Read(_ParamType):
-    """An option whose text some function reads; what the function refuses is said beside the option's name."""
+    """An option whose text a function reads; the function's error is reported with the option's name."""
 
     def __init__(self, read: Callable[[str], Any], *, name: str) -> None:
         self.name = name
@@ -97,7 +97,7 @@ class Read(_ParamType):
 
 
 class OneOf(_Choice):
-    """An option, or an argument, that is one of some names."""
+    """An option or argument that is one of several names."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name."""
@@ -110,7 +110,7 @@ class OneOf(_Choice):
 
 @dataclass(frozen=True)
 class CallOptions:
-    """What a command line says about a call, besides ranks and size."""
+    """The part of a call that the command line gives, besides ranks and size."""
 
     root: int
     neighbors: str | None
@@ -119,7 +119,7 @@ class CallOptions:
     parameters: tuple[tuple[str, str], ...]
 
     def call(self, algorithms: Iterable[Algorithm], *, ranks: int, size_bytes: int) -> Call:
-        """Return the call; a parameter's value is read by the unit that one of the algorithms declares."""
+        """Return the call; the algorithm that declares a parameter gives the unit of its value."""
         return Call(
             ranks=ranks,
             size_bytes=size_bytes,
@@ -132,7 +132,7 @@ class CallOptions:
 
 
 def required(value: T | None, option: str, what: str) -> T:
-    """Return the value of an option that this use of the command cannot do without.
+    """Return the value of an option that is required in this use of the command.
 
     Raises:
         UsageError: The option is not given.
@@ -143,20 +143,20 @@ def required(value: T | None, option: str, what: str) -> T:
 
 
 def only_one_form(as_csv: bool, as_json: bool) -> None:
-    """Check that numbers are asked for in one form.
+    """Check that at most one output format is requested.
 
     Raises:
-        UsageError: They are asked for as CSV and as JSON.
+        UsageError: Both CSV and JSON are requested.
     """
     if as_csv and as_json:
         raise click.UsageError("--csv: got --json, too, expected one of them")
 
 
 def check_files(files: Mapping[str, str | None]) -> None:
-    """Check that options name a file each, as far as they are given.
+    """Check that all given options name different files.
 
     Raises:
-        UsageError: Two name the same.
+        UsageError: Two options name the same file.
     """
     options: dict[str, str] = {}
     for option, path in files.items():
@@ -167,14 +167,14 @@ def check_files(files: Mapping[str, str | None]) -> None:
 
 
 def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
-    """Return the algorithm named as COLLECTIVE NAME, COLLECTIVE/NAME, or by a NAME that only one collective has."""
+    """Return the algorithm named as COLLECTIVE NAME, as COLLECTIVE/NAME, or as a NAME that only one collective has."""
     if not 1 <= len(names) <= 2:
         raise click.UsageError(f"got {len(names)} names, expected COLLECTIVE ALGORITHM")
     return find("/".join(names), among=among)
 
 
 def call_options(command: F) -> F:
-    """Add the options that say more about a call; the command gets them as `call_options`."""
+    """Add the options that describe a call further; pass them as `call_options`."""
 
     @wraps(command)
     def collect(
@@ -189,7 +189,7 @@ def picture_file(path: str) -> str:
     """Return the path of a picture that can be written.
 
     Raises:
-        Error: Another ending, or a place that cannot be written.
+        Error: The ending is unknown, or the file cannot be written.
     """
     if Path(path).suffix not in PICTURES:
         raise Error(f'got "{path}", expected a file that ends in {" or ".join(PICTURES)}')
@@ -227,36 +227,36 @@ size_option = click.option(
 schedule_size_option = click.option(
     "--size",
     type=Read(parse_bytes, name="SIZE"),
-    help="Of MSCCL XML, which leaves it open: the larger of a GPU's input and output, such as 64KiB.",
+    help="Needed for MSCCL XML, which has no size: the larger of a GPU's input and output, such as 64KiB.",
 )
 sizes_option = click.option(
     "--sizes",
     "--size",
     type=Read(parse_sizes, name="SIZES"),
-    help="Sizes, each twice the one before as in 8B..64MiB, or four times as in 8B..64MiB:4, or a list 8B,1KiB. "
-    "Both ends of a range are among them.",
+    help="Sizes: 8B..64MiB doubles from step to step, 8B..64MiB:4 multiplies by four, 8B,1KiB is a list. "
+    "A range includes both ends.",
 )
 timeline_option = click.option(
     "--timeline",
     type=Read(writable, name="FILE"),
-    help="Also write a trace that ui.perfetto.dev and chrome://tracing open.",
+    help="Also write a trace for ui.perfetto.dev and chrome://tracing.",
 )
 links_option = click.option(
     "--links",
     type=Read(writable, name="FILE"),
-    help="Also write what each link carried, on a machine where messages meet: as CSV, "
-    f"or as a map where the file ends in {', '.join(PICTURES)}.",
+    help="Also write the load of each link, on a machine where messages share links: as CSV, "
+    f"or as a map if the file ends in {', '.join(PICTURES)}.",
 )
 links_over_time_option = click.option(
     "--links-over-time",
     type=Read(writable, name="FILE"),
-    help="Also write what links carried when: as CSV, or as maps where the file ends in "
+    help="Also write the load of links over time: as CSV, or as maps if the file ends in "
     f"{', '.join(PICTURES)}; HTML has a slider.",
 )
 link_maps_option = click.option(
     "--links",
     type=Read(picture_file, name="FILE"),
-    help="Also draw what each link carried by each algorithm, for one size on a machine where messages meet; "
+    help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
     f"the file ends in {' or '.join(PICTURES)}.",
 )
 plot_option = click.option(
@@ -279,7 +279,7 @@ shown_plot_option = click.option(
     f"the file ends in {' or '.join(PICTURES)}.",
 )
 output_option = click.option(
-    "--output", "-o", type=Read(writable, name="FILE"), help="Where to write it; stdout otherwise, or with -."
+    "--output", "-o", type=Read(writable, name="FILE"), help="The file to write; by default, and with -, stdout."
 )
 machine_option = click.option(
     "--machine",
@@ -287,30 +287,30 @@ machine_option = click.option(
     shell_complete=completion.machines,
     default="cluster",
     show_default=True,
-    help="A machine file, or a preset: see `hocket machines`.",
+    help="A machine file, or a preset that `hocket machines` lists.",
 )
 engine_option = click.option(
     "--engine",
     type=OneOf(["auto", "dataflow", "events"]),
     default="auto",
     show_default=True,
-    help="How to keep virtual time.",
+    help="The engine that keeps virtual time.",
 )
 trials_option = click.option(
     "--trials",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often to simulate on a machine with noise.",
+    help="Number of trials on a machine with noise.",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness."
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all random numbers."
 )
 until_option = click.option(
     "--until-ci",
     type=Read(parse_share, name="SHARE"),
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
-    "--trials then says how often at most.",
+    "--trials is then the largest number of trials.",
 )
 tolerance_option = click.option(
     "--tolerance",
@@ -334,10 +334,10 @@ jobs_option = click.option(
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
     show_default="one per processor",
-    help="How many tasks to run in parallel.",
+    help="Number of tasks to run in parallel.",
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-all_option = click.option("--all", "every", is_flag=True, help="Print the time of every algorithm: a row for each.")
+all_option = click.option("--all", "every", is_flag=True, help="Print the times of all algorithms, a row for each.")
 as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print all numbers as CSV.")
 algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", shell_complete=completion.names)
 
@@ -346,7 +346,7 @@ element_option = click.option(
     type=Read(_element_bytes, name="SIZE"),
     default=1,
     show_default="1B",
-    help="Size of an element; messages are cut between elements.",
+    help="Size of an element; messages are cut only between elements.",
 )
 parameter_option = click.option(
     "--param",
@@ -358,15 +358,13 @@ parameter_option = click.option(
 neighbors_option = click.option(
     "--neighbors",
     metavar="KIND[:DIMS]",
-    help="Who are neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as "
+    help="The neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as "
     "torus:4x4x4; by default a torus of two dimensions.",
 )
 _CALL_OPTIONS = (
-    click.option(
-        "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
-    ),
+    click.option("--root", type=Read(parse_count, name="RANK"), default=0, help="The root, if the collective has one."),
     neighbors_option,
     element_option,
-    click.option("--in-place", is_flag=True, help="The input lies in the result buffer."),
+    click.option("--in-place", is_flag=True, help="The input is in the result buffer."),
     parameter_option,
 )

@@ -1,4 +1,4 @@
-"""The output of commands: tables and JSON on stdout, progress on stderr."""
+"""Output of commands: tables and JSON on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
     "width",
 ]
 
-_WIDE = 1000  # columns, where no terminal sets a limit
+_WIDE = 1000  # columns, if no terminal sets a limit
 _READABLE = 80
 
 
@@ -47,7 +47,7 @@ def print_json(value: Any) -> None:
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as CSV; the columns are all their names, and a row that lacks one has an empty cell there."""
+    """Print rows as CSV; the columns are all names in the rows, and a missing value is an empty cell."""
     columns = dict.fromkeys(name for row in rows for name in row)
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
@@ -63,15 +63,15 @@ def hand_out(
     draw: Callable[[], alt.TopLevelMixin],
     show: Callable[[list[tuple[str, str | None]]], None],
 ) -> None:
-    """Write a picture and results where they are asked for, and print the results.
+    """Write a picture and results to the requested files, and print the results.
 
     Args:
         entry: The results; the name of the picture and the version are added.
-        plot: Where the picture goes, if anywhere.
-        output: Where the results go as JSON, if anywhere; behind those that go to stdout nothing is printed.
-        as_json: Whether JSON is printed, too.
-        draw: Returns the picture.
-        show: Else prints the results for people, and where files are: what they are, and their names.
+        plot: The file for the picture, if any.
+        output: The file for the results as JSON, if any; if that is stdout, nothing else is printed.
+        as_json: Whether to print JSON.
+        draw: Draws the picture.
+        show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
     """
     from hocket.base.version import version
     from hocket.drawing.plot import encode
@@ -98,13 +98,13 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_piped_whole: bool = True) -> None:
-    """Print a line of words; what does not fit a terminal goes below it, farther in, and no word is cut.
+    """Print a line of words; on a terminal, wrap it between words and indent the continuation.
 
     Args:
         line: The line.
-        inner: How far in; without it, two columns farther than the line.
-        bold: Whether it is printed bold.
-        is_piped_whole: Whether it stays one line, however long, where it does not go to a terminal.
+        inner: Indentation of continuation lines; by default two columns more than the line's own.
+        bold: Whether to print in bold.
+        is_piped_whole: Whether the line stays whole, however long, if stdout is not a terminal.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
     wrapped = [line]
@@ -115,9 +115,10 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table; the columns named in `right` are aligned to the right. Cells may be styled by click.
+    """Print a table; the columns named in `right` are right-aligned. Cells may be styled by click.
 
-    No word and no number is cut. Where a terminal has no place for all columns, the first words stand above the rows.
+    Words and numbers are never cut. If a terminal is too narrow for all columns, the first words are printed above the
+    rows.
     """
     rows = [*rows]
     lifted, gap = _fitting(columns, rows, right)
@@ -133,7 +134,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
 
 
 def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> tuple[list[int], int]:
-    """Return the numbers of the columns that stand above the rows for the others to fit, and the gap between these."""
+    """Return which columns go above the rows so that the others fit, and the gap between the others."""
     words = [number for number, column in enumerate(columns) if column not in right]
     for lifted in (words[:count] for count in range(len(words))):
         kept = [number for number in range(len(columns)) if number not in lifted]
@@ -145,12 +146,12 @@ def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
 
 
 def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    """Print a row for each name in blocks of columns, as many in each as fit.
+    """Print a row for each name, in blocks with as many columns as fit.
 
     Args:
-        names: The rows.
-        columns: What the columns are.
-        cells: What stands in each row.
+        names: The names of the rows.
+        columns: The titles of the columns.
+        cells: The cells of each row.
     """
     widths = [max(len(title), *(_cells(row[column]) for row in cells)) for column, title in enumerate(columns)]
     first, most = 0, width() - 1 - max(map(len, names))
@@ -167,14 +168,14 @@ def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequen
 
 
 class GrowingTable:
-    """A table that is printed row by row, its columns as wide as a row asks that is given ahead and not printed.
+    """A table printed row by row; a sample row, which is not printed, sets the widths of its columns in advance.
 
-    Names that would be wider than numbers stand above the rows that they belong to.
+    Names that are too wide for the columns are printed above their rows.
 
     Args:
-        columns: Their names.
-        widest: A row whose cells are as wide as any.
-        right: The columns that are aligned to the right.
+        columns: The titles of the columns.
+        widest: The sample row; no cell of the table is wider.
+        right: The columns to right-align.
     """
 
     def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:
@@ -185,7 +186,7 @@ class GrowingTable:
         self._above = ""
 
     def print_row(self, row: Sequence[str], *, above: str = "") -> None:
-        """Print one row, under the header if it is the first, and under a line of words if these are new."""
+        """Print one row. The header precedes the first row, and `above` precedes the row if it has changed."""
         for line in self._header:
             click.echo(line)
         if above != self._above:
@@ -214,7 +215,7 @@ def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: S
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> Table:
-    """Return a table in which sentences may be wrapped between words, and nothing else."""
+    """Return a table in which only sentences may be wrapped, between words."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -231,7 +232,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequenc
 
 
 def _least_width(table: Table) -> int:
-    """Return the width below which something would be cut."""
+    """Return the least width that cuts nothing."""
     from rich.console import Console
     from rich.measure import Measurement
 
@@ -240,30 +241,30 @@ def _least_width(table: Table) -> int:
 
 
 def _cells(text: str) -> int:
-    """Return how many cells of a terminal a styled text takes."""
+    """Return how many cells of a terminal a styled text occupies."""
     from rich.cells import cell_len
 
     return cell_len(click.unstyle(text))
 
 
 def width() -> int:
-    """Return the width of the terminal, or a readable one where there is none."""
+    """Return the width of the terminal, or a readable width if there is no terminal."""
     return shutil.get_terminal_size((_READABLE, 0)).columns if sys.stdout.isatty() else _READABLE
 
 
 class Bar:
-    """A progress bar on stderr, or none where that is no terminal. To call it is to say that one more piece is done."""
+    """A progress bar on stderr; nothing if stderr is no terminal. A call advances it by one piece."""
 
     def __init__(self, shown: Progress | None) -> None:
         self._shown = shown
 
     def __call__(self) -> None:
-        """Advance by one piece."""
+        """Advance the bar by one piece."""
         if self._shown is not None:
             self._shown.advance(self._shown.task_ids[0])
 
     def reach(self, done: float) -> None:
-        """Advance to so much of the work."""
+        """Set the amount of finished work."""
         if self._shown is not None:
             self._shown.update(self._shown.task_ids[0], completed=done)
 
@@ -280,9 +281,9 @@ class Bar:
 
 @contextmanager
 def progress(label: str, total: float | None) -> Iterator[Bar]:
-    """Show a bar with the remaining time on stderr while work goes on, if that is a terminal.
+    """Show a progress bar on stderr with the remaining time, if stderr is a terminal.
 
-    Where nobody knows how much work there is, it moves to and fro, with the time so far.
+    If the total is unknown, the bar moves to and fro and shows the elapsed time.
     """
     if not sys.stderr.isatty():
         yield Bar(None)
@@ -290,9 +291,9 @@ def progress(label: str, total: float | None) -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
 
-    # All pieces so far say how long the others take: neighbouring ones may differ a lot.
+    # Estimate the remaining time from all finished pieces: neighbouring ones may differ a lot.
     columns = (*Progress.get_default_columns()[:2], TimeElapsedColumn()) if total is None else ()
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf) as shown:
-        shown.advance(shown.add_task(label, total=total), 0)  # the time of the first piece counts from here
+        shown.advance(shown.add_task(label, total=total), 0)  # start the clock before the first piece
         yield Bar(shown)

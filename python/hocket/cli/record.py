@@ -1,4 +1,4 @@
-"""`hocket record`: a static schedule as a file."""
+"""`hocket record`: write a static schedule to a file."""
 
 from __future__ import annotations
 

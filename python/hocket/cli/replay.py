@@ -47,16 +47,14 @@ def _factor(text: str) -> float:
 @click.command()
 @click.argument("trace", type=click.Path())
 @machine_option
-@click.option(
-    "--rule", multiple=True, help="A rule that chooses an algorithm, such as 'allreduce: ring'; before --rules."
-)
-@click.option("--rules", type=click.Path(), help="A file of such rules, one per line, or mpich-5.0 or openmpi-5.0.")
+@click.option("--rule", multiple=True, help="A rule, such as 'allreduce: ring'; takes precedence over --rules.")
+@click.option("--rules", type=click.Path(), help="A file of rules, one per line, or mpich-5.0 or openmpi-5.0.")
 @click.option(
     "--scale-compute",
     type=Read(_factor, name="FACTOR"),
     default="1",
     show_default=True,
-    help="Time of computing between calls, as a factor of the traced time.",
+    help="Multiply the traced computation time between calls by this factor.",
 )
 @trials_option
 @seed_option
@@ -77,7 +75,7 @@ def replay(
     plot: str | None,
     as_json: bool,
 ) -> None:
-    """Replay the TRACE of an MPI program on a machine: when is the last rank done?"""
+    """Replay the TRACE of an MPI program on a machine and report when the last rank is done."""
     if timeline is not None and os.path.realpath(timeline) == os.path.realpath(trace):
         raise click.UsageError(f"--timeline: got {timeline}, the trace itself, expected another file")
     if plot is not None and os.path.realpath(plot) in {os.path.realpath(path) for path in (trace, timeline) if path}:
@@ -99,7 +97,7 @@ def replay(
     if timeline is not None:
         files.write(timeline, events_timeline(events, found.as_dict()))
         if files.is_stdout(timeline):
-            return  # nothing goes behind what was asked for
+            return  # print nothing after the requested output
     if as_json:
         print_json(found.as_dict())
         return

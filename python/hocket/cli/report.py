@@ -1,4 +1,4 @@
-"""`hocket report`: all views of algorithms on a machine, in one file."""
+"""`hocket report`: write all views of algorithms on a machine to one file."""
 
 from __future__ import annotations
 
@@ -38,21 +38,23 @@ __all__ = ["report"]
 @sizes_option
 @parameter_option
 @machine_option
-@click.option("--beside", type=Read(Machine.load, name="MACHINE"), help="Another machine, shown beside it.")
+@click.option("--beside", type=Read(Machine.load, name="MACHINE"), help="A second machine, shown beside the first.")
 @compared_trials_option
 @seed_option
 @click.option(
-    "--explain", "algorithm", metavar="ALGORITHM", help="What is drawn over time and verified; otherwise the fastest."
+    "--explain", "algorithm", metavar="ALGORITHM", help="The algorithm to draw and to verify; by default the fastest."
 )
-@click.option("--at", type=Read(parse_bytes, name="SIZE"), help="The size at which it is drawn; otherwise the largest.")
+@click.option("--at", type=Read(parse_bytes, name="SIZE"), help="The size at which to draw it; by default the largest.")
 @click.option(
     "--verify-ranks",
     type=Read(parse_ranks, name="LIST"),
     default=VERIFIED_RANKS,
     show_default=format_ranks(VERIFIED_RANKS),
-    help="Rank counts at which it is verified.",
+    help="Rank counts at which to verify it.",
 )
-@click.option("--view", "views", type=OneOf(list(VIEWS)), multiple=True, help="Only this view; several may be given.")
+@click.option(
+    "--view", "views", type=OneOf(list(VIEWS)), multiple=True, help="Only this view; may be given several times."
+)
 @load_paths_option
 def report(
     file: str,
@@ -71,9 +73,10 @@ def report(
     views: tuple[str, ...],
     load: tuple[str, ...],
 ) -> None:
-    """Save what the explorer shows of algorithms for a COLLECTIVE, as one HTML FILE that needs nothing else.
+    """Save the explorer's views of algorithms for a COLLECTIVE as one self-contained HTML FILE.
 
-    A view that there is none of, such as loads of links where messages do not meet, says why in its place.
+    If there is no such view, for example no link loads because messages share no links, the report says why in its
+    place.
     """
     collective = find_collective(collective)
     if collective == "barrier":

@@ -1,4 +1,4 @@
-"""Running a command line: its exit status, and its one line where something is wrong."""
+"""Running a command line: its exit status, and one line of error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 __all__ = ["run"]
 
 _BAD_INPUT = 2
-_LEAST_BYTES = 1 << 26  # what the command takes by itself
+_LEAST_BYTES = 1 << 26  # memory that a command needs by itself
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 
@@ -56,6 +56,6 @@ def _bad_input(message: str) -> int:
 
 
 def _closed_pipe() -> int:
-    """Leave silently; what is still buffered goes nowhere."""
+    """Exit silently; buffered output is dropped."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _CLOSED_PIPE

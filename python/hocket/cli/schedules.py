@@ -1,4 +1,4 @@
-"""What commands share that read or write schedules."""
+"""Common code of commands that read or write schedules."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ format_option = click.option(
     "--format",
     "form",
     type=OneOf(list(FORMATS)),
-    help="The format; by default the one that the name of the file ends in, "
-    f"{', '.join(format.ending for format in FORMATS.values())}, or goal.",
+    help="The format; by default the ending of the file's name tells it "
+    f"({', '.join(format.ending for format in FORMATS.values())}), else goal.",
 )
 calc_machine_option = click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="The times of its reductions and copies go into GOAL and Chakra; without a machine they are 0. A call that is "
-    "recorded takes from the machine what it does not give itself, such as the sizes of the torus.",
+    help="The machine that gives the times of reductions and copies in GOAL and Chakra; without it they are 0. "
+    "It also completes a recorded call, for example with the sizes of the torus.",
 )
 
 
 def read_schedule(names: tuple[str, ...], size_bytes: int | None) -> Schedule:
-    """Return the schedule that a command line names as schedule FILE.
+    """Return the schedule that the words `schedule FILE` name.
 
     Raises:
-        UsageError: It names no file or several, or gives a size where the file has one.
+        UsageError: There is no file, there are several, or a size is given although the file has one.
         Error: The file cannot be read.
     """
     if len(names) != 2:
@@ -42,11 +42,11 @@ def read_schedule(names: tuple[str, ...], size_bytes: int | None) -> Schedule:
 
 
 def hand_out(schedule: Schedule, format: Format, output: str | None, machine: Machine | None) -> str:
-    """Write a schedule to a file or to stdout, and return what names the files; nothing names stdout.
+    """Write a schedule to a file or to stdout, and return the names of the files as text; empty for stdout.
 
     Raises:
-        UsageError: It is several files, which cannot go to stdout.
-        Error: It cannot be written.
+        UsageError: The format has several files, which cannot go to stdout.
+        Error: The schedule cannot be written.
     """
     if output is not None and not files.is_stdout(output):
         first, *more = format.save(schedule, output, machine)
@@ -57,11 +57,11 @@ def hand_out(schedule: Schedule, format: Format, output: str | None, machine: Ma
 
 
 def as_bytes(schedule: Schedule, format: Format, machine: Machine | None) -> bytes:
-    """Return the content of the one file of a schedule.
+    """Return the content of a schedule's only file.
 
     Raises:
-        UsageError: It is several files.
-        Error: It cannot be written.
+        UsageError: The format has several files.
+        Error: The schedule cannot be written.
     """
     if format.as_bytes is None:
         raise click.UsageError(

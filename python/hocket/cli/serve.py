@@ -29,9 +29,9 @@ __all__ = ["serve"]
 )
 @load_paths_option
 def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...]) -> None:
-    """Explore algorithms and machines in the browser: a server for this computer only, until Ctrl-C.
+    """Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.
 
-    The address that it prints has a token, without which it answers nothing.
+    The command prints an address with a token. The server answers only requests with this token.
     """
     for package in ("starlette", "uvicorn"):
         optional(package, extra="serve")
@@ -40,7 +40,7 @@ def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...]) -> None:
     named = Named(load, machines)
     for machine in machines:
         Machine.load(machine)
-    _ = named.algorithms  # what is wrong with files is said now
+    _ = named.algorithms  # report errors in the files now
     token = secrets.token_urlsafe(24)
     listening = server.listen(port)
     address = f"http://{server.HOST}:{listening.getsockname()[1]}/?token={token}"

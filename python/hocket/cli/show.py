@@ -34,15 +34,15 @@ _MOST_RANKS = 64  # rows of a picture
 
 @click.command()
 @algorithm_argument
-@ranks_option(help=f"Number of ranks of an algorithm's space-time picture; {_RANKS} when absent.")
+@ranks_option(help=f"Number of ranks of an algorithm's space-time picture; by default {_RANKS}.")
 @click.option(
-    "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="The route of two ranks of a machine."
+    "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="Show the route between two ranks."
 )
 @schedule_size_option
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="The machine of a schedule's --plot; cluster when absent.",
+    help="The machine on which --plot runs a schedule; by default cluster.",
 )
 @shown_plot_option
 @graph_option
@@ -59,17 +59,17 @@ def show(
     algorithms: tuple[Algorithm, ...],
     as_json: bool,
 ) -> None:
-    """Show an algorithm: what it is, source, needs, cost, program, and who sends to whom when.
+    """Show an algorithm: description, source, requirements, cost, program, and its messages over time.
 
     `hocket show COLLECTIVE` shows a collective: what it does, its arguments and its algorithms.
 
-    The algorithm is named COLLECTIVE ALGORITHM, COLLECTIVE/ALGORITHM, or ALGORITHM where that is clear.
+    Name the algorithm as COLLECTIVE ALGORITHM, as COLLECTIVE/ALGORITHM, or as ALGORITHM if only one collective has it.
 
     `hocket show machine MACHINE` shows the network of a machine, a preset or a file: nodes, links, lengths of routes,
     and a drawing.
 
-    `hocket show schedule FILE` shows a schedule of any format that `hocket convert` has: messages, what each rank does,
-    and who sends to whom when. MSCCL XML takes --size.
+    `hocket show schedule FILE` shows a schedule in any format that `hocket convert` reads: messages, the tasks of each
+    rank, and a picture of the messages over time. MSCCL XML needs --size.
     """
     if names[:1] == ("schedule",):
         if ranks is not None or route is not None:

@@ -35,7 +35,7 @@ def show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> 
 
 
 def _arguments(collective: str) -> dict[str, str]:
-    """Return the options that say what a call of a collective is, and what each counts."""
+    """Return the options that describe a call of a collective, and what each one counts."""
     size = next((size for size, names in _SIZES.items() if collective in names), _VECTOR)
     found = {"--ranks": "how many ranks"}
     if collective != "barrier":

@@ -17,15 +17,16 @@ from hocket.drawing.network_picture import network_picture
 
 __all__ = ["show_machine"]
 
-_MOST_LISTED = 65536  # nodes and switches, and links, in JSON
+_MOST_LISTED = 65536  # limits of JSON: nodes and switches, and links
 
 
 def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, as_json: bool) -> None:
-    """Show the network of a preset or of the machine of a file, and the route of two ranks if that is asked for.
+    """Show the network of a preset or of a machine file, and the route between two ranks if requested.
 
     Raises:
-        Error: No such machine, a mistake in its file, a rank that it has no room for, or a network too large to draw.
-        UsageError: A route or a picture is asked for where there is none.
+        Error: There is no such machine, its file has a mistake, it has no room for a rank, or its network is too large
+            to draw.
+        UsageError: A route or a picture is requested, but the machine has none.
     """
     machine = Machine.load(name)
     topology = Topology.parse(machine.text, machine.file)

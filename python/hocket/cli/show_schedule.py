@@ -1,4 +1,4 @@
-"""`hocket show schedule`: what the ranks of a schedule do, as facts and as pictures."""
+"""`hocket show schedule`: the tasks of a schedule's ranks, as facts and as pictures."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from hocket.schedules.schedule import Schedule
 
 __all__ = ["show_schedule"]
 
-_MOST_RANKS = 64  # rows of a picture
-_MOST_ROUNDS = 1000  # columns
+_MOST_RANKS = 64  # the most ranks of a picture
+_MOST_ROUNDS = 1000  # the most rounds of a picture
 _KINDS = {"send": "sends", "recv": "receives", "combine": "reductions", "copy": "copies", "compute": "computations"}
 
 
@@ -40,16 +40,16 @@ def show_schedule(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Show the schedule of a file, and write its pictures where they are asked for.
+    """Show the schedule of a file, and write the requested pictures.
 
     Raises:
-        Error: The file cannot be read or is malformed, or what is asked for is too large to be drawn.
-        UsageError: There is no file, or several.
+        Error: The file cannot be read or is malformed, or a picture would be too large.
+        UsageError: There is no file, or there are several.
     """
     check_files({"--plot": plot, "--graph": graph})
     schedule = read_schedule(names, size_bytes)
     entry = {"name": schedule.name, "format": format_of(names[1]).name, **_entry(schedule)}
-    contents: dict[str, str | bytes] = {}  # nothing is written before all is known
+    contents: dict[str, str | bytes] = {}  # check everything before writing anything
     if graph is not None:
         contents[graph] = dependency_graph(schedule)
     if plot is not None:
@@ -83,7 +83,7 @@ def _entry(schedule: Schedule) -> dict[str, Any]:
 
 
 def _drawn(schedule: Schedule) -> dict[str, Any]:
-    """Return how many messages follow one another, and the picture, or why there is none."""
+    """Return the length of the longest chain of messages, and the picture, or why there is none."""
     try:
         events = messages_in_rounds(schedule)
     except Error as error:

@@ -96,9 +96,9 @@ def simulate(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Simulate a call of an algorithm on a machine: when does the last rank end?
+    """Simulate a call of an algorithm on a machine and report when the last rank ends.
 
-    `hocket simulate schedule FILE` simulates a schedule of any format that `hocket convert` has; MSCCL XML takes
+    `hocket simulate schedule FILE` simulates a schedule in any format that `hocket convert` reads; MSCCL XML needs
     --size.
     """
     if names[:1] == ("schedule",):
@@ -119,7 +119,7 @@ def simulate(
         found = simulate_call(
             *subject.asked, machine=machine, engine=engine, trials=repeated, keep=keep, on_trials=on_trials
         )
-    contents: dict[str, str | bytes] = {}  # nothing is written before all is known
+    contents: dict[str, str | bytes] = {}  # check everything before writing anything
     if links is not None:
         contents[links] = _links(found, machine, Path(links).suffix)
     if links_over_time is not None:
@@ -131,7 +131,7 @@ def simulate(
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):
-        return  # nothing goes between what was asked for
+        return  # print nothing into the requested output
     if as_json:
         print_json(found.as_dict())
     else:
@@ -148,7 +148,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is simulated, and how long that takes."""
+    """The subject of a simulation, and the time that simulating it takes."""
 
     algorithm: Algorithm
     asked: tuple[Algorithm, Call] | tuple[Schedule]
@@ -168,7 +168,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, optio
 
 
 def _check_maps(machine: Machine, *paths: str | None) -> None:
-    """Refuse maps of too many links before anything is simulated.
+    """Refuse maps with too many links before simulating.
 
     Raises:
         Error: There are too many.

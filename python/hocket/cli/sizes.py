@@ -1,4 +1,4 @@
-"""Tables of times by size: a row for each size, under the names of those that are best there."""
+"""Tables of times by size: one row per size, under the names of the fastest."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _WIDEST_FACTOR = "99.9x"
 
 
 class SizeTable:
-    """What the fastest take, and how many times as long the next do.
+    """A table with the times of the fastest, and the ratios of the second and third to them.
 
-    The width depends neither on how many are compared nor on their names.
+    The width does not depend on the number of contestants or on their names.
 
     Args:
         sizes_bytes: The sizes.
-        compared: How many are compared.
-        further: Further columns, and a cell of each that is as wide as any.
+        compared: Number of contestants.
+        further: Additional columns; for each, the widest cell.
         with_reach: Whether times have intervals.
     """
 
@@ -46,14 +46,14 @@ class SizeTable:
     def print_row(
         self, size_bytes: int, places: Sequence[Place], further: Sequence[str], *, reach: float | None, note: str = ""
     ) -> None:
-        """Print one size, under the names of the first places if these are others than above.
+        """Print one size; the names of the first places precede it if they have changed.
 
         Args:
             size_bytes: The size.
-            places: Who comes first, second and so on.
-            further: The cells of the further columns.
-            reach: How far the interval of the time of the fastest reaches, as a share of it.
-            note: What is said of the places.
+            places: The first place, the second, and so on.
+            further: The cells of the additional columns.
+            reach: Half the width of the interval of the fastest time, as a share of this time.
+            note: A note on the places.
         """
         first, *others = places[: len(self._next) + 1]
         time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")
@@ -64,11 +64,11 @@ class SizeTable:
 
 
 def _names(place: Place) -> str:
-    """Return one that has a place, and how many share it: "ring", "bine +2"."""
+    """Return one name of a place, and how many more share it: "ring", "bine +2"."""
     name, *more = place.names
     return f"{name} +{len(more)}" if more else name
 
 
 def factor(time_s: float, base_s: float) -> str:
-    """Return how many times as long something takes as something else, or that nothing is said of no time."""
+    """Return a time as a multiple of another; "-" if the other is zero."""
     return format_ratio(time_s / base_s) if base_s > 0 else "-"

@@ -1,4 +1,4 @@
-"""`hocket study`: papers computed anew, by the package hocket-studies where it is installed."""
+"""`hocket study`: recompute papers, with the package hocket-studies if it is installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _refuse(**_: object) -> None:
 
 
 def _found() -> click.Command:
-    """Return the command that the package brings along, or one that says that it is missing."""
+    """Return the command of the package, or a command that says the package is missing."""
     for each in entry_points(group="hocket.commands", name="study"):
         command: click.Command = each.load()
         return command

@@ -1,4 +1,4 @@
-"""Common parts of commands that run trials: the number of trials, and their results."""
+"""Common code of commands that run trials: the number of trials, and their results."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["asked_trials", "compared_trials", "compared_trials_option", "spread"]
 
 _MOST_TRIALS = 1_000_000
-"""With --until-ci, unless --trials says otherwise."""
+"""The default of --trials if --until-ci is given."""
 
 
 compared_trials_option = click.option(
     "--trials",
     type=click.IntRange(min=1),
-    help="How often to simulate on a machine with noise; without it until the fastest is known, "
-    f"{UNTIL_DECIDED.count} times at most.",
+    help="Number of trials on a machine with noise; by default until the fastest is known, "
+    f"at most {UNTIL_DECIDED.count}.",
 )
 
 
 def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine) -> Trials:
-    """Return what --trials, --seed and --until-ci ask for.
+    """Return the trials that --trials, --seed and --until-ci ask for.
 
     Raises:
         UsageError: More than one trial is asked for on a machine without noise.
@@ -41,7 +41,7 @@ def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machin
 
 
 def compared_trials(trials: int | None, seed: int, until_ci: float | None, machine: Machine) -> Trials:
-    """Return what --trials, --seed and --until-ci ask for where programs are compared.
+    """Return the trials that --trials, --seed and --until-ci ask for in comparisons.
 
     Raises:
         UsageError: As `asked_trials`.
@@ -52,7 +52,7 @@ def compared_trials(trials: int | None, seed: int, until_ci: float | None, machi
 
 
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:
-    """Return what many trials say beyond the mean."""
+    """Return the statistics of trials other than the mean."""
     if found.trials == 1:
         return []
     low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)

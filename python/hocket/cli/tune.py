@@ -54,23 +54,23 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="Simulate on this machine: alone, or beside --mpi, --mpicc or --mpiexec what need not be measured.",
+    help="Simulate on this machine; with --mpi, --mpicc or --mpiexec, to find out what need not be measured.",
 )
 @click.option(
     "--factor",
     type=click.FloatRange(min=1, min_open=True),
     default=4.0,
     show_default=True,
-    help="With a machine and an MPI: do not measure what the machine puts behind the fastest by more than this factor.",
+    help="With a machine and an MPI: skip choices that the machine predicts to be slower by more than this factor.",
 )
 @click.option(
     "--library",
     type=Read(library_of, name="LIBRARY"),
-    help="With --machine alone: try only what this library has, such as openmpi-5.0, mpich, ucc or nccl.",
+    help="With --machine alone: try only algorithms of this library, such as openmpi-5.0, mpich, ucc or nccl.",
 )
-@click.option("--mpi", type=OneOf(list(KINDS)), help="An MPI of this kind, of those on the path.")
+@click.option("--mpi", type=OneOf(list(KINDS)), help="The kind of MPI to use; it is looked up on the path.")
 @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
-@click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
+@click.option("--mpiexec", help="The launcher of the MPI; by default the one beside the wrapper.")
 @hosts_option
 @lab_option
 @click.option(
@@ -79,40 +79,40 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
     type=Read(parse_duration, name="TIME"),
     default="30m",
     show_default=True,
-    help="How long to measure, such as 90s, 30m or 2h; calls without a turn in it are left to the MPI.",
+    help="How long to measure, such as 90s, 30m or 2h; calls that are not reached are left to the MPI.",
 )
 @tolerance_option
 @click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
 @click.option(
     "--ways",
     is_flag=True,
-    help="With --lab: tune by simulation, by measurement and by both, and tell the regret and cost of each.",
+    help="With --lab: tune by simulation, by measurement and by both, and print the regret and cost of each.",
 )
-@click.option("--trace", type=click.Path(), help="Decide for the calls of this traced program, by replaying it.")
+@click.option("--trace", type=click.Path(), help="Decide for the calls in this trace of a program, by replaying it.")
 @click.option(
     "--baseline",
     type=click.Path(),
-    help="With --trace: rules it is compared with: a file, mpich-5.0 or openmpi-5.0; otherwise those of a replay.",
+    help="With --trace: the rules to compare with: a file, mpich-5.0 or openmpi-5.0; by default a replay's.",
 )
 @click.option(
     "--threshold",
     type=Read(parse_share, name="SHARE"),
     default="1%",
     show_default=True,
-    help="With --trace: the share of the gain that may be lost by leaving out rules.",
+    help="With --trace: leaving out rules may lose this share of the gain.",
 )
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
     show_default=f"1, or {NOISY_TRIALS} on a machine with noise",
-    help="How often to simulate on a machine with noise.",
+    help="Number of trials on a machine with noise.",
 )
 @seed_option
 @click.option(
     "--output",
     "-o",
     type=Read(files.writable_folder, name="DIR"),
-    help="Folder of the results; --check needs none.",
+    help="Folder for the results; optional with --check.",
 )
 @jobs_option
 @yes_option
@@ -143,7 +143,7 @@ def tune(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Decide which algorithm each COLLECTIVE gets, by measuring and by simulation, and write it as rules."""
+    """Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules."""
     if ways and (lab is None or check):
         raise click.UsageError("--ways: expected --lab beside it, and no --check")
     folder = "" if (check or ways) and output is None else required(output, "--output", "the folder of the results")
@@ -197,7 +197,7 @@ def _simulated(machine: Machine, trials: int | None, seed: int, library: Library
 
 
 def _only_simulates(**given: object) -> None:
-    """Refuse options that say what the trace says, or that ask for measurements."""
+    """Refuse options that contradict --trace, or that ask for measurements."""
     for name, value in given.items():
         if value:
             raise click.UsageError(f"--{name}: cannot stand beside --trace, whose calls are tuned by simulation")
@@ -212,7 +212,7 @@ def _calls(plan: Plan, check: bool) -> str:
 
 
 def _print_checked(found: Checked, work: Work, folder: str, as_json: bool) -> None:
-    """Print which guidelines the defaults do not keep, and write it into the folder, if there is one."""
+    """Print the guidelines that the defaults violate, and write them into the folder, if there is one."""
     entry = {**work.about, **found.as_dict(), "version": version()}
     if folder:
         files.write(Path(folder) / _GUIDELINES, json.dumps(entry, indent=2) + "\n")

@@ -40,7 +40,7 @@ def tune_trace(
     """Decide for the calls of a trace, and write the rules.
 
     Raises:
-        Error: A trace or a baseline that cannot be read, or a trace that cannot be replayed.
+        Error: A trace or a baseline cannot be read, or a trace cannot be replayed.
     """
     rules = "" if baseline is None else rules_text(baseline)
     application = Application(load(file, compares_ranks=False), by, rules, baseline or "baseline")
@@ -102,6 +102,6 @@ def _row(one: Effect, whole_s: float) -> list[str]:
 
 
 def _gained(gain: Gain, whole_s: float) -> str:
-    """Return a gain as a share of the run, with its interval where there is one."""
+    """Return a gain as a share of the run's time, with its interval if there is one."""
     share, low, high = ((time_s / whole_s if whole_s else 0.0) for time_s in (gain.mean_s, gain.low_s, gain.high_s))
     return f"{share:.2%}" if low == high else f"{share:.2%} ({low:.2%} to {high:.2%})"

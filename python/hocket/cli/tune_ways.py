@@ -1,4 +1,4 @@
-"""`hocket tune --ways`: by simulation, by measurement and by both, judged."""
+"""`hocket tune --ways`: compare tuning by simulation, by measurement and by both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hocket verify`: is it right, and if not, why?"""
+"""`hocket verify`: check whether an algorithm is right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from hocket.schedules.formats import format_of
 __all__ = ["verify"]
 
 _RANKS = (*range(1, 33), 33, 47, 64)
-_SHOWN = 3  # counterexamples
+_SHOWN = 3  # number of shown counterexamples
 _WRONG = 1
 
 
@@ -44,10 +44,12 @@ _WRONG = 1
 @click.option(
     "--count",
     type=Read(parse_count, name="N"),
-    help="Number of elements: only this count, where the collective has any, instead of several small ones.",
+    help="Check only this number of elements instead of several small ones, if the collective has elements.",
 )
 @click.option(
-    "--root", type=Read(parse_count, name="RANK"), help="Only this root, where the collective has one, instead of all."
+    "--root",
+    type=Read(parse_count, name="RANK"),
+    help="Check only this root instead of all, if the collective has one.",
 )
 @element_option
 @parameter_option
@@ -68,13 +70,13 @@ def verify(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Check an algorithm, or all of a collective, at every root, count and operator for each rank count.
+    """Check an algorithm, or all of a collective, with every root, count and operator for each rank count.
 
-    `hocket verify schedule FILE` checks the messages of a schedule instead, and of MSCCL XML also its result and races.
+    `hocket verify schedule FILE` checks the messages of a schedule; for MSCCL XML it also checks the result and races.
 
-    A parameter that is not given has its default, and the other values that it says to try.
+    A parameter that is not given takes its default, and the other values that its declaration lists to try.
 
-    The exit status is 0 if all is right and 1 if there is a counterexample.
+    The exit status is 0 if all is right, and 1 if there is a counterexample.
     """
     if names[:1] == ("schedule",):
         if (is_all, ranks, count, root, element, param) != (False, None, None, None, 1, ()):

@@ -1,4 +1,4 @@
-"""Algorithms written in Python: a generator function under a decorator, in a file of the user's."""
+"""Algorithms written in Python: a decorated generator function in a file of the user."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ __all__ = ["algorithm", "library", "load"]
 def algorithm(
     collective: str, *, refuses: Refuses | None = None, parameters: Sequence[Parameter] = (), cost: str | None = None
 ) -> Callable[[Program], Algorithm]:
-    """Make an algorithm of a generator function: what every rank does, written in the verbs of `hocket.typing.Rank`.
+    """Make an algorithm of a generator function, which says in the verbs of `hocket.typing.Rank` what every rank does.
 
-    The function's name is the algorithm's, and its docstring the header: what it is in one line; source; needs;
-    counts; a picture. The result can be verified, simulated, recorded, run, compared and shown like any other.
+    The function's name becomes the name of the algorithm. Its docstring becomes the header: a one-line description;
+    source; needs; counts; a picture. The result can be verified, simulated, recorded, run, compared and shown like any
+    other algorithm.
 
     Args:
         collective: The collective that it implements.
-        refuses: The precondition: the sentence to refuse a call with, or None.
-        parameters: The parameters it takes.
-        cost: Time in the Hockney model, a formula over P, n, alpha, beta, gamma and the parameters, to be shown.
+        refuses: The precondition: a function that returns the sentence to refuse a call with, or None.
+        parameters: The parameters of the algorithm.
+        cost: Time in the Hockney model, as a formula over P, n, alpha, beta, gamma and the parameters. It is only
+            shown.
 
     Raises:
         Error: There is no such collective, the function is not a generator function of a rank and a call, or the
-            catalogue has an algorithm of its name.
+            catalogue already has an algorithm of this name.
 
     Examples:
         >>> import hocket
@@ -97,7 +99,7 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
     """Run a Python file and return the algorithms that it defines.
 
     Raises:
-        Error: The file cannot be read, fails, or defines no algorithm: file, line and what.
+        Error: The file cannot be read, fails, or defines no algorithm. The message names the file and the line.
     """
     file = checks.path("load", path)
     found = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
@@ -107,7 +109,7 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
 
 
 def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms of `base` with those that some files define.
+    """Return the algorithms of `base` together with the algorithms that some files define.
 
     Raises:
         Error: As `load`, or two files define an algorithm of the same name.
@@ -123,7 +125,7 @@ def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) 
 def _module(file: str) -> ModuleType:
     if not Path(file).is_file():
         raise Error(f"{file}: no such file, expected a Python file that defines algorithms")
-    read_text(file)  # refused if it cannot be read, or is too long
+    read_text(file)  # refuse a file that cannot be read or is too long
     name = f"hocket_loaded_{Path(file).stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

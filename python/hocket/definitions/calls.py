@@ -1,7 +1,7 @@
-"""The boundary to the compiled module: a call of an algorithm becomes its handle there, in one place.
+"""The boundary to the compiled module: the one place where a call of an algorithm becomes a handle of that module.
 
-An algorithm of the catalogue declares in its Rust file which of its parameters have an automatic value, and computes
-it from the call and the machine. A gap between packets is read where packets are paced: `hocket.simulating.pacing`.
+An algorithm of the catalogue declares in its Rust file which of its parameters have an automatic value. It computes
+this value from the call and the machine. `hocket.simulating.pacing` reads gaps between packets.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ AUTO = "auto"
 """The value of a parameter that asks for its automatic value."""
 
 GAP = "gap"
-"""The parameter of paced algorithms, and its unit; its value is a text."""
+"""The name and the unit of the parameter of paced algorithms; its value is a text."""
 
 
 def complete(
     algorithm: Algorithm, parameters: Mapping[str, float | str], *, element_bytes: int = 1
 ) -> dict[str, int | str]:
-    """Return the values of all parameters of an algorithm: those given, and the defaults of the others.
+    """Return the values of all parameters of an algorithm: the given ones, and the defaults of the others.
 
-    Bytes are rounded down to whole elements, but to one at least. A gap between packets, and a switch, are texts.
+    Bytes are rounded down to whole elements, at least one. A gap between packets and a switch are texts.
 
     Raises:
-        Error: The algorithm does not take a parameter, or its value.
+        Error: The algorithm does not have a parameter, or refuses its value.
     """
     parameters = mapping("parameters", parameters)
     gaps = {p.name: _gap(parameters.get(p.name, p.default)) for p in algorithm.parameters if p.unit == GAP}
@@ -78,21 +78,21 @@ def _choices(algorithm: Algorithm) -> dict[str, Sequence[str]]:
 
 
 def _value(what: str, value: Any, parameter: Parameter | None) -> int:
-    """Return the value of a parameter as a number: bytes may be a text."""
+    """Return the value of a parameter as a number; a value in bytes may be a text."""
     if parameter is not None and parameter.unit == "bytes":
         return size_bytes(what, value)
     return _number(what, value, () if parameter is None else parameter.choices)
 
 
 def _number(name: str, value: Any, choices: Sequence[str]) -> int:
-    """Return a value as a number: a word as its place among the choices."""
+    """Return a value as a number: for a word, its position among the choices."""
     if not choices:
         return whole(name, value)
     return choices.index(among(name, value, choices))
 
 
 def worded(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int | str]:
-    """Return numbers of parameters as values, with the words of switches."""
+    """Return parameters with the words of switches in place of their numbers."""
     choices = _choices(algorithm)
     return {name: choices[name][value] if name in choices else value for name, value in parameters.items()}
 
@@ -105,14 +105,14 @@ def _gap(value: Any) -> str:
 
 
 def numbers(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, int]:
-    """Return the parameters of a completed call as numbers: what a program takes. A gap is none."""
+    """Return the parameters of a completed call as numbers, as programs take them; gaps are left out."""
     choices = _choices(algorithm)
     gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
     return {name: _number(name, parameters[name], choices.get(name, ())) for name in parameters if name not in gaps}
 
 
 def element_size(element_bytes: Any) -> int:
-    """Return the size of an element as Python's own number.
+    """Return the size of an element as a Python int.
 
     Raises:
         Error: As `whole`, or it is 0.
@@ -124,7 +124,7 @@ def element_size(element_bytes: Any) -> int:
 
 
 def refusal(algorithm: Algorithm, call: Call) -> str | None:
-    """Return what an algorithm written in Python refuses a call with, or None; the catalogue checks its own."""
+    """Return why an algorithm written in Python refuses a call, or None; the catalogue checks its own algorithms."""
     refuses = algorithm.refuses
     sentence = guarded(algorithm, lambda: refuses(call)) if refuses else None
     if not (sentence is None or isinstance(sentence, str)):
@@ -135,20 +135,20 @@ def refusal(algorithm: Algorithm, call: Call) -> str | None:
 
 
 def declared_by(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, float | str]:
-    """Return those of some parameters that an algorithm declares."""
+    """Return only the parameters that an algorithm declares."""
     names = {parameter.name for parameter in algorithm.parameters}
     return {name: value for name, value in parameters.items() if name in names}
 
 
 def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
-    """Return a call as the compiled module has it: with all values, and accepted by an algorithm of the catalogue.
+    """Return a call as an object of the compiled module: with all values, and accepted by an algorithm.
 
-    This is the one place where a machine, if there is one, completes a call: with automatic values, the sizes of its
-    torus, and the nodes of the ranks.
+    Only this function completes a call by a machine, if there is one: it adds automatic values, the sizes of the
+    machine's torus, and the nodes of the ranks.
 
     Raises:
-        Error: The algorithm refuses the call, does not take a parameter or its value, or a value is of a wrong type;
-            the machine does not say what an automatic value depends on, or its torus does not fit.
+        Error: The algorithm refuses the call, does not have a parameter, or refuses its value; a value has a wrong
+            type; the machine lacks what an automatic value depends on, or its torus does not fit.
     """
     instance("call", call, Call, "hocket.Call")
     parameters = {**mapping("parameters", call.parameters)}
@@ -173,16 +173,16 @@ def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _n
 
 
 def values(asked: _native.Call) -> dict[str, int | str]:
-    """Return the values of all parameters of a call, as results have them."""
+    """Return the values of all parameters of a call, in the form of results."""
     found: dict[str, int | str] = json.loads(asked.values())
     return found
 
 
 def made_of_any(collective: str, call: Call) -> _native.Call:
-    """Return a call whatever the algorithm, as the compiled module has it; its parameters do not matter.
+    """Return a call for any algorithm, as an object of the compiled module; its parameters are ignored.
 
     Raises:
-        Error: An unknown collective, or a call that makes no sense.
+        Error: The collective is unknown, or the call is invalid.
     """
     return _native.Call({**fields_of(call), "collective": find_collective(collective)})
 
@@ -192,10 +192,10 @@ def _is_automatic(value: Any) -> bool:
 
 
 def fields_of(call: Call) -> dict[str, Any]:
-    """Return the fields of a call but for its parameters, in Python's own types.
+    """Return the fields of a call except its parameters, as Python's own types.
 
     Raises:
-        Error: It is no call, or one of them is no such number, or text.
+        Error: The argument is not a call, or one of its fields has a wrong type or value.
     """
     instance("call", call, Call, "hocket.Call")
     return {
@@ -210,31 +210,32 @@ def fields_of(call: Call) -> dict[str, Any]:
 
 
 def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
-    """Return what `run` does, and turn what a program written in Python raises into one line.
+    """Return the result of `run`; turn any exception of a program written in Python into an error of one line.
 
     Raises:
-        Error: Instead of any exception of the program: where, in which program, and what.
+        Error: The program raised an exception; the message says where, in which program, and what.
     """
     try:
         return run()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit and GeneratorExit are no more than the program's failures
+    except BaseException as error:  # a program's SystemExit or GeneratorExit counts as its failure
         place = _place_in(algorithm, error)
         if place is None:
             raise
         message = f"{place}{algorithm.label}: {describe(error)}"
-    # Raised here, so that it does not keep the program's frames: ranks must not outlive the thread that runs them.
+    # Raised outside of the handler, so that the error does not keep the program's frames: ranks must not outlive the
+    # thread that runs them.
     raise Error(message)
 
 
 def told(algorithm: Algorithm, error: BaseException) -> str:
-    """Return where a program raised an error, and what, in one line."""
+    """Return where a program raised an error and the error, in one line."""
     return f"{_place_in(algorithm, error) or ''}{describe(error)}"
 
 
 def describe(error: BaseException) -> str:
-    """Return what was raised, in one line; the message alone if it is Hocket's own."""
+    """Return an error in one line; for an error of Hocket, only its message."""
     try:
         text = " ".join(str(error).split())
     except Exception:
@@ -245,7 +246,7 @@ def describe(error: BaseException) -> str:
 
 
 def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
-    """Return "file:line: " if a program raised the error, "" if it was run by one, None if there is no program."""
+    """Return "file:line: " if a program raised the error, "" if code it called did, None if it is not the program's."""
     if algorithm.program is None:
         return None
     file = inspect.getfile(algorithm.program)
@@ -256,10 +257,11 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
 
 
 def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
-    """Return the sizes of the machine's torus for an algorithm that takes them and was not given any.
+    """Return the sizes of the machine's torus, if the algorithm takes sizes and none were given.
 
     Raises:
-        Error: The machine has a topology, but not a torus of as many axes at most, or not one node for each rank.
+        Error: The machine's topology is not a torus, its torus has more axes than the algorithm takes, or it does not
+            have one node for each rank.
     """
     axes = [parameter.name for parameter in algorithm.parameters if parameter.name in AXES]
     if not set(AXES[:3]).issubset(axes) or not call.parameters.keys().isdisjoint(AXES):

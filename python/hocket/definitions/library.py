@@ -1,4 +1,4 @@
-"""Algorithms and where they are found: the catalogue of the compiled module, and those written in Python."""
+"""Algorithms and how to find them: the catalogue of the compiled module, and algorithms written in Python."""
 
 from __future__ import annotations
 
@@ -37,15 +37,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Collective:
-    """What there is to know of a collective.
+    """Properties of a collective.
 
     Attributes:
         name: Its name.
         reduces: Whether contributions are combined by an operator.
-        has_root: Whether one rank, the root, has a part of its own.
+        has_root: Whether one rank, the root, has a special role.
         has_neighbors: Whether ranks communicate with their neighbours only.
-        size_is_known: Whether all ranks know the size of every call; of neighbourhoods, where all blocks are alike.
-        size_is_one_block: Whether the size of a call is that of one block, and not of the whole vector.
+        size_is_known: Whether all ranks know the size of every call; for neighbourhoods: whether all blocks have one
+            size.
+        size_is_one_block: Whether the size of a call is the size of one block; otherwise it is the size of the whole
+            vector.
     """
 
     name: str
@@ -60,7 +62,7 @@ KNOWN = {each["name"]: Collective(**each) for each in json.loads(_native.collect
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
 
 COLLECTIVES = tuple(KNOWN)
-"""Their names."""
+"""The names of all collectives."""
 
 REDUCTIONS = frozenset(name for name, one in KNOWN.items() if one.reduces)
 """The collectives that combine elements."""
@@ -68,7 +70,7 @@ REDUCTIONS = frozenset(name for name, one in KNOWN.items() if one.reduces)
 COLLECTIVES_OF_KNOWN_SIZE = tuple(
     sorted(name for name, one in KNOWN.items() if one.size_is_known and not one.has_neighbors)
 )
-"""Those whose ranks all know the size of a call, and that need no neighbours, by name in alphabetical order."""
+"""The collectives whose ranks all know the size of a call and which need no neighbours, in alphabetical order."""
 
 MEANINGS = {
     "allgather": "Every rank contributes a block, and receives all blocks in rank order.",
@@ -88,10 +90,10 @@ MEANINGS = {
     "scatter": "Every rank receives its own block of what the root holds.",
     "scatterv": "Every rank receives its own block of what the root holds, of a size that only they know.",
 }
-"""What the ranks have in the end, by collective."""
+"""The final data of the ranks, by collective."""
 
 Refuses = Callable[[Call], "str | None"]
-"""A precondition: the sentence to refuse a call with, or nothing."""
+"""A precondition: it returns the sentence to refuse a call with, or None."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +101,16 @@ class Parameter:
     """A parameter that an algorithm declares.
 
     Attributes:
-        name: As in `--param NAME=VALUE`.
-        unit: What its value counts; a value in bytes is written with a unit. That of a gap between packets may be a
-            text such as "auto-2".
+        name: The name, as in `--param NAME=VALUE`.
+        unit: The unit of its value; a value in bytes is written with a unit. A gap between packets may be a text such
+            as "auto-2".
         default: The value used when none is given.
         least: The smallest value allowed.
-        meaning: One line that says what it does.
-        tries: Values that `verify` tries besides the default; those that the algorithm refuses are left out. None for
-            the least value and the one that is larger by 2: so few bytes cut even small messages into many pieces.
-        choices: The words that are the values of a switch, of unit "choice"; only the catalogue has switches.
+        meaning: A description in one line.
+        tries: Values that `verify` tries besides the default; it leaves out values that the algorithm refuses. None
+            means the least value and the least value plus 2: with so few bytes, even small messages are cut into many
+            pieces.
+        choices: The words that are the values of a switch, whose unit is "choice"; only the catalogue has switches.
     """
 
     name: str
@@ -119,14 +122,14 @@ class Parameter:
     choices: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Keep the values to try, and the words, as they are now."""
+        """Copy the values to try and the words."""
         if self.tries is not None:
             object.__setattr__(self, "tries", tuple(self.tries))
         object.__setattr__(self, "choices", tuple(self.choices))
 
     @property
     def values_to_try(self) -> tuple[int | str, ...]:
-        """The values that `verify` tries unless it is told which: the default first."""
+        """The values that `verify` tries by default; the parameter's default comes first."""
         tries = (self.least, self.least + 2) if self.tries is None else self.tries
         return tuple(dict.fromkeys((self.default, *tries)))
 
@@ -143,14 +146,15 @@ class Algorithm:
         collective: The collective it implements.
         name: Its name, unique within the collective.
         summary: The first line of its header.
-        header: What it is, its source, its needs, its counts, a picture.
-        listing: The program.
-        cost: Time in the Hockney model, a formula over P, n, alpha, beta, gamma and the parameters.
-        messages: Messages of all ranks together, a formula over the same names.
-        parameters: The parameters it takes.
-        topology: The topology that it is made for, such as "torus": elsewhere it is compared only when it is named.
+        header: Description, source, needs, counts and a picture.
+        listing: The text of the program.
+        cost: Time in the Hockney model, as a formula over P, n, alpha, beta, gamma and the parameters.
+        messages: Number of messages of all ranks together, as a formula over the same names.
+        parameters: Its parameters.
+        topology: The topology for which it is made, such as "torus": on other topologies, comparisons include it only
+            if it is named.
         program: The generator function of an algorithm written in Python.
-        refuses: The precondition of an algorithm written in Python; the catalogue knows its own.
+        refuses: The precondition of an algorithm written in Python; algorithms of the catalogue have theirs in Rust.
     """
 
     collective: str
@@ -171,11 +175,11 @@ class Algorithm:
         return f"{self.collective}/{self.name}"
 
     def format(self, parameters: Mapping[str, int | str]) -> str:
-        """Return values of its parameters for people: "segment = 64 KiB, fanout = 4"."""
+        """Return values of its parameters as text: "segment = 64 KiB, fanout = 4"."""
         return ", ".join(p.format(parameters[p.name]) for p in self.parameters if p.name in parameters)
 
     def __call__(self, r: Any, c: Any) -> Steps:
-        """Return the steps of rank `r` in call `c`, for another program written in Python to take."""
+        """Return the steps of rank `r` in call `c`, for use in another program written in Python."""
         if self.program is None:
             raise TypeError(f"{self.label} is not written in Python")
         return self.program(r, c)
@@ -188,7 +192,7 @@ def catalogue() -> tuple[Algorithm, ...]:
 
 
 def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> tuple[Algorithm, ...]:
-    """Return the algorithms for a collective, of the catalogue unless `among` says otherwise.
+    """Return the algorithms for a collective, from `among` or the catalogue.
 
     Raises:
         Error: There is no such collective; the message names the nearest ones.
@@ -216,7 +220,7 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
 def algorithms_named(
     collective: str, names: Iterable[str], *, among: Iterable[Algorithm] | None = None
 ) -> tuple[Algorithm, ...]:
-    """Return the algorithms of some names for a collective, or all when there is no name.
+    """Return the named algorithms for a collective, or all algorithms if there are no names.
 
     Raises:
         Error: There is no such collective or algorithm; the message names the nearest ones.
@@ -227,10 +231,10 @@ def algorithms_named(
 
 
 def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
-    """Return an algorithm, finding it in the catalogue if it is a label.
+    """Return an algorithm; a label is looked up in the catalogue.
 
     Raises:
-        Error: There is no such algorithm, or it is neither an algorithm nor a label.
+        Error: There is no such algorithm, or the argument is neither an algorithm nor a label.
     """
     if isinstance(algorithm, Algorithm):
         return algorithm
@@ -238,10 +242,10 @@ def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
 
 
 def find_collective(name: str) -> str:
-    """Return the collective of a name: its own, or MPI's in small letters, such as "bcast".
+    """Return the collective of a name: Hocket's name, or MPI's in small letters, such as "bcast".
 
     Raises:
-        Error: There is none; the message names the nearest ones.
+        Error: There is no such collective; the message names the nearest ones.
     """
     found = _native.collective_named(checks.text("collective", name))
     if found is None:
@@ -250,7 +254,7 @@ def find_collective(name: str) -> str:
 
 
 def is_collective(name: str) -> bool:
-    """Return whether there is a collective of a name, as `find_collective` takes it."""
+    """Return whether a name is the name of a collective, as in `find_collective`."""
     return _native.collective_named(checks.text("collective", name)) is not None
 
 

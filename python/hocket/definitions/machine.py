@@ -1,4 +1,4 @@
-"""Machines: a TOML file each, the user's own or a preset."""
+"""Machines: each is a TOML file, of the user or a preset."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Machine:
         network: The keys of its section [network], as in the file.
         node: The keys of its section [node].
         host: The keys of its section [host], if it has one.
-        noise: The keys of its sections [noise.os] and [noise.network], by "os" and "network".
-        quantities: What the texts of all keys mean: numbers in SI units, lists and names. A key is told with its
-            section and, where it has one, its unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
+        noise: The keys of its sections [noise.os] and [noise.network], under "os" and "network".
+        quantities: The parsed values of all keys: numbers in SI units, lists and names. The name of each contains the
+            section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         text: The text of its file.
-        file: The name of its file, for messages.
-        parsed: What the compiled module has made of it.
+        file: The name of its file, for error messages.
+        parsed: The machine as an object of the compiled module.
     """
 
     name: str
@@ -55,29 +55,29 @@ class Machine:
         """Read the text of a machine file.
 
         Raises:
-            Error: The text is not a machine: file, line and key.
+            Error: The text is not a machine; the message names file, line and key.
         """
         parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
         return cls(**json.loads(parsed.said()), text=text, file=file, parsed=parsed)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
-        """Read a preset by its name, or a machine file by its path.
+        """Load a preset by its name, or a machine file by its path.
 
         Raises:
-            Error: There is neither, or the file is not a machine: file, line and key.
+            Error: There is no such preset or file, or the file is not a machine; the message names file, line and key.
         """
         return cls.parse(*find_machine(name))
 
     @property
     def description(self) -> str:
-        """The first line of its file if that is a comment."""
+        """The first line of its file, if that is a comment."""
         first = self.text.partition("\n")[0]
         return first.lstrip("# ").rstrip() if first.startswith("#") else ""
 
     @property
     def parameters(self) -> str:
-        """Its model and the values of all keys, in one line."""
+        """The model and the values of all keys, in one line."""
         keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
         host = f"; host {_text(self.host)}" if self.host else ""
         noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
@@ -85,7 +85,7 @@ class Machine:
 
 
 def parsed(machine: Machine | None) -> _native.Machine | None:
-    """Return what the compiled module has made of a machine, if there is one."""
+    """Return the machine's object of the compiled module; None for no machine."""
     return None if machine is None else machine.parsed
 
 
@@ -99,10 +99,10 @@ def presets() -> tuple[str, ...]:
 
 
 def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
-    """Return the text and the name of the file of a preset, given its name, or of a machine file, given its path.
+    """Return the text and the file name of a preset, given its name, or of a machine file, given its path.
 
     Raises:
-        Error: There is neither, or the file cannot be read or is not text.
+        Error: There is no such preset or file, or the file cannot be read or is not text.
     """
     if not isinstance(name, str | PathLike):
         raise Error(f"machine: got {checks.shown(name)}, expected the name of a preset or the path of a machine file")

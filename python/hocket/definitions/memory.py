@@ -1,4 +1,4 @@
-"""Real data: a collective over NumPy arrays, every rank in this process."""
+"""Real data: run a collective on NumPy arrays, with every rank in this process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DATA_TYPES = {
 }
 
 Combine: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]"
-"""A user's operator: takes two arrays of elements, that of lower ranks first, and returns theirs combined."""
+"""A user's operator: takes two arrays of elements, the lower ranks' array first, and returns the combined array."""
 
 
 def run(
@@ -50,25 +50,25 @@ def run(
     in_place: bool = False,
     parameters: Mapping[str, int] | None = None,
 ) -> list[NDArray[Any]]:
-    """Run a collective on real data and return what each rank receives.
+    """Run a collective on real data and return the data that each rank receives.
 
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
-        inputs: What each rank contributes, as the MPI call takes it: equal sizes, one block for each rank in an
-            alltoall and for each neighbour in a neighbor_alltoall, and at the root in a scatter. Where only the
-            root contributes the others may be None, and all of them in a barrier, from which each rank receives
-            an empty array.
-        operator: "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type allows, on
-            numbers; or a function of two arrays, whose elements are then the items along the first axis.
-        commutative: Whether the operands of the function may be swapped.
-        root: The root, where the collective has one.
-        neighbors: Who are neighbours, as of `Call`.
-        in_place: Whether the input lies in the result buffer.
-        parameters: Values of the algorithm's parameters; those left out have their defaults.
+        inputs: The contribution of each rank, as the MPI call takes it. All have the same size. The contribution has
+            one block for each rank in an alltoall and at the root of a scatter, and one for each neighbour in a
+            neighbor_alltoall. If only the root contributes, the others may be None. In a barrier all may be None, and
+            each rank receives an empty array.
+        operator: For numbers "sum", "prod", "min", "max", "band", "bor", "bxor", "land", "lor" or "lxor", as the type
+            allows; or a function of two arrays, whose elements are then the items along the first axis.
+        commutative: Whether the function commutes.
+        root: The root, if the collective has one.
+        neighbors: The neighbours, as in `Call`.
+        in_place: Whether the input is in the result buffer.
+        parameters: Values of the algorithm's parameters; the others have their defaults.
 
     Raises:
-        Error: An unknown algorithm, type or operator, arrays that do not fit the collective, or a call that the
-            algorithm refuses; more data than there is memory for; or an operator that returns no array of the type.
+        Error: The algorithm, type or operator is unknown; the arrays do not fit the collective; the algorithm refuses
+            the call; the data do not fit into memory; or the operator does not return an array of the type.
 
     Examples:
         >>> import hocket, numpy
@@ -155,7 +155,7 @@ def _data_type(dtype: np.dtype[Any]) -> str:
 
 
 def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: int, neighbors: str | None) -> int:
-    """Return the message of the MPI call, as the contribution of the root (or of rank 0) tells it."""
+    """Return the message of the MPI call, from the contribution of the root (or of rank 0)."""
     contribution = inputs[root] if root < len(inputs) else None
     if contribution is None:
         raise Error(f"inputs: got nothing from rank {root}, expected its contribution")

@@ -26,11 +26,10 @@ def parse_parameter(text: str) -> tuple[str, str]:
 
 
 def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
-    """Return the values of parameters, each read by the unit that one of the algorithms declares.
+    """Return the values of parameters; the algorithm that declares a parameter gives the unit of its value.
 
     Raises:
-        Error: A parameter that none of the algorithms declares, or that is given twice, or a value that is not of its
-            unit.
+        Error: No algorithm declares the parameter, it is given twice, or its value does not have its unit.
     """
     units = {parameter.name: parameter.unit for algorithm in algorithms for parameter in algorithm.parameters}
     parameters = list(parameters)

@@ -1,4 +1,4 @@
-"""Topologies: nodes, switches and links of the machines on which messages meet."""
+"""Topologies: nodes, switches and links of machines where messages share links."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Hop", "Link", "LinkUse", "Load", "Spot", "Topology", "Vertex"]
 
 Load: TypeAlias = Literal["bytes", "busy", "waiting"]
-"""What colours a link: bytes that it carried, the time that it was busy, or the time that something waited for it."""
+"""What the colour of a link means: the bytes that it carried, the time that it was busy, or the waiting time for it."""
 
 AXES = ("X", "Y", "Z", "W", "V", "U")
-"""Parameters of algorithms for tori: the sizes along the axes, in order. Algorithms for three take the first three."""
+"""Parameters of torus algorithms: the sizes along the axes, in order. Three-dimensional algorithms use the first three.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Vertex:
     Attributes:
         id: Its number; nodes come first.
         name: Its name, such as "(3,0,1)".
-        ranks: The ranks that it has room for; a switch has none.
-        position: Where a drawing of the network shows it: how far from the left and from the top, neighbours about 1
+        ranks: The ranks that run on it; a switch has none.
+        position: Its place in a drawing of the network: distance from the left and from the top; neighbours are about 1
             apart.
     """
 
@@ -46,14 +47,14 @@ class Vertex:
 
 @dataclass(frozen=True)
 class Spot:
-    """A cell of a map of all links, in which links of one kind share a panel.
+    """A cell of a map of all links; links of one kind share a panel.
 
     Attributes:
         panel: The kind of the panel's links, such as "+x".
-        place: Where these links are, such as "z = 3", if the links of a kind have several panels; else empty.
+        place: The place of the panel's links, such as "z = 3", if a kind of links has several panels; else empty.
         column: The cell's number from the left.
         row: The cell's number from the top.
-        axes: What columns and rows are; empty where there is but one.
+        axes: The titles of columns and rows; empty if there is only one column or row.
     """
 
     panel: str
@@ -70,9 +71,9 @@ class Link:
     Attributes:
         id: Its number.
         name: Its name, such as "+x from (3,0,1)".
-        source: The number of the vertex that it leads from.
-        target: The number of the vertex that it leads to.
-        spot: Where a map of all links shows it.
+        source: The number of the vertex where it begins.
+        target: The number of the vertex where it ends.
+        spot: Its place in a map of all links.
     """
 
     id: int
@@ -82,20 +83,20 @@ class Link:
     spot: Spot
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, without its place on a map."""
+        """Return it as plain data, without its place in a map."""
         return {"id": self.id, "name": self.name, "from": self.source, "to": self.target}
 
 
 @dataclass(frozen=True)
 class LinkUse:
-    """What one link carried in the first trial.
+    """The load of one link in the first trial.
 
     Attributes:
         link: Its number.
         name: Its name, such as "+x from (3,0,1)".
-        bytes: Bytes that went over it.
-        busy_s: How long it was busy.
-        waiting_s: How long messages or packets waited for it, added up.
+        bytes: Bytes that it carried.
+        busy_s: Total time that it was busy.
+        waiting_s: Total time that messages or packets waited for it.
     """
 
     link: int
@@ -113,7 +114,7 @@ class Hop:
         link: The number of the link.
         name: Its name.
         channel: The virtual channel.
-        to: The name of the vertex that it leads to.
+        to: The name of the vertex at its end.
     """
 
     link: int
@@ -124,26 +125,26 @@ class Hop:
 
 @dataclass(frozen=True)
 class Topology(Result):
-    """The network of a machine on which messages meet.
+    """The network of a machine where messages share links.
 
     Attributes:
         machine: The machine's name.
         name: The topology's name, such as "torus".
-        network: The keys of the machine's section [network], those of the topology among them.
+        network: The keys of the machine's section [network], including the keys of the topology.
         node: The keys of its section [node].
         host: The keys of its section [host], if it has one.
         torus: The sizes of a torus along its axes; None for other topologies.
-        nodes: How many nodes.
-        switches: How many switches.
-        directed_links: How many links, each way counted.
-        channels: Virtual channels of a link.
-        longest_route: Links of the longest route.
-        mean_route: Links of a route, on average over all pairs of distinct nodes.
-        bisection: Links from one half of the nodes to the other where they are fewest; None if that is not known.
-        ranks: How many ranks it has room for.
-        picture: A drawing, in which nodes are shown by the ranks that they have room for.
+        nodes: Number of nodes.
+        switches: Number of switches.
+        directed_links: Number of links; the two directions count as two.
+        channels: Number of virtual channels of a link.
+        longest_route: Number of links of the longest route.
+        mean_route: Number of links of a route, on average over all pairs of distinct nodes.
+        bisection: Smallest number of links from one half of the nodes to the other; None if it is not known.
+        ranks: Number of ranks that fit.
+        picture: A drawing that shows each node by its ranks.
         text: The text of the machine file.
-        file: The name of that file, for messages.
+        file: The name of that file, for error messages.
     """
 
     machine: str
@@ -166,10 +167,10 @@ class Topology(Result):
 
     @classmethod
     def parse(cls, text: str, file: str = "machine") -> Topology | None:
-        """Read the text of a machine file; None if on that machine no message disturbs another.
+        """Read the text of a machine file; None for a machine where messages do not affect each other.
 
         Raises:
-            Error: The text is not a machine, or its topology is wrong: file, line and key.
+            Error: The text is not a machine, or its topology is wrong; the message names file, line and key.
         """
         found = _native.topology(checked_text("text", text), checked_text("file", file))
         if found is None:
@@ -180,10 +181,11 @@ class Topology(Result):
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Topology | None:
-        """Read a preset by its name, or a machine file by its path; None if on it no message disturbs another.
+        """Load a preset by name, or a machine file by path; None if its messages do not affect each other.
 
         Raises:
-            Error: There is neither, the file is not a machine, or its topology is wrong: file, line and key.
+            Error: There is no such preset or file, the file is not a machine, or its topology is wrong; the message
+                names file, line and key.
         """
         return cls.parse(*find_machine(name))
 
@@ -193,22 +195,22 @@ class Topology(Result):
         return f"machine {self.machine}, {self.name}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row for each link, with the numbers of the nodes or switches that it joins.
+        """Return one row for each link, with the numbers of the nodes or switches that it connects.
 
         Raises:
-            Error: There are more than there is memory for.
+            Error: The rows do not fit into memory.
         """
         return [link.as_dict() for link in self.parts(self.directed_links)[1]]
 
     def plot(self, uses: Mapping[str, Iterable[LinkUse]], *, load: Load = "bytes") -> alt.VConcatChart:
-        """Return a map of the links as a chart, coloured by what each carried.
+        """Return a map of the links as a chart, coloured by load.
 
         Args:
-            uses: What each link carried, as `hocket.link_uses` returns it, of each run by its name.
-            load: What colours a link.
+            uses: By name of the run, the load of each link, as `hocket.link_uses` returns it.
+            load: The load that the colours show.
 
         Raises:
-            Error: An unknown load, no run, or too many links.
+            Error: The load is unknown, there is no run, or there are too many links.
         """
         runs = {
             name: several(f"uses of {name}", own, LinkUse, "hocket.LinkUse")
@@ -222,10 +224,10 @@ class Topology(Result):
         return [{name: getattr(self, name) for name in shown}]
 
     def parts(self, most: int) -> tuple[tuple[Vertex, ...], tuple[Link, ...]]:
-        """Return the first nodes and switches, and the first links, at most so many of each.
+        """Return at most `most` nodes and switches and at most `most` links, the first ones.
 
         Raises:
-            Error: Not a whole number of them.
+            Error: The limit is not a whole number.
         """
         found = json.loads(_native.topology_parts(self.text, self.file, whole("most", most)))
         vertices = (_vertex(vertex) for vertex in found["vertices"])
@@ -235,10 +237,10 @@ class Topology(Result):
         return tuple(vertices), tuple(links)
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
-        """Return the steps from the node of one rank to that of another; none if that is the same.
+        """Return the steps from one rank's node to another's; none if it is the same node.
 
         Raises:
-            Error: There is no room for such a rank.
+            Error: The network has no room for such a rank.
         """
         between = (whole("source", source), whole("target", target))
         found = json.loads(_native.topology_route(self.text, self.file, *between))

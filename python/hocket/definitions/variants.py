@@ -1,4 +1,4 @@
-"""Variants of a machine: with less of one kind of cost, with more ports, without noise, or with its host apart."""
+"""Variants of a machine: less cost of one kind, more ports, no noise, or a separate host section."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"reduce_bandwidth", "copy_bandwidth"}),
     ),
 }
-"""The keys of a machine file that make each kind of cost: those to halve, and rates, to double."""
+"""The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 
-_OF_COSTS = ("network", "node", "host")  # the sections with costs
+_OF_COSTS = ("network", "node", "host")  # sections that contain costs
 _OF_HOST = frozenset({"from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive"}) | {
     "both_ways",
     "S",
@@ -46,15 +46,15 @@ _OF_HOST = frozenset({"from", "o", "o_send", "o_receive", "g", "O", "O_send", "O
     "answer",
     "new_peer",
 }
-"""The keys of a loggp network that have a place in [host]."""
+"""The keys of a loggp network that may be in [host]."""
 
-_MOST_PORTS = 1024  # of a machine file
+_MOST_PORTS = 1024  # the limit in a machine file
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 
 
 def halved(machine: Machine, kind: str) -> Machine | None:
-    """Return the machine with half the costs of one of `KINDS`; None if its file has no such key."""
+    """Return the machine with half the costs of one kind of `KINDS`; None if its file has no such key."""
     costs, rates = KINDS[kind]
     factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
     sections = _sections(machine)
@@ -63,7 +63,7 @@ def halved(machine: Machine, kind: str) -> Machine | None:
 
 
 def with_more_ports(machine: Machine) -> Machine | None:
-    """Return the machine with twice the ports; None if that is beyond what a file can say, or ports are circuits."""
+    """Return the machine with twice the ports; None if its model has no plain ports or a file cannot have so many."""
     sections = _sections(machine)
     ports = sections.get("node", {}).get("ports", 1)
     if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int) or ports > _MOST_PORTS // 2:
@@ -72,12 +72,12 @@ def with_more_ports(machine: Machine) -> Machine | None:
 
 
 def with_host(machine: Machine) -> Machine:
-    """Return the machine with what a message costs its ranks in [host]; itself if it has that section.
+    """Return the machine with the ranks' costs of messages moved to [host]; the same machine if it has that section.
 
-    A `software_latency` becomes the `o_send` of a receiver without costs.
+    A `software_latency` becomes `o_send`; the receiver has no costs.
 
     Raises:
-        Error: Its network takes no [host].
+        Error: Its network model allows no [host].
     """
     sections = _sections(machine)
     if "host" in sections:
@@ -96,7 +96,7 @@ def with_host(machine: Machine) -> Machine:
 
 
 def with_peers_known(machine: Machine) -> Machine | None:
-    """Return the machine on which first messages to peers cost no more than others; None if that changes nothing."""
+    """Return the machine where the first message to a peer costs no more than others; None if that changes nothing."""
     sections = _sections(machine)
     changed = {name: _without(value, "new_peer") for name, value in sections.items()}
     return None if changed == sections else _machine(machine, changed)
@@ -109,7 +109,7 @@ def quiet(machine: Machine) -> Machine | None:
 
 
 def toml(values: Mapping[str, Any], path: str = "") -> str:
-    """Return the sections of a machine file as its text: texts, numbers and lists are written in TOML as in JSON."""
+    """Return the sections of a machine as TOML text; texts, numbers and lists are written as in JSON."""
     keys = [f"{_key(key)} = {_quoted(value)}\n" for key, value in values.items() if not isinstance(value, dict)]
     tables = [(f"{path}{_key(key)}", value) for key, value in values.items() if isinstance(value, dict)]
     return "".join(keys) + "".join(f"\n[{name}]\n{toml(table, name + '.')}" for name, table in tables)
@@ -132,14 +132,14 @@ def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
 
 
 def _without(values: Any, name: str) -> Any:
-    """Return a section, or a value, with no key of that name in it and its sections."""
+    """Return a section or a value without any key of that name, also in its subsections."""
     if not isinstance(values, dict):
         return values
     return {key: _without(value, name) for key, value in values.items() if key != name}
 
 
 def _scaled(values: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
-    """Return a section and those in it, with each quantity of the named keys times its factor."""
+    """Return a section and its subsections, with each quantity of the named keys multiplied by its factor."""
     return {
         key: _scaled(value, factors) if isinstance(value, dict) else _times(value, factors.get(key))
         for key, value in values.items()

@@ -1,4 +1,4 @@
-"""Whether an algorithm is right, and if not, why."""
+"""Verification: whether an algorithm is right, and a counterexample if it is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Finding", "Refusal", "Verdict", "Verification", "finding", "planned"
 
 @dataclass(frozen=True)
 class Refusal:
-    """A rank count that an algorithm does not take, and the precondition that says so."""
+    """A rank count that an algorithm refuses, and the precondition it gives."""
 
     collective: str
     algorithm: str
@@ -34,19 +34,20 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one rank count showed.
+    """The findings at one rank count.
 
     Attributes:
         collective: The collective.
         algorithm: The algorithm.
         ranks: Number of ranks.
-        checked: Calls that were checked.
+        checked: Number of calls that were checked.
         exploration: How message orders were explored: "deterministic", "exhaustive" or "sampled"; None if no call
             was checked.
-        orders: Message orders that were tried, in all calls and under both protocols together.
-        overtaking: Messages received before an earlier one of the same pair that had another tag: legal.
-        counterexamples: Calls that went wrong; "message" says how, in several lines.
-        refused: The precondition, when every call was refused.
+        orders: Number of message orders that were tried, in all calls and under both protocols together.
+        overtaking: Number of messages received before an earlier message of the same pair with another tag, which is
+            legal.
+        counterexamples: Calls that went wrong; "message" explains how, in several lines.
+        refused: The precondition, if every call was refused.
     """
 
     collective: str
@@ -67,7 +68,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Result):
-    """What a verification found, one finding for each algorithm and rank count."""
+    """The result of a verification: one finding for each algorithm and rank count."""
 
     findings: tuple[Finding, ...]
 
@@ -76,7 +77,7 @@ class Verdict(Result):
 
     @property
     def title(self) -> str:
-        """Whether all is right or at which rank counts not, of which algorithms, and how many calls were checked."""
+        """Whether all is right or at which rank counts not, the algorithms, and the number of checked calls."""
         labels = list(dict.fromkeys(finding.label for finding in self.findings))
         what = labels[0] if len(labels) == 1 else f"{len(labels)} algorithms"
         shown = [finding.ranks for finding in self.findings if finding.counterexamples] or [
@@ -93,26 +94,26 @@ class Verdict(Result):
 
     @property
     def checked(self) -> int:
-        """Calls that were checked."""
+        """Number of calls that were checked."""
         return sum(finding.checked for finding in self.findings)
 
     @property
     def counterexamples(self) -> tuple[Mapping[str, Any], ...]:
-        """Calls that went wrong, fewest ranks first."""
+        """Calls that went wrong, the smallest rank counts first."""
         found = [counterexample for finding in self.findings for counterexample in finding.counterexamples]
         return tuple(sorted(found, key=lambda counterexample: int(counterexample["ranks"])))
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
-        """Rank counts that were not checked, because the algorithm does not take them."""
+        """Rank counts that were not checked because the algorithm refuses them."""
         return tuple(Refusal(f.collective, f.algorithm, f.ranks, f.refused) for f in self.findings if f.refused)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row for each finding, with the number of its counterexamples."""
+        """Return one row for each finding, with the number of counterexamples."""
         return [{**vars(finding), "counterexamples": len(finding.counterexamples)} for finding in self.findings]
 
     def _digest(self) -> list[dict[str, Any]]:
-        """Return what went wrong if anything did: first of all, what a notebook should show."""
+        """Return the rows for a notebook: counterexamples if there are any, else all findings."""
         wrong = [{"ranks": one["ranks"], "counterexample": one["message"].strip()} for one in self.counterexamples]
         return wrong or self.records()
 
@@ -128,24 +129,24 @@ def verify(
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> Verdict:
-    """Check algorithms at every root, count and operator, in place and not, for each of some rank counts.
+    """Check algorithms at every root, count and operator, in place and not, for each rank count.
 
     Args:
-        algorithms: An algorithm, or its label such as "allreduce/ring"; a collective: all its algorithms; or several
-            algorithms, each of which takes those of the parameters that it declares.
+        algorithms: An algorithm, or its label such as "allreduce/ring"; a collective for all its algorithms; or several
+            algorithms. Each takes only the parameters that it declares.
         ranks: The rank counts.
-        parameters: Values of the algorithm's parameters. Of those left out, the default and the values that the
-            parameter says to try are tried, in all combinations.
-        count: Elements, as `size_bytes` of a call counts bytes; without it 0, 1 and a few more, and blocks of several
-            sizes. A barrier has none.
-        root: The root; without it every one, or a few of many.
-        element_bytes: Size of an element; it matters to parameters that count bytes.
-        executor: Who does the work; one thread per processor by default.
+        parameters: Values of the algorithm's parameters. For the others, all combinations of the default and the values
+            that the parameter lists to try are checked.
+        count: Number of elements that `size_bytes` of a call counts; by default 0, 1 and a few more, and blocks of
+            several sizes. A barrier has none.
+        root: The root; by default every root, or a few if there are many.
+        element_bytes: Size of an element; it affects parameters that count bytes.
+        executor: The executor that does the work; by default threads, one per processor.
         on_done: Called after each rank count.
 
     Raises:
-        Error: An unknown algorithm, a parameter or its value that the algorithm does not take, a count that is too
-            large, or rank counts that it does not take, all of them.
+        Error: The algorithm is unknown; it does not have a parameter or refuses its value; the count is too large; or
+            the algorithm refuses all rank counts.
     """
     if isinstance(algorithms, str) and is_collective(algorithms):
         algorithms = algorithms_named(algorithms, ())
@@ -165,7 +166,7 @@ def planned(
     root: int | None = None,
     element_bytes: int = 1,
 ) -> Verification:
-    """Return the work of checking algorithms, each with those of the parameters that it declares; see `verify`."""
+    """Return the planned verification of algorithms, each with the parameters that it declares; see `verify`."""
     if not isinstance(ranks, Iterable):
         raise Error(f"ranks: got {shown(ranks)}, expected several rank counts such as [{shown(ranks)}]")
     rank_counts = tuple(whole("ranks", number) for number in ranks)
@@ -201,20 +202,20 @@ class _Task:
 
 @dataclass(frozen=True)
 class Verification:
-    """What is to be checked: some algorithms, each at some rank counts."""
+    """A planned verification: several algorithms, each at several rank counts."""
 
     tasks: tuple[_Task, ...]
 
     def efforts_s(self) -> list[float]:
-        """Return how many seconds of one core each algorithm takes about at each rank count.
+        """Return the estimated seconds on one core for each algorithm and rank count.
 
-        Those written in Python are left out, as that is not known.
+        Algorithms written in Python are left out: their time is not known.
         """
         requests = [task.request for task in self.tasks if task.algorithm.program is None]
         return [_native.verification_effort_s(json_text("request", request)) for request in requests]
 
     def done(self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore) -> Verdict:
-        """Do it; see `verify`."""
+        """Run the verification; see `verify`."""
         function("on_done", on_done)
         tasks = self.tasks
         largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
@@ -229,7 +230,7 @@ class Verification:
 
 
 def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
-    """Return for each parameter that is a number the value given, or else those that it says to try."""
+    """Return the values to try of each numeric parameter: the given one, or else those that the parameter lists."""
     given = declared_by(algorithm, given)
     complete(algorithm, given)
 
@@ -256,7 +257,7 @@ def _check(task: _Task) -> Finding:
 
 
 def finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, Any]) -> Finding:
-    """Return what the compiled module found at one rank count."""
+    """Return the compiled module's findings at one rank count."""
     counterexamples = tuple(answer["counterexamples"])
     return Finding(
         **{**answer, "counterexamples": counterexamples}, collective=collective, algorithm=algorithm, ranks=ranks
@@ -264,6 +265,6 @@ def finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, An
 
 
 def _worded(algorithm: Algorithm, counterexample: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a counterexample with the words of switches."""
+    """Return a counterexample with the words of switches in place of their numbers."""
     call = counterexample["call"]
     return {**counterexample, "call": {**call, "parameters": worded(algorithm, call["parameters"])}}

@@ -1,1 +1,1 @@
-"""Everything that makes a picture or puts a result into words."""
+"""Pictures of results, and results in words."""

@@ -1,4 +1,4 @@
-"""What links carry when: their load in equal parts of the time of a call, as a map with a slider or as several maps."""
+"""The load of links over time, in equal parts of the time of a call: a map with a slider, or several maps."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ __all__ = ["activity_chart", "activity_picture", "bytes_over_time"]
 
 _RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _TITLE = "load"
-_DIGITS = 4  # of a share: more make the page larger, and no other colours
-_MOMENTS, _MAPS = 40, 6  # parts of the time, on a slider and below each other
+_DIGITS = 4  # digits of a share: more make the page larger, but change no colours
+_MOMENTS, _MAPS = 40, 6  # number of time steps on a slider, and of maps below each other
 
 
 def activity_picture(
     passages: Iterable[Passage], topology: Topology, ending: str, *, title: str, end_s: float
 ) -> bytes:
-    """Return the load of links over time as a file: HTML with a slider, or PNG and SVG of a few maps below each other.
+    """Return the load of links over time as a file: HTML with a slider, or PNG and SVG with a few maps.
 
     Args:
-        passages: What links carried when, as `hocket.link_passages` returns it.
+        passages: The load of links over time, as `hocket.link_passages` returns it.
         topology: The network of the machine.
         ending: One of `hocket.drawing.plot.PICTURES`.
-        title: What stands above it.
-        end_s: When the call was done, in seconds.
+        title: The title of the picture.
+        end_s: End of the call, in seconds.
 
     Raises:
-        Error: An unknown ending, no time, no links, or too many.
+        Error: The ending is unknown, the call takes no time, there are no links, or there are too many.
     """
     has_slider = ending == ".html"
     return picture_of(
@@ -52,7 +52,7 @@ def activity_chart(
     """Return the load of links over time as a chart; see `activity_picture`.
 
     Raises:
-        Error: No time, no links, or too many.
+        Error: The call takes no time, there are no links, or there are too many.
     """
     import altair as alt
 
@@ -76,12 +76,12 @@ def activity_chart(
 
 
 def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> dict[int, list[float]]:
-    """Return the bytes that each link carried in each of so many equal parts of the time, of those that were used.
+    """Return the bytes that each used link carried in each of `parts` equal parts of the time.
 
     Args:
-        passages: What links carried when; bytes are spread evenly over the time of a passage.
-        parts: How many.
-        end_s: When the last part ends, in seconds.
+        passages: The load of links over time; bytes are spread evenly over the time of a passage.
+        parts: The number of parts.
+        end_s: End of the last part, in seconds.
     """
     found: dict[int, list[float]] = {}
     for passage in passages:
@@ -92,7 +92,7 @@ def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> di
 
 
 def _shares(start: float, end: float, parts: int) -> Iterator[tuple[int, float]]:
-    """Give the parts that an interval meets, and the share of it in each; the last part takes what is later."""
+    """Give the parts that an interval overlaps, and the share of it in each; the last part takes everything later."""
     first = min(int(start), parts - 1)
     last = min(int(end), parts - 1)
     for part in range(first, last + 1):

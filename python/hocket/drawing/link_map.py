@@ -1,4 +1,4 @@
-"""A map of the links of a network: panels of cells, coloured by what each link carried; of one run, or of several."""
+"""A map of the links of a network: panels of cells, coloured by load, for one run or several."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "Colour", "Load", "drawn_links", "link_chart", "link_picture", "map_of", "scale_labels"]
 
 Cells: TypeAlias = Sequence[tuple[Link, Mapping[str, Any]]]
-"""A cell for each link: the link, and fields that say what colours it."""
+"""A cell for each link: the link, and the fields that determine its colour."""
 
-_MOST_LINKS = 30_000  # a browser takes seconds to draw more
-_WIDTH, _HEIGHT = 1000, 700  # pixels, about, of all panels beside each other, and of one panel
+_MOST_LINKS = 30_000  # more links take a browser seconds to draw
+_WIDTH, _HEIGHT = 1000, 700  # approximate pixels of all panels side by side, and of one panel
 _AXIS = 50  # pixels between panels, for axes
 _LEAST_SIDE, _MOST_SIDE = 8, 22  # pixels of a cell
-_LEAST_FRAMED = 5  # pixels of a cell that has a white frame
+_LEAST_FRAMED = 5  # pixels from which a cell has a white frame
 _MOST_LABELS = 8
 _TOLD: Mapping[Load, str] = {"bytes": "size", "busy": "busy for", "waiting": "waited for"}
 _STEPS = 4  # intervals between the labels of a legend
@@ -33,14 +33,14 @@ _STEPS = 4  # intervals between the labels of a legend
 
 @dataclass(frozen=True)
 class Colour:
-    """The colours of cells, the same in all panels.
+    """The colours of cells; all panels share them.
 
     Attributes:
-        computed: Vega expressions of more fields: "shown", the share of the most that any cell shows, and others.
-        labels: The texts of the legend, as `scale_labels` returns them, as a Vega expression.
+        computed: Vega expressions for additional fields: "shown", the load as a share of the largest one, and others.
+        labels: The texts of the legend, from `scale_labels`, as a Vega expression.
         title: The title of the legend.
-        tooltip: The fields that are told of a cell.
-        parameters: What a page lets its reader choose.
+        tooltip: The fields in the tooltip of a cell.
+        parameters: The controls for the reader of a page.
     """
 
     computed: Mapping[str, str]
@@ -51,16 +51,16 @@ class Colour:
 
 
 def link_picture(uses: Mapping[str, Iterable[LinkUse]], topology: Topology, ending: str, *, title: str) -> bytes:
-    """Return the map as a file: PNG or SVG by bytes, or HTML that needs no network, with a choice of the load.
+    """Return the map as a file: PNG or SVG by bytes, or HTML that works offline, with a choice of the load.
 
     Args:
-        uses: What each link carried, as `hocket.link_uses` returns it, of each run by its name.
+        uses: By name of the run, the load of each link, as `hocket.link_uses` returns it.
         topology: The network of the machine.
         ending: One of `hocket.drawing.plot.PICTURES`.
-        title: What stands above it.
+        title: The title of the picture.
 
     Raises:
-        Error: An unknown ending, no run, no links, or too many.
+        Error: The ending is unknown, there is no run, there are no links, or there are too many.
     """
     is_choosable = ending == ".html"
     return picture_of(lambda: link_chart(uses, topology, title=title, is_choosable=is_choosable), ending)
@@ -74,17 +74,17 @@ def link_chart(
     load: Load = "bytes",
     is_choosable: bool = False,
 ) -> alt.VConcatChart:
-    """Return the map as a chart, the runs below each other in the same colours.
+    """Return the map as a chart, with the runs below each other in the same colours.
 
     Args:
-        uses: What each link carried, of each run by its name.
+        uses: By name of the run, the load of each link.
         topology: The network of the machine.
-        title: What stands above it.
-        load: What colours a link; at first, where it can be chosen.
-        is_choosable: Whether the load can be chosen below the map.
+        title: The title of the picture.
+        load: The load that the colours show; if it can be chosen, the initial one.
+        is_choosable: Whether the reader can choose the load below the map.
 
     Raises:
-        Error: An unknown load, no run, no links, or too many.
+        Error: The load is unknown, there is no run, there are no links, or there are too many.
     """
     among("load", load, get_args(Load))
     links = drawn_links(topology, len(uses))
@@ -97,10 +97,10 @@ def link_chart(
 
 
 def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
-    """Return the links that so many maps show: all but those that lead back to where they come from.
+    """Return the links that `maps` maps draw: all except links from a vertex to itself.
 
     Raises:
-        Error: No map, no links, or too many.
+        Error: There is no run, there are no links, or there are too many.
     """
     count = topology.directed_links * maps
     if count > _MOST_LINKS:
@@ -113,20 +113,20 @@ def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
 
 
 def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
-    """Return the texts of a legend, for equal steps from nothing to the most."""
+    """Return the texts of a legend, for equal steps from zero to the largest load."""
     return [text(most * step / _STEPS) if most or not step else "" for step in range(_STEPS + 1)]
 
 
 def map_of(
     runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, *, title: str, subtitle: str
 ) -> alt.VConcatChart:
-    """Return the maps of runs below each other, in the same colours.
+    """Return the maps of several runs below each other, in the same colours.
 
     Args:
         runs: The name and the cells of each run.
-        colour: What colours the cells.
-        title: What stands above the maps.
-        subtitle: What stands below that.
+        colour: The colours of the cells.
+        title: The title above the maps.
+        subtitle: The line below the title.
     """
     import altair as alt
 
@@ -177,7 +177,7 @@ def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colou
 
 
 def _lines(cells: Cells, colour: Colour, encoded: alt.Color) -> Iterator[alt.HConcatChart]:
-    """Give the panels of a map, those of a place beside each other as far as there is room."""
+    """Give lines of panels; panels of one place are in the same line as far as they fit."""
     import altair as alt
 
     for panels in _places(cells):
@@ -221,7 +221,7 @@ def _panel(panel: Cells, colour: Colour, encoded: alt.Color, side: int) -> alt.C
         labels = alt.Axis(values=list(range(0, count, -(-count // _MOST_LABELS))), labelAngle=0) if count > 1 else None
         return {"shorthand": f"{name}:O", "title": title, "axis": labels, "scale": alt.Scale(domain=list(range(count)))}
 
-    # The rows are one text, and everything is said at once: charts copy and check all that they are made of.
+    # The rows are one text and the chart is made in one call, because charts copy and check their parts.
     return alt.Chart(
         data=alt.InlineData(values=json.dumps(rows), format=alt.JsonDataFormat(type="json")),
         transform=[alt.CalculateTransform(**{"as": name, "calculate": told}) for name, told in colour.computed.items()],

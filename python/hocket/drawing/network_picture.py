@@ -1,4 +1,4 @@
-"""A picture of a network: nodes, switches and the links between them, and a route."""
+"""A picture of a network: nodes, switches, links, and a route."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 __all__ = ["network_chart", "network_picture"]
 
-_MOST_LINKS = 6000  # more are a grey area
+_MOST_LINKS = 6000  # more links become a grey area
 _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
 _APART = 60  # pixels between neighbours, at most
 _LEAST_SIZE, _MOST_SIZE = 12.0, 480.0  # square pixels of a vertex
-_MARGIN = 0.5  # around the picture, where neighbours are 1 apart
-_LEAST_LABELLED, _LONGEST_LABEL = 30, 4  # pixels between neighbours that have labels, and letters of these
-_NEAR = 0.02  # how near to a straight line a vertex lies on it, where neighbours are 1 apart
-_BOW, _PIECES = 0.5, 12  # how far a line bows out, where neighbours are 1 apart, and the pieces that it is made of
+_MARGIN = 0.5  # margin, in units of the distance of neighbours
+_LEAST_LABELLED, _LONGEST_LABEL = 30, 4  # least pixels between neighbours with labels, and the most letters of a label
+_NEAR = 0.02  # a vertex this near to a straight line counts as on it, in units of the distance of neighbours
+_BOW, _PIECES = 0.5, 12  # how far a line bows out, in units of the distance of neighbours, and its number of pieces
 _LINK, _ROUTE = "#b0b0b0", "#d62728"
 _COLOURS = {"node": "#4c78a8", "switch": "#9d755d"}
 _SHAPES = {"node": "circle", "switch": "square"}
 
 
 def network_picture(topology: Topology, ending: str, *, route: tuple[int, int] | None = None) -> bytes:
-    """Return the picture as a file: PNG, SVG, or HTML that needs no network, in which the wheel of the mouse zooms.
+    """Return the picture as a file: PNG, SVG, or HTML that works offline and zooms with the mouse wheel.
 
     Args:
         topology: The network.
         ending: One of `hocket.drawing.plot.PICTURES`.
-        route: Two ranks between which the route is marked.
+        route: Two ranks; the route between them is marked.
 
     Raises:
-        Error: An unknown ending, too many links, or a rank that there is no room for.
+        Error: The ending is unknown, there are too many links, or the network has no room for a rank.
     """
     return picture_of(lambda: network_chart(topology, route=route), ending)
 
@@ -47,7 +47,7 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
     """Return the picture as a chart; see `network_picture`.
 
     Raises:
-        Error: Too many links, or a rank that there is no room for.
+        Error: There are too many links, or the network has no room for a rank.
     """
     import altair as alt
 
@@ -87,7 +87,7 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
 
 
 def _marks(base: alt.Chart, spots: Sequence[Mapping[str, Any]], scale: float) -> alt.Chart:
-    """Return the nodes and switches, with a legend where there are both."""
+    """Return the nodes and switches, with a legend if there are both."""
     import altair as alt
 
     kinds = [kind for kind in _COLOURS if any(spot["kind"] == kind for spot in spots)]
@@ -111,7 +111,7 @@ def _subtitle(topology: Topology, route: tuple[int, int] | None, hops: Sequence[
 
 
 def _edges(links: Iterable[Link]) -> dict[tuple[int, int], list[Link]]:
-    """Return the links between each two vertices, both ways together."""
+    """Return the links between each pair of vertices, both directions together."""
     found: dict[tuple[int, int], list[Link]] = {}
     for link in links:
         if link.source != link.target:
@@ -121,7 +121,7 @@ def _edges(links: Iterable[Link]) -> dict[tuple[int, int], list[Link]]:
 
 
 def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Iterator[list[tuple[float, float]]]:
-    """Give the points of the line between each two vertices, which bows around vertices that are in its way."""
+    """Give the points of the line between each pair of vertices; the line bows around vertices in its way."""
     import numpy as np
 
     positions = np.array([vertex.position for vertex in vertices])
@@ -139,7 +139,7 @@ def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Ite
 
 
 def _corners(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return what is left of and above all points, and what is right of and below them."""
+    """Return the corners of a rectangle around all points: left and top, right and bottom."""
     across, down = zip(*points, strict=True)
     return (min(across) - _MARGIN, min(down) - _MARGIN), (max(across) + _MARGIN, max(down) + _MARGIN)
 

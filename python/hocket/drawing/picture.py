@@ -1,4 +1,4 @@
-"""A space-time picture in text: the messages of each round."""
+"""A space-time picture as text: the messages of each round."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _SEGMENTS = 4
 
 
 def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
-    """Draw what an algorithm does, on a machine where every message takes one round.
+    """Draw the messages of an algorithm on a machine where every message takes one round.
 
     Args:
         algorithm: The algorithm.
         ranks: Number of ranks.
-        width: Longest line; further rounds go below.
+        width: Width of the longest line; more rounds continue below.
 
     Raises:
         Error: As `hocket.simulate`.
@@ -45,7 +45,7 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
 
 
 def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
-    """Return what the ranks of a schedule do on a machine where every message takes a second, and nothing else does.
+    """Return the events of a schedule on a machine where every message takes one second and all else takes no time.
 
     Raises:
         Error: The schedule never ends.
@@ -58,7 +58,7 @@ def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
 
 
 def space_time(events: Iterable[Event], *, ranks: int, width: int) -> str:
-    """Draw messages that take one second each: a row for each rank, a column for each second."""
+    """Draw messages that take one second each, with a row for each rank and a column for each second."""
     peers: dict[tuple[int, int], tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
     for event in events:
         if event.kind in ("send", "recv"):
@@ -85,7 +85,7 @@ def _range(run: Sequence[int]) -> str:
 
 
 def _bands(columns: Sequence[Sequence[str]], width: int) -> list[list[Sequence[str]]]:
-    """Cut columns into bands that fit the width."""
+    """Split columns into bands that fit the width."""
     bands: list[list[Sequence[str]]] = [[]]
     used = 0
     for column in columns:

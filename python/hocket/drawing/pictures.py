@@ -1,4 +1,4 @@
-"""How each result is drawn: what `plot` of a result returns, once this module is loaded."""
+"""How each result is drawn: this module registers the drawing functions behind `plot`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison, simulated or measured, as a picture: time over size, one line for each algorithm."""
+"""Comparisons, simulated or measured, as pictures: time over size, with a line for each algorithm."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ PICTURES = (*FORMATS, ".svg")
 WIDTH, HEIGHT = 720, 440  # pixels
 _PNG_SCALE = 2
 _TRY_TO_DRAW = "import vl_convert; vl_convert.vega_to_svg({})"
-"""Ends by a signal where the engine has no room; an empty picture is an error, which is no matter."""
+"""Ends with a signal if the engine lacks memory. Its error about the empty picture does not matter."""
 _ENGINE_FILES = 16
 _TICKS = 12
-_TITLE_WIDTH = 130  # characters of the small print above the picture
+_TITLE_WIDTH = 130  # characters in a line of the subtitle
 _COLOURS = (
     *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b", "#eeca3b", "#b279a2", "#9d755d"),
     *("#1f3a5f", "#ff9da6", "#7f0000", "#00695c", "#9ccc65", "#6a1b9a", "#00b0ff", "#8d8d00"),
 )
 _MARKERS = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
-"""Of a number that has no factor in common with that of the colours."""
+"""The number of markers has no factor in common with the number of colours."""
 _SOLID = (1, 0)
 _BOUND = "lower bound"
 _DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
-"""Of lines that lie on each other, the lowest first: each lets those below it be seen."""
+"""For lines that overlap, the lowest first: each leaves the ones below visible."""
 _LINE_WIDTH = 2  # pixels
 _DEFAULT_WIDTHS, _DEFAULT_COLOURS = (13, 7), ("#f9cfe3", "#a8e6f5")
-"""Of what libraries choose: each lets those below it be seen."""
-_SAME = 1e-6  # relative difference of times that are the same but for rounding
+"""For the libraries' own choices: each leaves the ones below visible."""
+_SAME = 1e-6  # relative difference up to which times count as the same, because of rounding
 _SIZE_LABEL = """
 datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
 : datum.value >= 1048576 ? datum.value / 1048576 + ' MiB'
@@ -90,12 +90,12 @@ class Line:
     """A line of a picture.
 
     Attributes:
-        label: What the legend calls it.
-        colour: Its colour, and that of its markers.
-        marker: The shape of its markers; "stroke" for none.
-        dash: Pixels drawn and left out in turn.
+        label: Its name in the legend.
+        colour: The colour of the line and its markers.
+        marker: The shape of its markers; "stroke" for no markers.
+        dash: Alternating lengths of dashes and gaps, in pixels.
         times_s: Time by size, in seconds.
-        intervals_s: Intervals of those times that have one.
+        intervals_s: Intervals by size, for times that have one.
     """
 
     label: str
@@ -107,15 +107,15 @@ class Line:
 
     @property
     def drawn_share(self) -> float:
-        """The share of it that is drawn."""
+        """The share of the line that its dashes draw."""
         return sum(self.dash[::2]) / sum(self.dash)
 
 
 def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
-    """Return a chart as a file of one of the endings of `PICTURES`.
+    """Return a chart as a file with one of the endings of `PICTURES`.
 
     Raises:
-        Error: The limits of the process leave no room for the engine that draws.
+        Error: The limits of the process leave no room for the drawing engine.
     """
     _check_open_files()
     _check_address_space()
@@ -132,7 +132,7 @@ def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
 
 
 def _check_open_files() -> None:
-    """Refuse to draw where the engine that draws cannot open what it needs."""
+    """Refuse to draw if the drawing engine cannot open enough files."""
     with ExitStack() as opened:
         try:
             for _ in range(_ENGINE_FILES):
@@ -145,7 +145,7 @@ def _check_open_files() -> None:
 
 
 def _check_address_space() -> None:
-    """Refuse to draw where the engine that draws would end the process, as it shows in a process of its own."""
+    """Refuse to draw if the drawing engine would crash the process; a subprocess tries it first."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit_bytes == resource.RLIM_INFINITY:
         return
@@ -158,17 +158,17 @@ def _check_address_space() -> None:
 
 
 class _InPage(json.JSONEncoder):
-    """Writes JSON that no HTML can be in: names of machines and programs come from files."""
+    """Writes JSON that cannot contain HTML: names of machines and programs come from files."""
 
     def encode(self, o: Any) -> str:
         return super().encode(o).replace("<", "\\u003c")
 
 
 def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
-    """Return the chart that is drawn as a file of one of the endings of `PICTURES`.
+    """Return a chart as a file with one of the endings of `PICTURES`.
 
     Raises:
-        Error: Another ending.
+        Error: The ending is unknown.
     """
     if ending not in PICTURES:
         raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
@@ -176,7 +176,7 @@ def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
 
 
 def chart(comparison: Comparison) -> alt.LayerChart:
-    """Return the picture as a chart of both axes logarithmic.
+    """Return the picture as a chart with two logarithmic axes.
 
     Raises:
         Error: No simulation has a size and a time above zero.
@@ -204,7 +204,7 @@ def chart(comparison: Comparison) -> alt.LayerChart:
 
 
 def _lines(comparison: Comparison) -> list[Line]:
-    """Return one line for all algorithms whose times are the same, and dashes where they lie on each other."""
+    """Return one line for all algorithms with the same times; lines that overlap are dashed."""
     curves: dict[str, dict[int, float]] = {}
     intervals_s: dict[str, dict[int, tuple[float, float]]] = {}
     for found in comparison.simulations:
@@ -237,7 +237,7 @@ def _bounds(comparison: Comparison) -> list[Line]:
 
 
 def _defaults(comparison: Comparison) -> list[Line]:
-    """Return what libraries choose, as wide pale lines under those of the algorithms that they choose."""
+    """Return the libraries' own choices as wide pale lines below the lines of the algorithms."""
     curves: dict[str, dict[int, float]] = {}
     for found in comparison.defaults:
         if found.size_bytes > 0 and found.time_s is not None and found.time_s > 0:
@@ -253,7 +253,7 @@ def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
 
 
 def styled(labels: Iterable[str]) -> list[Line]:
-    """Return lines that differ in colour, or at least in their markers."""
+    """Return lines with different colours, or at least different markers."""
     return [
         Line(label, colour=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
         for i, label in enumerate(labels)
@@ -261,7 +261,7 @@ def styled(labels: Iterable[str]) -> list[Line]:
 
 
 def dashed(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines with the first dashes that none has that lies on them, or the last ones."""
+    """Return the lines, each with the first dashes that no overlapping line has, or the last ones."""
     all_s = [time_s for line in lines for time_s in line.times_s.values()]
     near = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / HEIGHT) if all_s else 1.0
     found: list[Line] = []
@@ -272,14 +272,14 @@ def dashed(lines: Sequence[Line]) -> list[Line]:
 
 
 def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
-    """Whether times differ by less than the factor `near` at two sizes, or at the only one."""
+    """Return whether times differ by less than the factor `near` at two sizes, or at the only common size."""
     common = one.times_s.keys() & other.times_s.keys()
     close = [n for n in common if 1 / near < one.times_s[n] / other.times_s[n] < near]
     return bool(common) and len(close) >= min(2, len(common))
 
 
 def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | None) -> alt.LayerChart:
-    """Return measured medians with their intervals, and dashed what a machine says of them.
+    """Return measured medians with their intervals, and the predictions of a machine as dashed lines.
 
     Raises:
         Error: Nothing has a size above zero.
@@ -336,7 +336,7 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
 
 
 def calibration_chart(found: Calibration) -> alt.LayerChart:
-    """Return the measured times of messages between hosts, or within one, and dashed what the model says of them."""
+    """Return measured times of messages between hosts, or within one, and the times of the model as dashed lines."""
     import altair as alt
 
     level = found.between
@@ -371,7 +371,7 @@ def calibration_chart(found: Calibration) -> alt.LayerChart:
 def _over_size(
     rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]] | None = None
 ) -> alt.Chart:
-    """Return time over size, both logarithmic; ticks fit all rows."""
+    """Return time over size, with both axes logarithmic; ticks fit all rows."""
     import altair as alt
 
     ticked = all_rows or rows
@@ -387,7 +387,7 @@ def _over_size(
 
 
 def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) -> alt.Chart:
-    """Return a line's intervals; a logarithmic axis has room for the part above a hundredth of a time only."""
+    """Return a line's intervals; a logarithmic axis only shows the part above a hundredth of the time."""
     rows = [
         {**row, "low_s": max(low_s, row["time_s"] / 100), "high_s": high_s}
         for row in _rows(line)
@@ -409,14 +409,14 @@ def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
 
 
 def legend(lines: Sequence[Line]) -> alt.Legend:
-    """Return a legend that names all lines in full."""
+    """Return a legend with the full names of all lines."""
     import altair as alt
 
     return alt.Legend(title=None, labelLimit=0, symbolLimit=len(lines))
 
 
 def labels_of(lines: Iterable[Line]) -> list[str]:
-    """Return what the legend calls lines."""
+    """Return the names of lines in the legend."""
     return [line.label for line in lines]
 
 
@@ -435,20 +435,20 @@ def _rows(line: Line) -> list[dict[str, Any]]:
 
 
 def size_axis(sizes_bytes: Iterable[int]) -> alt.Axis:
-    """Return an axis with the sizes, thinned out evenly so that their labels do not touch."""
+    """Return an axis with the sizes, thinned out evenly so that labels do not overlap."""
     import altair as alt
 
     return alt.Axis(values=thinned(sizes_bytes), labelExpr=_SIZE_LABEL)
 
 
 def thinned(values: Iterable[int]) -> list[int]:
-    """Return different values in order, as many as an axis has room for."""
+    """Return the different values in order, at most as many as fit an axis."""
     ordered = sorted(set(values))
     return ordered[:: -(-len(ordered) // _TICKS)]
 
 
 def time_axis(times_s: Iterable[float]) -> alt.Axis:
-    """Return a logarithmic axis with 1, 2 and 5 of each power of ten, or the powers only where there are many."""
+    """Return a logarithmic time axis with 1, 2 and 5 times powers of ten, or only the powers if there are many."""
     import altair as alt
 
     exponents = [math.floor(math.log10(time_s)) for time_s in times_s]

@@ -1,4 +1,4 @@
-"""A space-time picture: ranks over time, operations as bars, messages as lines, and the critical path."""
+"""A space-time picture: ranks over time, with operations as bars, messages as lines, and the critical path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["space_time_chart", "space_time_picture"]
 
-_MOST_OPERATIONS = 100_000  # a browser takes seconds to draw more
+_MOST_OPERATIONS = 100_000  # more events take a browser seconds to draw
 _WIDTH = 1000  # pixels
 _MOST_LABELS = 32
 _LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 1200  # pixels
@@ -26,16 +26,16 @@ _TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3
 
 
 def space_time_picture(events: Iterable[Event], ending: str, *, title: str, path: Sequence[Step] = ()) -> bytes:
-    """Return the picture as a file: PNG, SVG, or HTML that needs no network, in which the wheel of the mouse zooms.
+    """Return the picture as a file: PNG, SVG, or HTML that works offline and zooms with the mouse wheel.
 
     Args:
-        events: What each rank did when.
+        events: The operations of each rank over time.
         ending: One of `PICTURES`.
-        title: What stands above it.
-        path: The critical path, if it is to be marked.
+        title: The title of the picture.
+        path: The critical path, if it should be marked.
 
     Raises:
-        Error: An ending that is not one of `PICTURES`, nothing to draw, or too much.
+        Error: The ending is not one of `PICTURES`, or there is nothing or too much to draw.
     """
     return picture_of(lambda: space_time_chart(events, title=title, path=path), ending)
 

@@ -1,4 +1,4 @@
-"""The table of a sweep as a picture: mean time over whatever varies, with confidence intervals."""
+"""The table of a sweep as a picture: mean time over another column, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["table_chart"]
 
-_MOST_ROWS = 20_000  # a browser takes seconds to draw more
+_MOST_ROWS = 20_000  # more rows take a browser seconds to draw
 _MOST_PANELS = 24
 _PANELS_ACROSS = 2
 _PANEL_WIDTH, _PANEL_HEIGHT = 400, 260  # pixels
@@ -34,7 +34,7 @@ def table_chart(
     """Return the picture as a chart; see `Table.plot`.
 
     Raises:
-        Error: No such column, nothing above zero to draw, or too much.
+        Error: There is no such column, no time above zero, or too much to draw.
     """
     parameters = tuple(name for name in table.columns if name.startswith(_PARAMETER))
     records = table.records()
@@ -71,7 +71,7 @@ def _varies(rows: Iterable[_Row], name: str) -> bool:
 
 
 def _has_place(value: int | None, x: str) -> bool:
-    """Whether a row can be drawn: of sizes and ranks above zero, and of what has the parameter."""
+    """Return whether a row can be drawn: its size and ranks are above zero, and it has the parameter."""
     return value is not None and (value > 0 or x not in _NUMBERS)
 
 
@@ -128,7 +128,7 @@ def _chart(
         raise Error(f"a picture of {len(panels)} panels, expected at most {_MOST_PANELS}: choose x, color and facet")
     lines = {line.label: line for line in _lines(drawn)}
     rows = [{**point, "dash": lines[point["line"]].dash} for point in drawn]
-    rows.sort(key=lambda point: -lines[point["line"]].drawn_share)  # what is solid lies below
+    rows.sort(key=lambda point: -lines[point["line"]].drawn_share)  # solid lines are below dashed ones
     layered = alt.LayerChart(layer=_layers(rows, list(lines.values()), x), data=alt.InlineData(values=rows))
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start")
     if len(panels) == 1:
@@ -139,7 +139,7 @@ def _chart(
 
 
 def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) -> list[alt.Chart]:
-    """Return the intervals, the lines over them, and the means on these."""
+    """Return the intervals, the lines above them, and the means on top."""
     import altair as alt
 
     labels, key = labels_of(lines), legend(lines)
@@ -162,7 +162,7 @@ def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) ->
 
 
 def _lines(drawn: Sequence[dict[str, Any]]) -> list[Line]:
-    """Return the lines, with dashes where they lie on each other in a panel."""
+    """Return the lines; lines that overlap in a panel are dashed."""
     places = {place: number for number, place in enumerate(dict.fromkeys((one["panel"], one["x"]) for one in drawn))}
     times_s: dict[str, dict[int, float]] = {}
     for one in drawn:
@@ -171,7 +171,7 @@ def _lines(drawn: Sequence[dict[str, Any]]) -> list[Line]:
 
 
 def _x(values: Sequence[int], x: str) -> alt.X:
-    """Return the horizontal axis: logarithmic, unless a parameter is 0 somewhere."""
+    """Return the horizontal axis: logarithmic, unless a parameter has the value 0."""
     import altair as alt
 
     if x == "size_bytes":

@@ -1,7 +1,7 @@
-"""A simulation as a timeline that ui.perfetto.dev and chrome://tracing open.
+"""A simulation as a timeline for ui.perfetto.dev and chrome://tracing.
 
 The format is Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
-Times are rounded to picoseconds, the finest unit of a machine file, before anything is laid out.
+Times are first rounded to picoseconds, the finest unit of a machine file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hocket.simulating.simulation import Event, Simulation
 __all__ = ["events_timeline", "timeline"]
 
 _EVENT_BYTES = 1000.0
-"""What an event takes at least on its way to the text."""
+"""The least memory of an event until it is written."""
 
 _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000
@@ -31,10 +31,10 @@ def timeline(found: Simulation) -> str:
 
 
 def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
-    """Return events, in order of rank and time, as JSON text, and with them `other` data.
+    """Return events, sorted by rank and time, together with `other` data as JSON text.
 
     Raises:
-        Error: There are more than there is memory for.
+        Error: The text does not fit into memory.
     """
     events = tuple(events)
     memory(f"a timeline of {len(events)} operations", len(events) * _EVENT_BYTES)
@@ -45,7 +45,7 @@ def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Bar:
-    """An event with its place: a lane of its rank that nothing else uses at that time."""
+    """An event with its lane: the lane shows no other event of its rank at that time."""
 
     event: Event
     lane: int
@@ -58,7 +58,7 @@ class _Bar:
 
 
 def _lay_out(events: Iterable[Event]) -> Iterator[_Bar]:
-    """Put each event of one rank, in order of time, into the first lane that is free."""
+    """Put each event of one rank into the first free lane, in order of time."""
     free_ps: list[int] = []
     for event in events:
         start_ps, end_ps = round(event.start_s * 1e12), round(event.end_s * 1e12)
@@ -92,11 +92,12 @@ def _slice(bar: _Bar) -> dict[str, Any]:
 
 
 def _arrows(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
-    """Pair the sends and receives of each source, destination and tag in order, and join each pair by an arrow."""
+    """Pair the sends and receives of each source, destination and tag in order; connect each pair by an arrow."""
     for number, (send, recv) in enumerate(_pairs(bars)):
         arrow = {"name": "message", "cat": "message", "id": number}
         yield {**arrow, "ph": "s", **send.place, "ts": send.start_ps / _PS_PER_US}
-        # Within the slice of the receive, also for viewers that count nanoseconds: at its end the next one is meant.
+        # The arrow ends within the slice of the receive, also for viewers that round to nanoseconds. At the end of the
+        # slice it would belong to the next one.
         inside_ps = max(recv.start_ps, recv.end_ps - _PS_PER_NS)
         yield {**arrow, "ph": "f", "bp": "e", **recv.place, "ts": inside_ps / _PS_PER_US}
 

@@ -18,7 +18,7 @@ _LEGEND_CHARACTERS = 100  # in a row
 
 
 def winners(found: Comparison) -> Iterator[dict[str, Any]]:
-    """Give for each size the fastest algorithms, their time, its factor over the lower bound, and the second."""
+    """Give for each size the fastest algorithms, their time, its ratio to the lower bound, and the second place."""
     for size_bytes in found.sizes_bytes:
         fastest, over_bound = found.fastest(size_bytes), found.times_the_bound(size_bytes)
         times_s = {name: time_s for (size, name), time_s in found.times_s.items() if size == size_bytes}
@@ -34,7 +34,7 @@ def winners(found: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Sequence[str]) -> alt.LayerChart:
-    """Return the map of what `winners` gives for several rank counts."""
+    """Return the map of the results of `winners` for several rank counts."""
     import altair as alt
 
     order = list(dict.fromkeys(row["size"] for row in rows))
@@ -54,7 +54,7 @@ def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Seq
 def cells(
     rows: Sequence[Mapping[str, Any]], order: Sequence[str], *, color: alt.Color, tooltip: Sequence[str]
 ) -> alt.LayerChart:
-    """Return coloured cells over ranks and sizes, the sizes in their order, with the "factor" of each row as text."""
+    """Return coloured cells over ranks and sizes; `order` lists the sizes, and the text is each row's "factor"."""
     import altair as alt
 
     base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(

@@ -1,4 +1,4 @@
-"""Results in words: the lines and tables that the command line prints and that pages show."""
+"""Results in words: the lines and tables that the command line and pages show."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ __all__ = [
 T = TypeVar("T")
 
 _MOST_STEPS = 16  # shown
-_ROUNDING = 1e-9  # of a formula and a simulation that add the same terms
+_ROUNDING = 1e-9  # difference up to which a formula and a simulation with the same terms agree
 _MOST_FASTER = 5  # shown
-_MOST_NEIGHBORS = 3  # ranks whose neighbours are shown
+_MOST_NEIGHBORS = 3  # number of shown ranks with their neighbours
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Words:
     """A table in words.
 
     Attributes:
-        columns: What its columns are.
+        columns: The titles of its columns.
         rows: The cells of each row.
-        right: The columns that are aligned to the right.
+        right: The right-aligned columns.
     """
 
     columns: tuple[str, ...]
@@ -68,13 +68,13 @@ ONE_SAMPLE = "each time is one sample: with another seed others may be the faste
 
 
 def trials_words(trials: Trials) -> str:
-    """Return how often what is compared is to be simulated."""
+    """Return the number of trials of a comparison, in words."""
     most = "until the fastest is known, at most " if trials.until_decided else ""
     return f"{most}{format_count(trials.count, 'trial')}, seed {trials.seed}"
 
 
 def best_lines(found: Comparison) -> list[tuple[str, str]]:
-    """Return ranges of sizes, and which algorithms are fastest there, and how near they come to the lower bound."""
+    """Return ranges of sizes with the fastest algorithms and their ratio to the lower bound."""
     return [
         (from_to(best.first_bytes, best.last_bytes), f"{' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
         for best in found.best()
@@ -82,7 +82,7 @@ def best_lines(found: Comparison) -> list[tuple[str, str]]:
 
 
 def default_lines(found: Comparison, library: str) -> list[str]:
-    """Return one line for neighbouring sizes for which a library chooses the same, with its factor over the fastest."""
+    """Return one line for each range of sizes with the same choice of a library, with its ratio to the fastest."""
     mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
     lines = []
     for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
@@ -100,7 +100,7 @@ def _times_the_bound(found: Comparison, best: Best) -> str:
 
 
 def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:
-    """Return an algorithm, with sizes unless it took none, and the sentence that it refused them with."""
+    """Return algorithms that were not compared, with the sizes unless all were refused, and the reason."""
     lines = []
     for (name, sentence), group in groupby(
         sorted(found.not_compared, key=lambda m: (m.algorithm, m.sentence)), key=lambda m: (m.algorithm, m.sentence)
@@ -112,7 +112,7 @@ def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:
 
 
 def span(ratios: Sequence[float]) -> str:
-    """Return the least and the greatest of some ratios: "1.10 to 2.50"."""
+    """Return the range of some ratios: "1.10 to 2.50"."""
     least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
     return least if least == most else f"{least} to {most}"
 
@@ -133,13 +133,13 @@ def explanation_facts(found: Explanation) -> list[tuple[str, str]]:
 
 
 def ranks_of_path(steps: Sequence[Step]) -> str:
-    """Return the ranks that the critical path passes."""
+    """Return the ranks on the critical path."""
     ranks = [step.from_rank for step in steps[:1]] + [step.event.rank for step in steps]
     return " > ".join(_shortened([str(rank) for rank, _ in groupby(ranks)], ".."))
 
 
 def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
-    """Return what the critical path is made of, its steps, what would help, and faster algorithms if there are any."""
+    """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
     bounds_s = {
         "latency": found.bound.latency_s,
         "bandwidth": found.bound.bandwidth_s,
@@ -171,7 +171,7 @@ def _time_if_any(time_s: float | None) -> str:
 
 
 def _shortened(values: Sequence[T], gap: T) -> list[T]:
-    """Return the first and the last of many, and between them a gap."""
+    """Return the first and the last of many rows, with a gap between them."""
     half = _MOST_STEPS // 2
     return [*values] if len(values) <= _MOST_STEPS else [*values[:half], gap, *values[-half:]]
 
@@ -195,7 +195,7 @@ def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
 
 
 def formula(found: Simulation, machine: Machine) -> list[tuple[str, str]]:
-    """Return what the algorithm's formula says, if it has one, and whether the time without noise agrees."""
+    """Return the time by the algorithm's formula, if it has one, and whether it agrees with the time without noise."""
     if found.formula_s is None:
         return []
     says = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
@@ -209,13 +209,13 @@ def formula(found: Simulation, machine: Machine) -> list[tuple[str, str]]:
 
 
 def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
-    """Return what happened in the network, where messages meet."""
+    """Return the load of the network, if messages share links."""
     facts = [("links", _links(found.links))] if found.links else []
     return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
 
 
 def _links(links: Links) -> str:
-    """Return what links carried, in words."""
+    """Return the load of links in words."""
     share = f"{links.waited / max(links.used, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
     return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
@@ -226,7 +226,7 @@ def _circuits(circuits: Circuits) -> str:
 
 
 def finding_text(findings: Sequence[Finding]) -> str:
-    """Return where an algorithm is right, or else where it is wrong, and how much was checked."""
+    """Return at which rank counts an algorithm is right or wrong, and how much was checked."""
     wrong = [finding.ranks for finding in findings if finding.counterexamples]
     refused = [finding.ranks for finding in findings if finding.refused]
     checked = [finding.ranks for finding in findings if not finding.refused]
@@ -237,7 +237,7 @@ def finding_text(findings: Sequence[Finding]) -> str:
 
 
 def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
-    """Give how orders of messages were explored, and how many, if any were."""
+    """Give how orders of messages were explored, and their number if there were any."""
     explored = exploration(findings)
     if explored is None:
         return
@@ -256,7 +256,7 @@ def exploration(findings: Iterable[Finding]) -> str | None:
 
 
 def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
-    """Return a call that went wrong, and below it how, step by step."""
+    """Return a call that went wrong, followed by the steps to the error."""
     call = counterexample["call"]
     facts = [
         algorithm.label,
@@ -273,7 +273,7 @@ def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm)
 
 
 def _neighbors(destinations: Sequence[Sequence[int]]) -> str:
-    """Return who sends to whom, of the first few ranks."""
+    """Return the neighbours of the first few ranks."""
     first = destinations[:_MOST_NEIGHBORS]
     shown = "; ".join(f"{rank}: {', '.join(map(str, of)) or 'none'}" for rank, of in enumerate(first))
     return shown if len(destinations) <= _MOST_NEIGHBORS else f"{shown}; .."

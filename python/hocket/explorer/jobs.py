@@ -1,7 +1,7 @@
-"""Jobs: views that are being made, a few at a time, each by a process that is killed when the job is cancelled.
+"""Jobs: views in the making. A few run at a time, each in a process that is killed if the job is cancelled.
 
-A job waits, runs, and is done; it is forgotten once its answer was fetched. One that nobody has looked at for a while
-is cancelled: its page has gone.
+A job waits, runs, and is done; it is forgotten after its answer was fetched. A job that no page has looked at for a
+while is cancelled.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _DIED = b'{"error": "the process that worked on it died, perhaps for lack of mem
 
 
 class FullError(Exception):
-    """As many jobs wait as may."""
+    """Too many jobs wait."""
 
 
 @dataclass
 class Job:
-    """A job.
+    """A job: a view that a page asks for.
 
     Attributes:
         id: Its name.
-        request: What is asked.
+        request: The request.
         is_running: Whether a process works on it.
-        progress: How many pieces of work are done, and how many there are; both 0 until that is known.
-        status: The status of HTTP of its answer; None until it is done.
+        progress: Number of finished pieces of work, and of all pieces; both are 0 until known.
+        status: The HTTP status of its answer; None until it is done.
         content: Its answer, as JSON.
     """
 
@@ -55,7 +55,7 @@ class Job:
     _unseen: asyncio.TimerHandle | None = None
 
     def change(self, **values: Any) -> None:
-        """Set some of its values, and wake who looks."""
+        """Set some of its values, and wake its observers."""
         for name, value in values.items():
             setattr(self, name, value)
         self._changed.set()
@@ -71,7 +71,7 @@ class Jobs:
         self._idle: list[asyncio.subprocess.Process] = []
 
     async def start(self) -> None:
-        """Start a process, so that the first job need not wait for it."""
+        """Start a process in advance, so that the first job need not wait for it."""
         self._idle.append(await self._process())
 
     async def stop(self) -> None:
@@ -98,9 +98,9 @@ class Jobs:
         return job
 
     async def look(self, name: str) -> Job | None:
-        """Return a job as soon as something about it changes, or after a second; None if there is none of that name.
+        """Return a job as soon as it changes, or after a second; None if there is no job of that name.
 
-        A job that is done is forgotten with that.
+        A finished job is then forgotten.
         """
         job = self._jobs.get(name)
         if job is None:
@@ -115,19 +115,19 @@ class Jobs:
         return job
 
     def before(self, job: Job) -> int:
-        """Return how many jobs wait before one."""
+        """Return the number of jobs that wait before one."""
         names = [other.id for other in self._jobs.values() if not other.is_running and other.status is None]
         return names.index(job.id) if job.id in names else 0
 
     def cancel(self, name: str) -> None:
-        """Forget a job, if there is one of that name, and kill the process that works on it."""
+        """Forget a job, if it exists, and kill its process."""
         job = self._jobs.pop(name, None)
         if job is not None and job._task is not None and job._unseen is not None:
             job._unseen.cancel()
             job._task.cancel()
 
     def _see(self, job: Job) -> None:
-        """Note that somebody looks at a job."""
+        """Note that a page looks at a job."""
         if job._unseen is not None:
             job._unseen.cancel()
         job._unseen = asyncio.get_running_loop().call_later(_UNSEEN_S, self.cancel, job.id)
@@ -160,7 +160,7 @@ class Jobs:
 
 
 async def _ask(process: asyncio.subprocess.Process, job: Job) -> None:
-    """Have a process work on a job until that is done."""
+    """Let a process work on a job until the job is done."""
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(json.dumps(job.request).encode() + b"\n")
     while job.status is None:

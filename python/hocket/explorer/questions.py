@@ -1,4 +1,4 @@
-"""What views are asked: one collective, some algorithms, ranks, sizes and a machine."""
+"""Questions that views answer: one collective, some algorithms, ranks, sizes and a machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["VERIFIED_RANKS", "Named", "Question", "name_of", "read_question"]
 T = TypeVar("T")
 
 VERIFIED_RANKS = tuple(range(1, 17))
-"""The rank counts at which an algorithm is verified unless others are named."""
+"""The default rank counts for verifying an algorithm."""
 
 _MOST_SIMULATIONS = 10_000
 _MOST_TRIALS = 1_000_000
@@ -38,11 +38,11 @@ _SHOWN_FILE = "machine"
 
 @dataclass(frozen=True)
 class Named:
-    """What the user named on the command line, and a page may use.
+    """Files that the user named on the command line and a page may use.
 
     Attributes:
-        load: The Python files that define algorithms.
-        machines: The machine files; presets need not be named.
+        load: Python files that define algorithms.
+        machines: Machine files; presets need not be named.
     """
 
     load: tuple[str, ...] = ()
@@ -50,35 +50,35 @@ class Named:
 
     @cached_property
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """The catalogue, and the algorithms that the files define."""
+        """The algorithms of the catalogue and of the user's files."""
         return library(self.load, base=catalogue())
 
     @cached_property
     def machine_texts(self) -> dict[str, str]:
-        """The text of each machine by its name or path: those of files first."""
+        """The text of each machine, by its name or path; files come first."""
         return {name: find_machine(name)[0] for name in (*self.machines, *presets())}
 
 
 @dataclass(frozen=True)
 class Question:
-    """What views are asked.
+    """A question that views answer.
 
     Attributes:
         collective: The collective.
         names: The algorithms to compare; empty for all.
-        ranks: Rank counts in order. A map shows all of them, other views the last.
+        ranks: Rank counts in order. A map shows all of them; other views show the last one.
         sizes_bytes: Sizes in order.
         machine: The machine.
-        machine_name: The name of its preset or the path of its file; None if its text is that of neither.
-        named: What the user named.
-        algorithm: The name of the algorithm that is explained and verified; None for the fastest at the last size.
-        size_bytes: The size at which it is explained; None for the last.
-        verified_ranks: Rank counts at which it is verified.
-        parameters: Names and texts of values of parameters.
-        trials: How often to simulate on a machine with noise, and the seed.
-        defaults: Libraries whose own choices are simulated beside the algorithms.
-        beside: Another machine, which is asked the same; None for no other.
-        beside_name: As `machine_name`.
+        machine_name: The name of its preset or the path of its file; None if its text is neither.
+        named: The files that the user named.
+        algorithm: The algorithm to explain and verify; None for the fastest at the last size.
+        size_bytes: The size at which to explain it; None for the last size.
+        verified_ranks: Rank counts at which to verify it.
+        parameters: Values of parameters, as text by name.
+        trials: The trials on a machine with noise, and their seed.
+        defaults: Libraries whose default choices are also simulated.
+        beside: A second machine for the same question, or None.
+        beside_name: The second machine's name, as `machine_name`.
     """
 
     collective: str
@@ -98,7 +98,7 @@ class Question:
     beside_name: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no view can answer."""
+        """Refuse questions that no view can answer."""
         if self.trials.count > 1 and not (self.trials.until_decided or self.machine.noise):
             why = f"but machine {self.machine.name} has no noise, so that all trials are alike"
             raise Error(f"trials: got {self.trials.count}, {why}")
@@ -110,7 +110,7 @@ class Question:
 
     @cached_property
     def candidates(self) -> tuple[Algorithm, ...]:
-        """The algorithms to compare: those named, or all but those made for another topology."""
+        """The algorithms to compare: the named ones, or all except those made for another topology."""
         found = algorithms_named(self.collective, self.names, among=self.named.algorithms)
         return found if self.names else made_for(self.machine, found)
 
@@ -121,7 +121,7 @@ class Question:
 
     @cached_property
     def explained(self) -> Algorithm:
-        """The algorithm that is explained and verified: the fastest, unless one is named."""
+        """The algorithm to explain and verify: the named one, or the fastest."""
         if self.algorithm is not None:
             return find(f"{self.collective}/{self.algorithm}", among=self.named.algorithms)
         (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
@@ -130,10 +130,10 @@ class Question:
         return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
 
     def on_other(self) -> Question:
-        """Return the same question on the other machine.
+        """Return the same question for the second machine.
 
         Raises:
-            Error: It has no answer there.
+            Error: The second machine cannot answer the question.
         """
         assert self.beside is not None
         trials = self.trials if self.beside.noise else replace(UNTIL_DECIDED, seed=self.trials.seed)
@@ -142,11 +142,11 @@ class Question:
         )
 
     def calls(self, ranks: int, sizes_bytes: Iterable[int]) -> list[Call]:
-        """Return the calls of some sizes."""
+        """Return the calls at some sizes."""
         return [Call(ranks=ranks, size_bytes=size_bytes, parameters=self._values()) for size_bytes in sizes_bytes]
 
     def values(self, algorithm: Algorithm) -> dict[str, float | str]:
-        """Return the values of those parameters that an algorithm declares."""
+        """Return the values of the parameters that an algorithm declares."""
         return declared_by(algorithm, self._values())
 
     def _values(self) -> dict[str, float | str]:
@@ -155,7 +155,7 @@ class Question:
 
 
 def name_of(machine: Machine) -> str | None:
-    """Return the preset, or the file, that a machine was loaded by; None if it was read from a pipe."""
+    """Return the name or path that a machine was loaded by; None if it came from a pipe."""
     preset = machine.file.removesuffix(".toml")
     if preset in presets() and find_machine(preset)[0] == machine.text:
         return preset
@@ -163,14 +163,14 @@ def name_of(machine: Machine) -> str | None:
 
 
 def read_question(texts: Mapping[str, Any], named: Named) -> Question:
-    """Return the question that the fields of a form ask.
+    """Return the question in the fields of a form.
 
     Args:
         texts: The text of each field by its name.
-        named: What the user named.
+        named: The files that the user named.
 
     Raises:
-        Error: A field that is missing, unknown, or not what it should be: its name and what was expected.
+        Error: A field is missing, unknown or invalid; the message gives its name and what was expected.
     """
     unknown = sorted(texts.keys() - _FIELDS)
     if unknown:
@@ -250,10 +250,10 @@ def _between(least: int, most: int) -> Callable[[str], int]:
 
 
 def _machine(text: str, named: Named) -> tuple[Machine, str | None]:
-    """Return the machine of a text, and its name if it is one that the user named or a preset.
+    """Return the machine of a text, and its name if it is a preset or a machine that the user named.
 
     Raises:
-        Error: The text is no machine, or names a file: the page must not have any file read.
+        Error: The text is not a machine, or it refers to a file. A page must not be able to read any file.
     """
     for name, known in named.machine_texts.items():
         if text == known:
@@ -264,7 +264,7 @@ def _machine(text: str, named: Named) -> tuple[Machine, str | None]:
 
 
 def _has_file(values: Any) -> bool:
-    """Whether some key says that a file is to be read."""
+    """Return whether some key refers to a file."""
     waiting = [values]
     while waiting:
         value = waiting.pop()

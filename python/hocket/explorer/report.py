@@ -1,4 +1,4 @@
-"""A report: all views of a question, as one HTML file that needs nothing else."""
+"""A report: all views of a question in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PAGE = Path(__file__).parent / "page"
 
 
 def page_file(name: str) -> str:
-    """Return the text of a file of the page."""
+    """Return the text of one of the page's files."""
     return (_PAGE / name).read_text(encoding="utf-8")
 
 
@@ -35,22 +35,22 @@ def vega() -> str:
     import vl_convert
     from altair.utils._importers import vl_version_for_vl_convert
 
-    # As Altair's own pages: the version of the language in which it writes charts.
+    # As in Altair's own pages: the version of the language in which it writes charts.
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version_for_vl_convert()))
 
 
 def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:
     """Return the report as the text of an HTML file.
 
-    A view that there is none of says why in its place.
+    If a view cannot be made, the report says why in its place.
 
     Args:
-        question: What is asked.
-        names: The views, of `VIEWS`.
-        on_done: Told how many views are done.
+        question: The question.
+        names: The names of views in `VIEWS`.
+        on_done: Called with the number of finished views.
 
     Raises:
-        Error: There is none of the views; the first one says why.
+        Error: No view can be made; the message is the reason of the first one.
     """
     wanted = list(names)
     sections: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ def _asked(question: Question) -> dict[str, Any]:
 
 
 def _filled(title: str, data: dict[str, Any]) -> str:
-    """Return the page with its scripts, and a policy that allows these and nothing else."""
+    """Return the page with its scripts, and a security policy that allows only these scripts."""
     script = "\n".join([vega(), page_file("view.js"), page_file("report.js")])
     style = page_file("style.css")
     policy = f"default-src 'none'; img-src data: blob:; script-src {_hash(script)}; style-src {_hash(style)}"

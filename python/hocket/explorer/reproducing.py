@@ -1,4 +1,4 @@
-"""The command line and the lines of Python that give what a view shows."""
+"""The command line and the Python code that reproduce a view."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WIDTH = 100  # characters of a line of names
 
 @dataclass(frozen=True)
 class Source:
-    """What gives the content of a view.
+    """Commands that reproduce a view.
 
     Attributes:
-        command: The command line; a machine text that is no file comes with it.
-        python: Lines of Python that print the same.
+        command: The command line; if the machine is not in a file, its text comes with it.
+        python: Python code that prints the same.
     """
 
     command: str
@@ -34,7 +34,7 @@ class Source:
 
 
 def comparing(question: Question) -> Source:
-    """Return what compares the algorithms."""
+    """Return the source of a comparison."""
     words = ["compare", question.collective, *question.names, "--ranks", str(question.ranks[-1])]
     defaults = f", defaults={list(question.defaults)}" if question.defaults else ""
     body = f"""\
@@ -52,7 +52,7 @@ for best in found.best():
 
 
 def mapping(question: Question) -> Source:
-    """Return what compares the algorithms on all rank counts."""
+    """Return the source of a comparison over all rank counts."""
     words = ["report", "map.html", question.collective, *question.names, "--ranks", _ranks(question.ranks)]
     body = f"""\
 for ranks in {list(question.ranks)}:
@@ -65,7 +65,7 @@ for ranks in {list(question.ranks)}:
 
 
 def explaining(question: Question) -> Source:
-    """Return what explains the algorithm."""
+    """Return the source of an explanation."""
     words = ["explain", *_explained_words(question), "--plot", "space-time.html"]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     among = ", among=library" if question.named.load else ""
@@ -79,7 +79,7 @@ for step in found.steps:
 
 
 def linking(question: Question) -> Source:
-    """Return what tells what each link carried."""
+    """Return the source of link loads."""
     words = ["simulate", *_explained_words(question), "--links", "links.html"]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
@@ -90,7 +90,7 @@ for use in hocket.simulate(algorithm, call, machine=machine{seed}, keep=["links"
 
 
 def verifying(question: Question) -> Source:
-    """Return what verifies the algorithm."""
+    """Return the source of a verification."""
     algorithm, ranks = question.explained, list(question.verified_ranks)
     values = question.values(algorithm)
     parameters = f", parameters={values}" if values else ""
@@ -107,7 +107,7 @@ for counterexample in verdict.counterexamples:
 
 
 def _command(question: Question, words: Sequence[str]) -> str:
-    """Return a command line with the machine and what is loaded."""
+    """Return a command line with options for the machine and for loaded files."""
     given = ["--machine", question.machine_name or "/dev/stdin", *_load_words(question)]
     line = shlex.join(["hocket", *words, *given])
     if question.machine_name:
@@ -158,7 +158,7 @@ def _ranks(ranks: Sequence[int]) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    """Return a size exactly, as the command line reads it."""
+    """Return a size without rounding, as the command line reads it."""
     factor, unit = next((pair for pair in _UNITS if size_bytes and size_bytes % pair[0] == 0), _UNITS[-1])
     return f"{size_bytes // factor}{unit}"
 

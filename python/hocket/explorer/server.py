@@ -32,9 +32,9 @@ __all__ = ["HOST", "application", "listen", "serve", "server"]
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
-_DEFAULT_PORT = 80  # browsers leave it out
+_DEFAULT_PORT = 80  # browsers leave this port out
 _MOST_BODY_BYTES = 1 << 20
-_MOST_STRANGERS = 200  # connections on which no token has come
+_MOST_STRANGERS = 200  # connections that have not yet sent the token
 _TOKEN_WITHIN_S = 10.0
 _LET_IN = "let_in"
 _RANKS = "4,8,16,32,64"
@@ -62,7 +62,7 @@ def listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        listening.listen()  # who opens the address at once waits until the server has started
+        listening.listen()  # connections are accepted from now on, and wait until the server has started
     except OSError as error:
         listening.close()
         raise Error(f"--port: got {port}, expected a free port: {error.strerror}") from None
@@ -75,7 +75,7 @@ def serve(listening: socket.socket, named: Named, token: str) -> None:
 
 
 def server(named: Named, *, token: str, port: int) -> uvicorn.Server:
-    """Return a server of the application, which is described there."""
+    """Return a server of the application; see `application`."""
     config = uvicorn.Config(
         application(named, token=token, port=port),
         http=_Connection,
@@ -89,9 +89,9 @@ def server(named: Named, *, token: str, port: int) -> uvicorn.Server:
 
 
 class _Connection(H11Protocol):
-    """A connection that is cut unless a request with the token comes in time, and does not keep others out until then.
+    """A connection that is cut if no request with the token arrives in time; it does not block others until then.
 
-    Who has no token may hold `_MOST_STRANGERS` connections for `_TOKEN_WITHIN_S`: one more takes the place of the
+    At most `_MOST_STRANGERS` connections may be without the token, each for `_TOKEN_WITHIN_S`: another one replaces the
     oldest.
     """
 
@@ -123,12 +123,12 @@ class _Connection(H11Protocol):
 
 
 def application(named: Named, *, token: str, port: int) -> ASGIApp:
-    """Return the server as an application of ASGI.
+    """Return the server as an ASGI application.
 
     Args:
-        named: What the user named.
-        token: What every request must have.
-        port: Where it listens: requests must name it as their host.
+        named: The files that the user named.
+        token: The token that every request must contain.
+        port: The port on which it listens; the host name of requests must contain it.
     """
     jobs = Jobs(named)
 
@@ -183,7 +183,7 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
 
 
 class _Guard:
-    """Refuses what does not come from the user's own page: without the token, or by the name of another host."""
+    """Refuses requests without the token, or under the name of another host: they are not from the user's own page."""
 
     def __init__(self, inner: ASGIApp, *, token: str, hosts: list[str]) -> None:
         self._inner, self._token, self._hosts = inner, token, hosts
@@ -210,7 +210,7 @@ class _Guard:
                 let_in()
             await self._inner(scope, receive, send_guarded)
             return
-        # Who opens the address in a browser reads a line; the page's own requests get what they can read.
+        # In the address bar of a browser, the user reads a line of text; the page's own requests get JSON.
         refused = Response(f"hocket: {refusal}\n", 403, media_type="text/plain")
         answer = refused if request.url.path == "/" else _told(403, refusal)
         await answer(scope, receive, send_guarded)
@@ -229,7 +229,7 @@ def _request(body: bytes) -> Mapping[str, Any]:
     """Return the name of a view and the fields of the form.
 
     Raises:
-        Error: The body is something else.
+        Error: The body is invalid.
     """
     try:
         found = json.loads(body)
@@ -247,7 +247,7 @@ def _progress(job: Job, jobs: Jobs) -> dict[str, Any]:
 
 
 def _start(named: Named) -> dict[str, Any]:
-    """Return what the form offers."""
+    """Return the choices that the form offers."""
     algorithms = [
         {"collective": each.collective, "name": each.name, "is_mine": each.program is not None}
         for each in named.algorithms
@@ -260,7 +260,7 @@ def _start(named: Named) -> dict[str, Any]:
 
 
 def _first_ranks(name: str) -> str:
-    """Return the rank counts that are asked first: all that a network has room for, unless that takes long."""
+    """Return the initial rank counts: all that fit a network, unless that takes long."""
     machine = Machine.load(name)
     topology = Topology.parse(machine.text, machine.file)
     return _RANKS if topology is None or topology.ranks > _MOST_FIRST_RANKS else str(topology.ranks)

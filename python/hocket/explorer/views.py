@@ -1,6 +1,6 @@
-"""Views: a question becomes a title, a picture, facts, tables, and what gives the same elsewhere.
+"""Views: each answers a question by a title, a picture, facts, tables, and commands that reproduce it.
 
-The page and the report show views; neither knows where their content comes from.
+The page and the report display views; they do not know how a view's content is made.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ if TYPE_CHECKING:
 __all__ = ["VIEWS", "OnDone", "View", "view"]
 
 OnDone: TypeAlias = Callable[[int, int], object]
-"""What is told how many pieces of work are done, of how many."""
+"""Progress callback: receives the number of finished pieces of work and of all pieces."""
 
 _MOST_COUNTEREXAMPLES = 3
-_MOST_LINKS = 8  # in the table
+_MOST_LINKS = 8  # rows in the table
 
 
 @dataclass(frozen=True)
 class View:
-    """What a page or a report shows.
+    """The content that a page or a report shows.
 
     Attributes:
-        title: What it is of.
-        source: What gives the same elsewhere; None where there is no answer.
+        title: Its title.
+        source: Commands that reproduce it; None if there is no answer.
         facts: Names and their values.
-        refusals: What has no answer, and why; pages fold them.
-        chart: The picture, as a chart of Vega-Lite; None where there is nothing to draw.
+        refusals: Parts without an answer, and the reasons; pages fold them.
+        chart: The picture, as a Vega-Lite chart; None if there is nothing to draw.
         tables: Tables.
-        texts: Texts of several lines.
-        beside: The same on another machine.
+        texts: Texts with several lines.
+        beside: The same view for another machine.
     """
 
     title: str
@@ -89,11 +89,11 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
 
     Args:
         name: One of `VIEWS`.
-        question: What is asked.
-        on_done: Told how many pieces of work are done.
+        question: The question.
+        on_done: Called with the number of finished pieces of work and of all pieces.
 
     Raises:
-        Error: There is no such view, or the question has no answer: what, and what was expected.
+        Error: There is no such view, or the question has no answer; the message says what was expected.
     """
     draw = VIEWS[among("view", name, VIEWS)]
     if question.beside is None:
@@ -114,12 +114,12 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
 
 
 def _tell_half(on_done: OnDone, number: int, done: int, total: int) -> None:
-    """Tell how much is done, where work of the same size came before or comes after."""
+    """Report progress as one of two equally long halves of the work."""
     on_done(number * total + done, 2 * total)
 
 
 def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
-    """Give charts with an axis of times the same axis."""
+    """Give all charts with a time axis the same axis."""
     axes = [
         (layer["encoding"]["y"], [row["time_s"] for rows in chart["datasets"].values() for row in rows])
         for chart in charts
@@ -154,9 +154,9 @@ def _times(question: Question, on_done: OnDone) -> View:
 def _compared(
     question: Question, ranks: int, on_done: Callable[[int], object], *, defaults: tuple[str, ...] = ()
 ) -> Comparison:
-    """Compare on some ranks; `on_done` is told how many simulations are done."""
+    """Compare on one rank count; `on_done` receives the number of finished simulations."""
     calls = question.calls(ranks, question.sizes_bytes)
-    threads = max(1, (os.cpu_count() or 1) // _simulations(question))  # others simulate other calls
+    threads = max(1, (os.cpu_count() or 1) // _simulations(question))  # other threads simulate other calls
     return compare(
         question.candidates,
         calls,
@@ -168,7 +168,7 @@ def _compared(
 
 
 def _simulations(question: Question) -> int:
-    """Return how many simulations a rank count takes."""
+    """Return the number of simulations for one rank count."""
     return len(question.candidates) * len(question.sizes_bytes)
 
 
@@ -187,7 +187,7 @@ def _times_table(found: Comparison) -> Words:
 
 
 def _cell(one: Simulation | None, found: Comparison) -> str:
-    """Return a time, with how far its interval reaches, and marked where it is the least."""
+    """Return a time, with half the width of its interval; a mark shows the fastest."""
     if one is None:
         return "-"
     reach_s = one.time_s.mean - one.time_s.interval[0]
@@ -309,7 +309,7 @@ def _verdict(question: Question, on_done: OnDone) -> View:
 
 
 def _call(question: Question) -> Call:
-    """Return the call that is explained."""
+    """Return the call to explain."""
     (call,) = question.calls(question.ranks[-1], [question.size_explained_bytes])
     return replace(call, parameters=question.values(question.explained))
 
@@ -319,7 +319,7 @@ def _first_trial(question: Question) -> Trials:
 
 
 def _wide(drawing: alt.LayerChart) -> dict[str, Any]:
-    """Return a chart that is as wide as its place on the page."""
+    """Return the chart with the width of its place on the page."""
     return {**drawing.to_dict(), "width": "container"}
 
 

@@ -1,7 +1,6 @@
-"""A process that makes views, one after the other: it is ended when its view is no longer wanted.
+"""A process that makes views, one after the other. The server kills it when its view is no longer wanted.
 
-It reads a line of JSON for each view, and writes lines of JSON: how far it is, and at last the status of the answer and
-the answer.
+For each view it reads a line of JSON. It answers in lines of JSON: its progress, and at last the status and the answer.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from hocket.explorer.views import VIEWS, OnDone, view
 __all__ = ["REPORT", "command", "main"]
 
 REPORT = "report"
-"""What is asked for instead of a view: all of them as the text of a file."""
+"""The name of a request for all views, as the text of a file."""
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hocket.explorer.worker import main; main()"
-_BETWEEN_S = 0.2  # messages of how far it is
+_BETWEEN_S = 0.2  # seconds between progress messages
 
 
 def command(named: Named) -> Sequence[str]:
-    """Return the command that starts the process; it finds modules where this process does."""
+    """Return the command that starts the process; it finds the same modules as this process."""
     given = json.dumps({"load": named.load, "machines": named.machines})
     return [sys.executable, "-c", _START, json.dumps(sys.path), given]
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer requests until the server goes away."""
     lines, output = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what loaded programs print is no answer
+    os.dup2(2, 1)  # output of loaded programs must not mix with answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     named = Named(**{name: tuple(paths) for name, paths in json.loads(sys.argv[2]).items()})
     asked: queue.Queue[str] = queue.Queue()
@@ -47,7 +46,7 @@ def main() -> None:
     def listen() -> None:
         for line in lines:
             asked.put(line)
-        os._exit(0)  # the server has gone, also in the middle of a view
+        os._exit(0)  # the server has gone; stop even in the middle of a view
 
     threading.Thread(target=listen, daemon=True).start()
 
@@ -59,7 +58,7 @@ def main() -> None:
 
 
 def _telling(output: Any) -> OnDone:
-    """Return what tells how far it is, now and then."""
+    """Return a callback that writes progress messages now and then."""
     last_s = 0.0
 
     def tell(done: int, total: int) -> None:
@@ -73,7 +72,7 @@ def _telling(output: Any) -> OnDone:
 
 
 def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> tuple[int, dict[str, Any]]:
-    """Return the status of HTTP, and what was asked for or one line of error."""
+    """Return the HTTP status, and the answer or one line of error."""
     try:
         question = read_question(request["fields"], named)
         name = request["view"]

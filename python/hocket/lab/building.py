@@ -1,9 +1,9 @@
-"""Making the namespaces, cables, routes and shapers of a lab, and removing them. Needs Linux, root and pyroute2.
+"""Making and removing the namespaces, cables, routes and shapers of a lab. Needs Linux, root and pyroute2.
 
-Each end of a cable has a shaper: HTB at the rate of its link, with a class for packets shorter than 128 bytes, which
-are mostly acknowledgements and never wait behind data, and a class for all others, a queue of `QUEUE_PACKETS`. Packets
-are no larger than 1514 bytes, and each carries at most 1448 bytes of a message, so the shaper's rate is 1514/1448 of
-that of the link.
+Each end of a cable has a shaper: HTB at the rate of its link, with two classes. The first is for packets shorter than
+128 bytes, mostly acknowledgements, which never wait behind data. The second is for all other packets, with a queue of
+`QUEUE_PACKETS`. A packet has at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is
+1514/1448 of the link's rate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hocket.lab.wiring import Cable, Wiring
 try:
     from pyroute2 import NetNS, netns
     from pyroute2.netlink.exceptions import NetlinkError
-except ImportError:  # said by `check_host`
+except ImportError:  # `check_host` reports this
     netns = None
 
 __all__ = [
@@ -45,14 +45,14 @@ __all__ = [
 ]
 
 HEADER_BYTES = 66
-"""Ethernet 14, IP 20, TCP 20, time stamps 12."""
+"""Ethernet 14, IP 20, TCP 20, timestamps 12."""
 FRAME_BYTES = 1514
 QUEUE_PACKETS = 8192
-"""More than anything under way: no packet is dropped."""
+"""More packets than can be under way, so that no packet is dropped."""
 BATCH_PACKETS = 4
-"""Packets that TCP hands on at a time. One by one, processors take long over them; many pass an idle link at once."""
+"""Packets that TCP passes on at once. One by one, they cost much processor time; many pass an idle link as one."""
 WINDOW_BYTES = 4 << 20
-"""What a stream may have under way: more than a message, so that acknowledgements behind data hold nothing up."""
+"""The data of a stream that may be under way: more than a message, so that acknowledgements behind data do no harm."""
 DATA_INTERFACE = "data0"
 CONTROL_INTERFACE = "control0"
 _BURST_BYTES = 4096
@@ -80,13 +80,13 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Sent:
-    """What left by a link.
+    """The data that left over a link.
 
     Attributes:
-        payload_bytes: Bytes of messages, of MPI's own headers, and what was sent again.
-        packets: Packets of 128 bytes and more.
-        short_packets: The others: acknowledgements, and short messages.
-        dropped: Packets that found the queue full.
+        payload_bytes: Bytes of messages, including MPI's own headers and retransmissions.
+        packets: Number of packets of at least 128 bytes.
+        short_packets: Number of shorter packets: acknowledgements and short messages.
+        dropped: Number of packets that found the queue full.
     """
 
     payload_bytes: int
@@ -95,7 +95,7 @@ class Sent:
     dropped: int
 
     def __sub__(self, before: Sent) -> Sent:
-        """Return what left since then."""
+        """Return the difference to an earlier count."""
         return Sent(
             self.payload_bytes - before.payload_bytes,
             self.packets - before.packets,
@@ -108,7 +108,7 @@ def check_host() -> None:
     """Check that a lab can be made here.
 
     Raises:
-        Error: What is missing.
+        Error: The host lacks something; the message says what.
     """
     if not Path("/proc/self/ns/net").exists():
         raise Error("hocket lab: needs Linux with network namespaces")
@@ -119,22 +119,22 @@ def check_host() -> None:
 
 
 def prefix(lab: str) -> str:
-    """Return what the names of a lab's namespaces begin with."""
+    """Return the prefix of a lab's namespaces."""
     return f"hocket-lab.{lab}."
 
 
 def controller(lab: str) -> str:
-    """Return the name of the namespace in which jobs are started."""
+    """Return the name of the namespace from which jobs are started."""
     return prefix(lab) + _CONTROLLER
 
 
 def vertex_namespace(lab: str, vertex: int) -> str:
-    """Return the name of the namespace of a node or switch."""
+    """Return the name of a vertex's namespace."""
     return f"{prefix(lab)}{vertex}"
 
 
 def control_address(vertex: int) -> str:
-    """Return the address at which jobs are started on a node."""
+    """Return the address of a node for starting jobs."""
     return str(_FIRST_CONTROL + vertex)
 
 
@@ -150,16 +150,16 @@ def labs_built() -> set[str]:
 
 
 def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[], object] = lambda: None) -> None:
-    """Make a lab. What was made is left if that fails.
+    """Make a lab. If that fails, the finished parts stay.
 
     Args:
-        lab: Its name, of no other lab.
-        wiring: How.
-        rate_bytes_per_s: Bytes of messages that a link carries.
-        on_done: Called when a vertex is done.
+        lab: Its name, which no other lab has.
+        wiring: Its wiring.
+        rate_bytes_per_s: Message bytes per second that a link carries.
+        on_done: Called after each vertex.
 
     Raises:
-        Error: The kernel does not do it.
+        Error: The kernel refuses.
     """
     _make_namespace(controller(lab))
     for vertex in wiring.vertices:
@@ -174,7 +174,7 @@ def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[
 
 @contextmanager
 def _kernel(what: str) -> Iterator[None]:
-    """What the kernel refuses is told in one line."""
+    """Turn an error of the kernel into one line."""
     try:
         yield
     except (NetlinkError, OSError) as error:
@@ -201,14 +201,14 @@ def _up(ns: Any, name: str) -> int:
 
 
 def _stub(ns: Any, name: str, address: IPv4Address) -> None:
-    """Make an interface that has an address of the namespace: a cable from the namespace to itself."""
+    """Make an interface with an address of the namespace: a cable from the namespace to itself."""
     ns.link("add", ifname=name, kind="veth", peer={"ifname": f"{name}-end"})
     _up(ns, f"{name}-end")
     ns.addr("add", index=_up(ns, name), address=str(address), prefixlen=32)
 
 
 def _lay_control(lab: str, wiring: Wiring) -> None:
-    """Lay cables from the controller to all nodes, for starting jobs."""
+    """Lay cables from the controller to all nodes, over which jobs are started."""
     nodes = [vertex.id for vertex in wiring.vertices if vertex.ranks]
     with _kernel("virtual cables (veth)"), NetNS(controller(lab)) as ns:
         _up(ns, "lo")
@@ -227,7 +227,7 @@ def _lay(lab: str, number: int, cable: Cable) -> None:
 
 
 def _mac(cable: int, vertex: int) -> str:
-    """Return the address of a cable's end."""
+    """Return the MAC address of a cable's end."""
     return f"02:00:{cable >> 8:02x}:{cable & 255:02x}:{vertex >> 8:02x}:{vertex & 255:02x}"
 
 
@@ -264,7 +264,7 @@ def _shape(ns: Any, index: int, rate_bytes_per_s: float) -> None:
     ns.tc("add-class", "htb", index, handle=_ALL, parent=_ROOT, **_at_most(rate, rate))
     ns.tc("add-class", "htb", index, handle=_SHORT, parent=_ALL, prio=0, **_at_most(rate // 10, rate))
     ns.tc("add-class", "htb", index, handle=_DATA, parent=_ALL, prio=1, **_at_most(rate - rate // 10, rate))
-    is_short = f"0x0000/{0x10000 - _SHORT_BYTES:#06x}+2"  # IP's total length
+    is_short = f"0x0000/{0x10000 - _SHORT_BYTES:#06x}+2"  # the total length in the IP header
     ns.tc("add-filter", "u32", index, parent=_ROOT, prio=1, protocol=0x0800, target=_SHORT, keys=[is_short])
     ns.tc("add", "pfifo", index, handle=0x200000, parent=_DATA, limit=QUEUE_PACKETS)
 
@@ -283,7 +283,7 @@ def _add_routes(ns: Any, wiring: Wiring, vertex: int, indices: Mapping[int, int]
 
 
 def sent(lab: str, wiring: Wiring) -> dict[int, Sent]:
-    """Return what left by each link since the lab was made."""
+    """Return the data that left over each link since the lab was made."""
     counts = {}
     for vertex in wiring.vertices:
         with NetNS(vertex_namespace(lab, vertex.id)) as ns:
@@ -304,14 +304,14 @@ def _counted(ns: Any, index: int) -> Sent:
 
 
 def remove(lab: str) -> None:
-    """End what runs in a lab, and remove its namespaces, and with them all of it."""
+    """End all processes in a lab and remove its namespaces; the kernel then removes the rest."""
     _end_processes(lab)
     for name in namespaces(lab):
         netns.remove(name)
 
 
 def processes(lab: str) -> list[int]:
-    """Return the numbers of the processes that run in a lab."""
+    """Return the ids of the processes that run in a lab."""
     names = namespaces(lab)
     spaces = {(_FOLDER / name).stat().st_ino for name in names}
     found = []
@@ -320,7 +320,7 @@ def processes(lab: str) -> list[int]:
             if os.stat(f"/proc/{process}/ns/net").st_ino in spaces:
                 found.append(int(process))
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
     return [process for process in found if process != os.getpid()]
 
 

@@ -1,4 +1,4 @@
-"""What was measured in a lab beside what the simulator says: times of calls, and bytes on links."""
+"""Measurements in a lab compared with the simulator: times of calls, and bytes on links."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["Compared", "LinkLoad", "Point", "compared", "expected"]
 
 @dataclass(frozen=True)
 class Point:
-    """An algorithm at a size; times are those of the machine.
+    """An algorithm at a size. The times are times of the machine.
 
     Attributes:
         algorithm: Its name.
         size_bytes: The size of the call.
         measured_s: The median of the samples.
-        low_s: Where its 95 % confidence interval begins, or the least of few samples.
-        high_s: Where it ends.
-        samples: How many samples there are.
-        simulated_s: What the simulator says.
+        low_s: Lower end of its 95 % confidence interval, or the smallest of few samples.
+        high_s: Upper end.
+        samples: Number of samples.
+        simulated_s: The simulated time.
     """
 
     algorithm: str
@@ -41,25 +41,25 @@ class Point:
 
     @property
     def ratio(self) -> float:
-        """The measured median over the simulated time."""
+        """The ratio of the measured median to the simulated time."""
         return self.measured_s / self.simulated_s
 
     @property
     def reach(self) -> float:
-        """How far the interval reaches from the median, as a share of it."""
+        """The largest distance of the interval's ends from the median, as a share of the median."""
         return max(self.high_s - self.measured_s, self.measured_s - self.low_s) / self.measured_s
 
 
 @dataclass(frozen=True)
 class LinkLoad:
-    """What a link carried in all calls.
+    """The load of a link in all calls together.
 
     Attributes:
         link: Its number.
         name: Its name, such as "+x from (3,0)".
-        measured_bytes: Bytes of messages that left by it, MPI's own headers and what was sent again among them.
+        measured_bytes: Bytes of messages that left over it, including MPI's own headers and retransmissions.
         simulated_bytes: Bytes of messages that it carries in the simulator.
-        dropped_packets: Packets that found its queue full.
+        dropped_packets: Number of packets that found its queue full.
     """
 
     link: int
@@ -71,16 +71,17 @@ class LinkLoad:
 
 @dataclass(frozen=True)
 class Compared:
-    """A lab beside the simulator.
+    """A lab compared with the simulator.
 
     Attributes:
-        lab: What the lab is.
+        lab: A description of the lab.
         collective: The collective.
         ranks: Number of ranks.
-        mpi: What the MPI calls itself.
-        points: Each algorithm of the catalogue at each size that it took.
-        links: Links that carried something in either; none if the MPI's own algorithm was measured as well.
-        not_measured: Names of the algorithms that were not measured, each with the reason.
+        mpi: The MPI's own name and version.
+        points: One point for each algorithm of the catalogue and each size that it accepted.
+        links: Links that carried something in the lab or in the simulator; empty if the MPI's own algorithm was
+            measured as well.
+        not_measured: The algorithms that were not measured, each with the reason.
     """
 
     lab: str
@@ -93,12 +94,12 @@ class Compared:
 
     @property
     def deviation(self) -> tuple[float, float, float]:
-        """How far measured times are from simulated ones, as a share: the median, the ninth decile and the most."""
+        """The deviation of measured from simulated times, as a share: median, ninth decile and maximum."""
         return deviation(point.ratio for point in self.points)
 
     @property
     def link_ratios(self) -> tuple[float, float]:
-        """The least and the most of measured bytes over simulated ones, of links that carry any in the simulator."""
+        """The smallest and largest ratio of measured to simulated bytes, over links with simulated bytes."""
         ratios = [link.measured_bytes / link.simulated_bytes for link in self.links if link.simulated_bytes]
         return min(ratios), max(ratios)
 
@@ -106,10 +107,10 @@ class Compared:
 def expected(
     lab: Lab, candidates: Iterable[Algorithm | None], call: Call, sizes_bytes: Iterable[int]
 ) -> tuple[dict[tuple[str, int], Simulation], dict[str, str]]:
-    """Simulate what is to be measured, on the machine as it is built.
+    """Simulate the planned measurements on the machine as built.
 
     Returns:
-        By algorithm and size what the simulator says; and for algorithms that it refuses the reason.
+        The simulations by algorithm and size, and the reasons of algorithms that refuse a call.
     """
     machine, sizes = lab.built, list(sizes_bytes)
     found: dict[tuple[str, int], Simulation] = {}
@@ -133,14 +134,14 @@ def compared(
     refused: Mapping[str, str],
     before: Mapping[int, Sent],
 ) -> Compared:
-    """Put what was measured beside what the simulator says.
+    """Compare measurements with simulations.
 
     Args:
         lab: The lab.
-        found: The measurement.
-        simulated: What the simulator says, as of `expected`.
-        refused: The algorithms that it refuses.
-        before: What had left by each link before.
+        found: The measurements.
+        simulated: The simulations that `expected` returned.
+        refused: The refusals that `expected` returned.
+        before: The data that had left over each link before the measurement.
 
     Raises:
         Error: Only the MPI's own algorithm was measured.

@@ -1,4 +1,4 @@
-"""Labs that are up: their machine files, what runs in them, and how jobs are started there."""
+"""Running labs: their machine files, their processes, and how to start jobs in them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hocket.mpi.launch import crowded
 __all__ = ["MOST_BYTES_PER_S", "Lab", "down", "is_in_use", "labs", "temporary"]
 
 MOST_BYTES_PER_S = 12.5e6
-"""What a link may carry: 100 Mbit/s. Beyond, the processors decide, and not the network."""
+"""The largest rate of a link: 100 Mbit/s. Above it, the processors limit the rate rather than the network."""
 _STATE = Path("/run/hocket-lab")
 _TEMPORARY = re.compile(r"of-([0-9]+)")
 _RATE = "network.link_bandwidth_bytes_per_s"
@@ -45,11 +45,11 @@ exec nsenter --net=/run/netns/PREFIX"$vertex" -- unshare --uts /bin/sh -c "hostn
 
 @dataclass(frozen=True)
 class _Start:
-    """How an MPI is told to start a program in a lab.
+    """How to make an MPI start a program in a lab.
 
     Attributes:
-        options: Options of its launcher, of the file that stands for ssh and of the hosts.
-        variables: What programs see: messages go by TCP from the node's own address.
+        options: Returns the options of its launcher, given the file that replaces ssh and the hosts.
+        variables: Environment variables of programs: messages go over TCP from the node's own address.
     """
 
     options: Callable[[str, str], list[str]]
@@ -80,7 +80,7 @@ _STARTS = {
         },
     ),
 }
-"""By what an MPI calls itself."""
+"""By the MPI's own name."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,10 @@ class Lab:
     Attributes:
         name: Its name.
         machine: The machine.
-        scale: How many times as fast a link of the lab is as the machine's; less than 1.
-        wiring: How it is wired.
-        LEAST_ROUNDS: Samples of each algorithm: the network decides, and hardly differs from call to call.
+        scale: The ratio of link speeds, lab to machine; at most 1.
+        wiring: Its wiring.
+        LEAST_ROUNDS: Minimum number of samples of each algorithm. It is small because the network determines the times,
+            which hardly vary.
     """
 
     name: str
@@ -105,10 +106,11 @@ class Lab:
     def up(
         name: str, machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
     ) -> Lab:
-        """Build a lab. If that fails, nothing is left.
+        """Build a lab. If that fails, nothing remains.
 
         Raises:
-            Error: There is one of that name, the machine has no links, they are too fast, or the host cannot do it.
+            Error: A lab of that name exists, the machine has no links, the links are too fast, or the host cannot build
+                it.
         """
         building.check_host()
         if shutil.which("nsenter") is None:
@@ -124,7 +126,7 @@ class Lab:
             (folder / "enter").write_text(_ENTER.replace("PREFIX", building.prefix(name)))
             (folder / "enter").chmod(0o755)
             building.build(name, lab.wiring, lab.rate_bytes_per_s, on_done)
-            files.write(folder / "lab.json", json.dumps({"file": machine.file, "scale": str(scale)}))  # it is up
+            files.write(folder / "lab.json", json.dumps({"file": machine.file, "scale": str(scale)}))  # the lab is up
         except BaseException:
             down(name)
             raise
@@ -132,10 +134,10 @@ class Lab:
 
     @staticmethod
     def find(name: str) -> Lab:
-        """Return a lab that is up.
+        """Return a running lab.
 
         Raises:
-            Error: There is none of that name.
+            Error: No lab of that name runs.
         """
         building.check_host()
         folder = _STATE / name
@@ -148,7 +150,7 @@ class Lab:
 
     @property
     def built(self) -> Machine:
-        """The machine as it is built: with links of `rate_bytes_per_s`, else as in its file.
+        """The machine as built: with links of `rate_bytes_per_s`, otherwise as in its file.
 
         Raises:
             Error: The file does not have the bandwidth on a line of its own.
@@ -163,18 +165,18 @@ class Lab:
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """A description of the lab in one line."""
         nodes, switches = self.wiring.topology.nodes, self.wiring.topology.switches
         parts = f"{nodes} nodes and {switches} switches" if switches else f"{nodes} nodes"
         rate = f"{len(self.wiring.cables)} cables of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
         return f"{self.machine.name}, {parts}, {rate}" + ("" if self.scale == 1 else f", scale {self.scale}")
 
     def sent(self) -> dict[int, Sent]:
-        """Return what left by each link since the lab was built, by the number of the link."""
+        """Return the data that left over each link since the lab was built, by the number of the link."""
         return building.sent(self.name, self.wiring)
 
     def call(self, call: Call) -> Call:
-        """Return a call with what the machine knows of its algorithms' parameters: the sizes of a torus."""
+        """Return a call with the parameters that the machine determines: the sizes of a torus."""
         torus = self.wiring.topology.torus or ()
         if len(torus) > len(AXES) or prod(torus) != call.ranks:
             return call
@@ -183,13 +185,13 @@ class Lab:
 
     @property
     def rate_bytes_per_s(self) -> float:
-        """Bytes of messages per second that each of its links carries."""
+        """Message bytes per second that each of its links carries."""
         return float(self.machine.quantities[_RATE]) * float(self.scale)
 
     def command(
         self, installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
     ) -> list[str]:
-        """Return the command that runs a program on so many ranks, each at its node; only it sees the variables.
+        """Return the command that runs a program with each rank on its node; only the program sees the variables.
 
         Raises:
             Error: There is no program, or no room for the ranks.
@@ -225,19 +227,19 @@ def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
 
 
 def labs() -> list[str]:
-    """Return the names of all labs, also of those of which only parts are left."""
+    """Return the names of all labs, including labs of which only parts remain."""
     states = set(os.listdir(_STATE)) if _STATE.exists() else set()
     return sorted(states | building.labs_built())
 
 
 def is_in_use(name: str) -> bool:
-    """Return whether the command that built a lab for itself still runs."""
+    """Return whether the command that built a temporary lab still runs."""
     builder = _TEMPORARY.fullmatch(name)
     return builder is not None and Path("/proc", builder[1]).exists()
 
 
 def down(name: str) -> None:
-    """Remove a lab, and end what runs there; a lab that is not up is left as it is."""
+    """Remove a lab and end its processes; do nothing if the lab is not up."""
     building.remove(name)
     shutil.rmtree(_STATE / name, ignore_errors=True)
 
@@ -246,10 +248,10 @@ def down(name: str) -> None:
 def temporary(
     machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
 ) -> Iterator[Lab]:
-    """Build a lab for as long as something runs, and remove it then."""
+    """Build a lab for a with statement, and remove it afterwards."""
     building.check_host()
     name = f"of-{os.getpid()}"
-    down(name)  # what a killed process of the same number left
+    down(name)  # remains of a killed process with the same id
     lab = Lab.up(name, machine, scale, on_done)
     try:
         yield lab

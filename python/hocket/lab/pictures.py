@@ -1,4 +1,4 @@
-"""A lab beside the simulator, as a picture: times on a diagonal, and maps of the bytes on links."""
+"""Comparisons of a lab with the simulator as a picture: times on a diagonal, and maps of the bytes on links."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Chart: TypeAlias = "alt.LayerChart | alt.VConcatChart"
 
 _SIDE = 360  # pixels
 _OF_THEIR_OWN = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
-"""Colours, and legends beside their pictures."""
+"""Each picture has its own colours and its own legend."""
 
 
 def compared_chart(what: Compared, topology: Topology) -> Chart:
-    """Return measured over simulated times, with intervals, and below that the bytes on the links of the topology.
+    """Return measured over simulated times, with intervals, and below them maps of the bytes on links.
 
     Raises:
         Error: There are too many links.

@@ -1,7 +1,7 @@
-"""How the network of a machine is wired on one host: cables, addresses, and next hops. Nothing is made here.
+"""The plan for a machine's network on one host: cables, addresses, and next hops. This module builds nothing.
 
-A node or switch of the topology is a network namespace, and two links that lead there and back are the two directions
-of a cable. The routes are those of the simulator: each vertex knows by which cable packets for a node leave.
+Each node or switch of the topology is a network namespace. Two opposite links are the two directions of a cable. Routes
+are the same as in the simulator: each vertex knows the cable for packets to each node.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from hocket.definitions.topology import Link, Topology, Vertex
 __all__ = ["MOST_VERTICES", "Cable", "Wiring"]
 
 MOST_VERTICES = 256
-"""Namespaces that one host is asked to hold."""
+"""The largest number of namespaces on one host."""
 
 
 @dataclass(frozen=True)
 class Cable:
-    """Two links between the same vertices, one each way.
+    """Two links between the same vertices, one for each direction.
 
     Attributes:
-        forth: The link that leads from the cable's first vertex to the second one.
-        back: The link that leads back.
+        forth: The link from the cable's first vertex to the second one.
+        back: The link in the other direction.
     """
 
     forth: Link
     back: Link
 
     def link_from(self, vertex: int) -> Link:
-        """Return the link by which packets leave a vertex."""
+        """Return the link over which packets leave a vertex."""
         return self.forth if self.forth.source == vertex else self.back
 
 
@@ -44,7 +44,7 @@ class Wiring:
         topology: The topology.
         vertices: Its nodes, then its switches.
         cables: Pairs of links.
-        next_hops: For a vertex and the node that packets are for: the cable by which they leave.
+        next_hops: The cable over which packets leave, by vertex and destination node.
     """
 
     topology: Topology
@@ -54,10 +54,11 @@ class Wiring:
 
     @staticmethod
     def of(topology: Topology) -> Wiring:
-        """Return how to wire a topology.
+        """Return the wiring of a topology.
 
         Raises:
-            Error: It is too large for a host, a link has none back, or a next hop depends on where a route begins.
+            Error: The topology is too large for a host, a link has no opposite, or a next hop depends on the start of a
+                route.
         """
         size = topology.nodes + topology.switches
         if size > MOST_VERTICES:
@@ -70,7 +71,7 @@ class Wiring:
         """Return the node of a rank.
 
         Raises:
-            Error: There is no room for such a rank.
+            Error: The topology has no room for such a rank.
         """
         for vertex in self.vertices:
             if rank in vertex.ranks:
@@ -79,7 +80,7 @@ class Wiring:
 
 
 def _cables(topology: Topology, links: tuple[Link, ...]) -> tuple[Cable, ...]:
-    """Pair links that lead there and back, in the order of their numbers."""
+    """Pair opposite links, in the order of their numbers."""
     between: dict[tuple[int, int], list[Link]] = defaultdict(list)
     for link in links:
         if link.source != link.target:

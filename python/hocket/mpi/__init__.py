@@ -1,7 +1,7 @@
 """Algorithms of the catalogue inside real MPI programs.
 
-A library is compiled against the user's MPI, and preloaded: the program's collectives then run the algorithms that
-rules choose, over the MPI's own sends and receives. Programs are not changed.
+Hocket compiles a library against the user's MPI and preloads it. The program's collectives then run the algorithms that
+rules choose, over the MPI's own sends and receives. Programs need no changes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Collectives timed under a real MPI: algorithms in turn, in one program, until their medians are known."""
+"""Timing collectives under a real MPI: algorithms take turns in one program until their medians are known."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ NATIVE_NAME = "native"
 """The MPI's own algorithm."""
 
 DOUBLE_BYTES = 8
-_Z = 1.96  # of 95 %
+_Z = 1.96  # the quantile for 95 %
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One algorithm at one size.
+    """The measurement of one algorithm at one size.
 
     Attributes:
         algorithm: Its name, or "native".
         size_bytes: The size of the call.
         median_s: The median of the samples.
-        low_s: Where its 95 % confidence interval begins, by order statistics.
-        high_s: Where it ends.
-        made: How many calls were made in all.
-        samples_s: The samples, a call each, in the order in which they were taken.
+        low_s: Lower end of its 95 % confidence interval, from order statistics.
+        high_s: Upper end.
+        made: Number of all calls that were made.
+        samples_s: The samples, one per call, in the order in which they were taken.
     """
 
     algorithm: str
@@ -67,12 +67,12 @@ class Measurement:
 
     @property
     def reach(self) -> float:
-        """How far the interval reaches from the median, as a share of it."""
+        """The largest distance of the interval's ends from the median, as a share of the median."""
         return max(self.high_s - self.median_s, self.median_s - self.low_s) / self.median_s
 
     @staticmethod
     def of(algorithm: str, size_bytes: int, made: int, samples_s: Sequence[float]) -> Measurement:
-        """Return what samples say."""
+        """Return the measurement that samples give."""
         ordered, count = sorted(samples_s), len(samples_s)
         reach = ceil(_Z * sqrt(count) / 2)
         low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
@@ -90,14 +90,14 @@ class NotMeasured:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a machine file says of an algorithm at a size.
+    """A machine file's prediction for an algorithm at a size.
 
     Attributes:
         algorithm: Its name.
         size_bytes: The size.
-        time_s: The simulation's time.
-        formula_s: The closed form's, where there is one for the machine.
-        is_exact: Whether that is exact for the call, or an upper bound.
+        time_s: The simulated time.
+        formula_s: The time by the formula, if there is one for the machine.
+        is_exact: Whether the formula is exact for the call; otherwise it is an upper bound.
     """
 
     algorithm: str
@@ -109,16 +109,16 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Bench:
-    """What was measured.
+    """The results of a benchmark.
 
     Attributes:
         collective: The collective.
         ranks: Number of ranks.
-        mpi: What the MPI calls itself.
-        algorithms: Names, in the order asked for.
-        measurements: Each algorithm at each size that it took.
-        not_measured: The others, and why.
-        counted: For each algorithm, how many proving calls the library itself counted.
+        mpi: The MPI's own name and version.
+        algorithms: Names of the algorithms, in the requested order.
+        measurements: One measurement for each algorithm and each size that it accepted.
+        not_measured: The other combinations, with reasons.
+        counted: For each algorithm, the number of proving calls that the library itself counted.
     """
 
     collective: str
@@ -140,18 +140,18 @@ class Bench:
         return next(found, None)
 
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
-        """Return those that are the fastest at a size as far as intervals tell, by their medians."""
+        """Return the fastest algorithms at a size, and those whose intervals overlap, sorted by median."""
         mine = sorted((m for m in self.measurements if m.size_bytes == size_bytes), key=lambda m: m.median_s)
         return tuple(one.algorithm for one in mine if one.low_s <= mine[0].high_s)
 
     def places(self, size_bytes: int) -> tuple[Place, ...]:
-        """Return who comes first, second and so on at a size, by medians."""
+        """Return the first place, the second and so on at a size, by medians."""
         medians_s = {m.algorithm: m.median_s for m in self.measurements if m.size_bytes == size_bytes}
         return places(medians_s, self.fastest(size_bytes))
 
 
 def deviation(ratios: Iterable[float]) -> tuple[float, float, float]:
-    """Return how far ratios are from 1: the median, the ninth decile and the most."""
+    """Return the deviation of ratios from 1: median, ninth decile and maximum."""
     away = sorted(abs(ratio - 1) for ratio in ratios)
     ninth = quantiles(away, n=10, method="inclusive")[-1] if len(away) > 1 else away[0]
     return median(away), ninth, away[-1]
@@ -170,22 +170,22 @@ def bench(
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
-    """Time algorithms, `None` being the MPI's own, in one program under `mpiexec`.
+    """Time algorithms in one program under `mpiexec`; `None` stands for the MPI's own.
 
     Args:
         installation: The MPI.
-        candidates: The algorithms, all for one collective.
+        candidates: The algorithms, all for the same collective.
         call: Ranks, root and parameters; each algorithm takes the parameters that it declares.
         sizes_bytes: The sizes.
-        share: How far the 95 % confidence interval of a median may reach from it, as a share of it.
-        limit_s: Seconds for each size, if the least rounds take no longer.
-        least_rounds: Samples of each algorithm, at least.
-        only_by_mpi: Whether also short messages within a node go by MPI, as those do that a calibration measures.
-        launcher: What tells the command that starts the program.
-        on_done: Called when an algorithm is done with a size.
+        share: Largest distance of the ends of the 95 % confidence interval from a median, as a share of the median.
+        limit_s: Time limit for each size in seconds, unless the minimum number of rounds takes longer.
+        least_rounds: Minimum number of samples of each algorithm.
+        only_by_mpi: Whether short messages within a node also go through MPI, as in a calibration.
+        launcher: Returns the command that starts the program.
+        on_done: Called after each algorithm at each size.
 
     Raises:
-        Error: A parameter is none, the program fails, or a result is wrong.
+        Error: A parameter is invalid, the program fails, or a result is wrong.
     """
     collective = next(one.collective for one in candidates if one is not None)
     sizes = sorted(set(sizes_bytes))
@@ -214,7 +214,7 @@ def bench(
             on_done()
         proofs.append(value)
 
-    # Ranks that share processors cannot wait for a time without keeping others from it.
+    # Ranks that share processors cannot spin until a common start time without delaying others.
     starts_together = not crowded(call.ranks)
     until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together))]
     arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
@@ -233,7 +233,7 @@ def bench(
 
 
 def _neighbors(collective: str, call: Call) -> str:
-    """Return who are neighbours, with dimensions; of another collective a text that is none."""
+    """Return the neighbours with dimensions, as text; "none" for other collectives."""
     if not collective.startswith("neighbor_"):
         return "none"
     dims, _ = _native.neighbors(call.neighbors, call.ranks)
@@ -241,7 +241,7 @@ def _neighbors(collective: str, call: Call) -> str:
 
 
 def unit_bytes(collective: str, ranks: int) -> int:
-    """Return what sizes of a reduction are multiples of: it adds doubles, and a reduce_scatter some for each rank."""
+    """Return the unit of sizes: reductions add doubles, and a reduce_scatter adds some for each rank."""
     return DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
 
 
@@ -262,10 +262,10 @@ def _rule(collective: str, algorithm: Algorithm | None, call: Call) -> str:
 
 
 def compiled_program(installation: Installation, name: str) -> Path:
-    """Return a program that measures under the preloaded library.
+    """Return a compiled program that measures under the preloaded library.
 
     Raises:
-        Error: It cannot be compiled.
+        Error: The program cannot be compiled.
     """
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
     sources = (f"measuring/{each}.c" for each in (name, "timed", "together"))
@@ -273,7 +273,7 @@ def compiled_program(installation: Installation, name: str) -> Path:
 
 
 def reason(proof: Mapping[str, Any]) -> str:
-    """Return why MPI did a call that was to prove an algorithm: what the library counts once more."""
+    """Return why MPI performed a call that should have proved an algorithm, from the library's counts."""
     before = _passed(proof["before"])
     new = [reason for reason, calls in _passed(proof["after"]).items() if calls > before.get(reason, 0)]
     return new[0] if new else "another algorithm ran"
@@ -289,7 +289,7 @@ def _passed(summary: str) -> dict[str, int]:
 
 
 def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
-    """Return the call that `bench` makes of an algorithm."""
+    """Return the call of an algorithm that `bench` makes."""
     return replace(
         call,
         size_bytes=size_bytes,

@@ -1,4 +1,4 @@
-"""The cost of messages and computing on a real machine: measured, and fitted by models."""
+"""Calibration: measuring the cost of messages and computation on a real machine, and fitting models to it."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ __all__ = ["Calibration", "Level", "Range", "Work", "calibrate", "measured"]
 Floats = NDArray[np.float64]
 
 _LARGE_BYTES = 64 * 1024
-"""From here on, where all messages are eager, those of both ways meet."""
+"""From this size on, both directions of an exchange count as meeting if all messages are eager."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """A range of sizes, in which one line explains the times of messages: LogGP's parameters.
+    """A range of sizes in which one line explains the times of messages: LogGP's parameters.
 
     Attributes:
-        from_bytes: Where it begins.
-        last_bytes: The largest size that was measured.
-        alpha_s: A message of n bytes takes alpha + n beta to a receiver that waits for it.
+        from_bytes: The smallest size.
+        last_bytes: The largest measured size.
+        alpha_s: A message of n bytes takes alpha + n beta if its receiver is waiting.
         beta_s: Seconds per byte.
         L_s: Latency.
         o_send_s: Overhead of the sender per message.
-        o_receive_s: Of the receiver.
+        o_receive_s: Overhead of the receiver per message.
         g_s: Gap per message.
         G_s: Gap per byte.
         O_send_s: Overhead of the sender per byte.
-        O_receive_s: Of the receiver.
-        deviation: How far one-way times and exchanges are from the model, as a share: root of the mean square.
+        O_receive_s: Overhead of the receiver per byte.
+        deviation: Deviation of one-way times and exchanges from the model, as a share: root mean square.
     """
 
     from_bytes: int
@@ -60,25 +60,25 @@ class Range:
     deviation: float
 
     def time_s(self, size_bytes: int) -> float:
-        """Return the time of a message to a receiver that waits for it."""
+        """Return the time of a message whose receiver is waiting."""
         return self.alpha_s.value + self.beta_s.value * size_bytes
 
 
 @dataclass(frozen=True)
 class Level:
-    """Messages between hosts, or within one.
+    """Messages between hosts, or within one host.
 
     Attributes:
         ranges: The ranges of sizes.
-        alpha_s: Hockney's latency: of one line through all sizes.
+        alpha_s: Hockney's latency, from one line through all sizes.
         beta_s: Hockney's seconds per byte.
-        deviation: How far one-way times are from that line.
-        both_ways: How many times as long large messages both ways at once take.
-        request_s: How long a message that waits for its receive takes to say so.
-        S_bytes: The largest message that leaves without its receive; none if all that were measured do.
+        deviation: Deviation of one-way times from this line, as a share: root mean square.
+        both_ways: Time of large messages in both directions at once, as a multiple of one direction.
+        request_s: Time of the request by which a rendezvous message asks for its receive.
+        S_bytes: The largest eager message; None if all measured messages are eager.
         sizes_bytes: The sizes.
-        trips_s: A message of each size to a receiver that waits for it.
-        exchanges_s: Both ways at once.
+        trips_s: Time of a message of each size whose receiver is waiting.
+        exchanges_s: Time of an exchange of each size, with both directions at once.
     """
 
     ranges: tuple[Range, ...]
@@ -95,14 +95,14 @@ class Level:
 
 @dataclass(frozen=True)
 class Work:
-    """Reducing and copying in a range of sizes.
+    """The cost of reducing and copying in a range of sizes.
 
     Attributes:
-        from_bytes: Where it begins.
+        from_bytes: The smallest size.
         reduce_s: Latency of a reduction.
-        reduce_s_per_byte: 1 / gamma.
+        reduce_s_per_byte: Seconds per byte of a reduction: 1 / gamma.
         copy_s: Latency of a copy.
-        copy_s_per_byte: Seconds per byte.
+        copy_s_per_byte: Seconds per byte of a copy.
     """
 
     from_bytes: int
@@ -114,20 +114,20 @@ class Work:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured, in the words of the models.
+    """The measurements in terms of the models.
 
     Attributes:
-        between: Messages between hosts, or within the only one.
-        local: Messages within a host, where there are several hosts.
-        ranks_per_host: How many successive ranks share a host.
+        between: Messages between hosts, or within the only host.
+        local: Messages within a host, if there are several hosts.
+        ranks_per_host: Number of successive ranks that share a host.
         work: Reducing and copying.
-        call_s: What Hocket's library takes of a call until its program begins.
-        message_s: What it takes of a message, beyond MPI.
-        samples: How many samples there are.
-        mpi: What the MPI calls itself.
+        call_s: Overhead of Hocket's library per call, until its program begins.
+        message_s: Overhead of Hocket's library per message, beyond MPI.
+        samples: Number of samples.
+        mpi: The MPI's own name and version.
         hosts: The host of each rank.
-        is_crowded: Whether there were more ranks than processors on this host.
-        date: When it was measured.
+        is_crowded: Whether this host had more ranks than processors.
+        date: The date of the measurement.
     """
 
     between: Level
@@ -151,7 +151,7 @@ def measured(
     limit_s: float,
     launcher: Launcher = command,
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Measure between rank 0 and each other rank; return the samples, and the host of each rank.
+    """Measure between rank 0 and each other rank; return the samples and the host of each rank.
 
     Raises:
         Error: The program cannot be compiled, or fails.
@@ -179,7 +179,7 @@ def measured(
 
 
 def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable[str]) -> Calibration:
-    """Fit the models to samples; what Hocket's library itself takes is not in them, and so none.
+    """Fit the models to samples. Samples are of plain MPI: they do not include the overhead of Hocket's library.
 
     Raises:
         Error: A kind of sample is missing.
@@ -206,7 +206,7 @@ def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable
 
 
 Kinds = Mapping[str, Mapping[int, list[float]]]
-"""By kind and size, the times in seconds."""
+"""Times in seconds, by kind and size."""
 
 
 def _by_kind(samples: Iterable[Mapping[str, Any]]) -> Kinds:
@@ -233,7 +233,7 @@ def _level(kinds: Kinds) -> Level:
     large = min(_LARGE_BYTES, trips.sizes_bytes[-1])
     meet = trips.sizes_bytes > border if border is not None else trips.sizes_bytes >= large
     both_ways = np.maximum(np.median(exchanges.times_s[:, meet] / trips.times_s[:, meet], axis=1), 1.0)
-    # Where both ways take no longer than one, a line lies between the two.
+    # If both directions together take as long as one, fit one line between one-way times and exchanges.
     alike = trips.times_s * exchanges.times_s / np.where(meet, both_ways[:, None], 1.0)
     means = Resampled(trips.sizes_bytes, np.sqrt(alike))
     parts = parts_of([means], border)
@@ -266,7 +266,7 @@ def _level(kinds: Kinds) -> Level:
 
 
 def _start(sizes_bytes: Floats, column: int, border: float | None) -> int:
-    """Return where the range that begins with a column starts: behind the border, or halfway from the size before."""
+    """Return the start of a range, given its first column: after the eager limit, or halfway from the size before."""
     before, first = sizes_bytes[column - 1], sizes_bytes[column]
     if border is not None and before <= border < first:
         return int(border) + 1
@@ -274,7 +274,7 @@ def _start(sizes_bytes: Floats, column: int, border: float | None) -> int:
 
 
 def _overhead(times: Resampled, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
-    """Return the time of the sizes of a range, or of the largest sizes if it has none, but no more than `most_s`."""
+    """Return the smallest time in a range of sizes (or at the largest size if the range has none), at most `most_s`."""
     inside = (times.sizes_bytes >= first_bytes) & (times.sizes_bytes <= last_bytes)
     columns = inside if inside.any() else times.sizes_bytes == times.sizes_bytes[-1]
     least_s: Floats = np.minimum(times.times_s[:, columns].min(axis=1), most_s)
@@ -291,11 +291,11 @@ def _range(
     """Fit a range.
 
     Args:
-        start_bytes: Where it begins.
-        messages: What the line goes through, one-way times and exchanges, all of the sizes of the range.
-        ends: Times of the sender, of the receiver, and between messages that follow each other, of all sizes.
-        both_ways: How many times as long both ways at once take.
-        request_s: The time of a request, where messages wait for their receives.
+        start_bytes: The smallest size.
+        messages: For the sizes of the range: the times to fit, one-way times, and exchanges.
+        ends: For all sizes: times of the sender, of the receiver, and between successive messages.
+        both_ways: Time of both directions at once, as a multiple of one direction.
+        request_s: Time of a request, if messages wait for their receives.
     """
     means, trips, exchanges = messages
     send, receive, gap = ends
@@ -328,7 +328,7 @@ def _range(
 
 
 def _per_byte(times: Resampled, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
-    """Return the slope of the times of a range, but no more than `most_s`."""
+    """Return the slope of the times of a range, at most `most_s`."""
     inside = (times.sizes_bytes >= first_bytes) & (times.sizes_bytes <= last_bytes)
     if inside.sum() < 2:
         return np.zeros_like(most_s)

@@ -1,7 +1,8 @@
-"""Lines through measured times, with confidence intervals.
+"""Fitting lines to measured times, with confidence intervals.
 
-Disturbances make measurements longer. So the time of a size is the first quartile of its samples, the median of
-the quieter half. Intervals are of 95 %, by the bootstrap: samples are drawn anew from each size's, with a fixed seed.
+Disturbances only make measurements longer. The time of a size is therefore the first quartile of its samples, which is
+the median of the faster half. Intervals are 95 % bootstrap intervals: the samples of each size are resampled, with a
+fixed seed.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ Floats = NDArray[np.float64]
 _QUANTILE = 0.25
 _RESAMPLES = 400
 _SEED = 20260101
-_LEAST_SIZES = 2  # of a range
+_LEAST_SIZES = 2  # sizes of a range
 _MOST_RANGES = 10
-_GOOD = 0.02  # a relative deviation that is worth no further range
+_GOOD = 0.02  # a relative deviation so small that more ranges are not worthwhile
 _LEAST_GAIN = 6.0  # in BIC: "strong" evidence, R. E. Kass, A. E. Raftery, "Bayes factors", JASA 90 (1995)
 
 
@@ -36,14 +37,14 @@ class Estimate:
 
     @staticmethod
     def of(values: Floats) -> Estimate:
-        """Return the first of the values, and the interval of the others, which are resampled."""
+        """Return an estimate: the first value, with the interval of the other, resampled values."""
         low, high = np.quantile(values[1:], (0.025, 0.975))
         return Estimate(float(values[0]), float(min(low, values[0])), float(max(high, values[0])))
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """The times of sizes: as measured in row 0, resampled in the others.
+    """Times by size: measured in row 0, resampled in the other rows.
 
     Attributes:
         sizes_bytes: The sizes.
@@ -54,11 +55,11 @@ class Resampled:
     times_s: Floats
 
     def part(self, columns: slice) -> Resampled:
-        """Return some of the sizes."""
+        """Return a part of the sizes."""
         return Resampled(self.sizes_bytes[columns], self.times_s[:, columns])
 
     def up_to(self, size_bytes: float) -> Resampled:
-        """Return the sizes that are not larger."""
+        """Return the sizes up to a limit."""
         return self.part(slice(0, int(np.searchsorted(self.sizes_bytes, size_bytes, side="right"))))
 
 
@@ -69,7 +70,7 @@ class Line:
     Attributes:
         start_s: The time of size 0, in seconds.
         slope_s: Seconds per byte.
-        deviation: How far times are from the line, as a share of them: root of the mean square.
+        deviation: Deviation of the times from the line, as a share of the times: root mean square.
     """
 
     start_s: Floats
@@ -78,7 +79,7 @@ class Line:
 
 
 def resampled(samples_s: Mapping[int, Sequence[float]]) -> Resampled:
-    """Return the times of sizes, and resamplings of them."""
+    """Return the times by size, and resampled times."""
     sizes = sorted(samples_s)
     random = np.random.default_rng(_SEED)
     columns = []
@@ -90,7 +91,7 @@ def resampled(samples_s: Mapping[int, Sequence[float]]) -> Resampled:
 
 
 def line(times: Resampled, *, through_zero: bool = False) -> Line:
-    """Fit a line with the least squares of relative deviations; neither start nor slope is below zero."""
+    """Fit a line by least squares of relative deviations; start and slope are at least zero."""
     x, t = times.sizes_bytes, times.times_s
     w = 1.0 / np.maximum(t, 1e-12) ** 2
     s0, sx, sxx = w.sum(axis=1), (w * x).sum(axis=1), (w * x * x).sum(axis=1)
@@ -109,14 +110,14 @@ def line(times: Resampled, *, through_zero: bool = False) -> Line:
 
 
 def parts_of(series: Sequence[Resampled], border_bytes: float | None = None) -> list[slice]:
-    """Return the ranges of sizes, as columns, in each of which a line explains each series of times.
+    """Split the sizes into ranges of columns, so that a line explains each series of times in each range.
 
-    There are as many ranges as the Bayesian information criterion of the relative deviations wants; more must be better
-    by `_LEAST_GAIN`.
+    The Bayesian information criterion of the relative deviations determines the number of ranges. Another range has to
+    improve it by `_LEAST_GAIN`.
 
     Args:
-        series: Times, all of the same sizes.
-        border_bytes: No range has sizes up to this and sizes beyond.
+        series: Several times of the same sizes.
+        border_bytes: No range contains sizes on both sides of this border.
     """
     sizes, count = series[0].sizes_bytes, len(series[0].sizes_bytes)
     border = count if border_bytes is None else int(np.searchsorted(sizes, border_bytes, side="right"))

@@ -16,7 +16,7 @@ from hocket._native import Error
 __all__ = ["KINDS", "Installation", "compiled"]
 
 KINDS = {"mpich": "MPICH", "openmpi": "Open MPI"}
-"""What MPIs of a kind call themselves, by the names of kinds."""
+"""The names that MPIs of a kind give themselves, by kind."""
 
 _ABI = "_abi"
 
@@ -36,12 +36,12 @@ int main(void)
 
 @dataclass(frozen=True)
 class Installation:
-    """An MPI that programs can be compiled against and run under.
+    """An MPI to compile programs against and to run them under.
 
     Attributes:
         mpicc: Its compiler wrapper.
         mpiexec: Its launcher.
-        library: The first line of its library version: what the MPI calls itself.
+        library: The first line of its library version: the MPI's own name and version.
     """
 
     mpicc: Path
@@ -50,10 +50,10 @@ class Installation:
 
     @staticmethod
     def find(mpicc: str | None = None, mpiexec: str | None = None) -> Installation:
-        """Find an MPI: the wrapper that is named, or that beside the launcher, on the path, or beside Python.
+        """Find an MPI: by the given wrapper, the wrapper beside the launcher, on the path, or beside Python.
 
         Raises:
-            Error: There is none, or it cannot compile a program that asks for its name.
+            Error: There is no MPI, or it cannot compile a program that asks for its name.
         """
         beside = mpiexec and str(Path(mpiexec).parent / "mpicc") if mpiexec and os.sep in mpiexec else None
         compiler = _program(mpicc or beside, "mpicc", "the compiler wrapper of an MPI")
@@ -62,10 +62,10 @@ class Installation:
 
     @staticmethod
     def named(kind: str) -> Installation:
-        """Find an MPI of a kind of `KINDS`: its own wrapper, as `mpicc.openmpi`, or a wrapper on the path that is one.
+        """Find an MPI of a kind of `KINDS`: by its own wrapper, such as `mpicc.openmpi`, or a wrapper on the path.
 
         Raises:
-            Error: There is none.
+            Error: There is no such MPI.
         """
         folders = _folders()
         names = [
@@ -80,7 +80,7 @@ class Installation:
 
     @property
     def is_standard_abi(self) -> bool:
-        """Whether its programs use the standard ABI: `mpicc_abi` of an MPICH, beside the `mpicc` of its own ABI."""
+        """Whether its programs use the standard ABI: MPICH's `mpicc_abi`, beside `mpicc` for MPICH's own ABI."""
         return self.mpicc.name.endswith(_ABI)
 
     def other_abi(self) -> Installation | None:
@@ -91,12 +91,12 @@ class Installation:
 
 
 def _folders() -> list[str]:
-    """Return where programs are looked for: the path, and beside this Python, whose environment need not be active."""
+    """Return where to look for programs: on the path, and beside this Python, whose environment need not be active."""
     return [*os.get_exec_path(), str(Path(sys.executable).parent)]
 
 
 def _program(given: str | None, usual: str, what: str) -> Path:
-    """Find the program that is given as an option, or the usual one."""
+    """Find the program that an option names, or the usual one."""
     found = shutil.which(given or usual, path=os.pathsep.join(_folders()))
     if found is not None:
         return Path(found).absolute()
@@ -133,7 +133,7 @@ def compiled(mpicc: Path, arguments: list[str]) -> None:
     """Compile with the wrapper.
 
     Raises:
-        Error: It cannot; its first error is in the message.
+        Error: Compilation fails; the message contains the first error.
     """
     try:
         ran = subprocess.run([mpicc, *arguments], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The library, rules and a module file in a folder for all users: nothing of Python is needed there."""
+"""Installing the library, rules and a module file in a folder for all users. Programs there need no Python."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _NO_RULES = (
 
 @dataclass(frozen=True)
 class Installed:
-    """What was installed.
+    """The installed files.
 
     Attributes:
         name: The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI
             of an MPICH. The module is "hocket/mpich-5.0.2".
-        library: What programs preload.
+        library: The library that programs preload.
         rules: The file of rules.
-        environment: What a shell reads instead of the module.
-        launch: What runs one program so, where not every process of a shell is to be preloaded.
-        module: The module file, in Tcl, which Environment Modules and Lmod read.
+        environment: The file that a shell reads instead of loading the module.
+        launch: The script that preloads the library into one program only, not into every process of a shell.
+        module: The module file, in Tcl, for Environment Modules and Lmod.
     """
 
     name: str
@@ -50,15 +50,15 @@ class Installed:
 
     @property
     def load(self) -> str:
-        """How users load it."""
+        """The commands by which users load it."""
         return f"module use {self.module.parents[1]}; module load {_MODULE}/{self.name}"
 
 
 def name_of(library: str) -> str:
-    """Return a name for what an MPI calls itself, with the version.
+    """Return a short name with the version, from the MPI's own name.
 
     Raises:
-        Error: It says no version.
+        Error: The MPI's own name contains no version.
     """
     found = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
     if found is None:
@@ -77,18 +77,19 @@ def install(
     job_logs: str | None = None,
     requires: str | None = None,
 ) -> Installed:
-    """Install the library for one MPI for all users, in place of an earlier one.
+    """Install the library for one MPI for all users; it replaces an earlier one.
 
     Args:
         installation: The MPI.
-        prefix: The folder; those of several MPIs lie there side by side.
-        rules: The text of the rules; without it those that are installed stay, or there are none.
-        name: A name with the version, unless what the MPI calls itself tells them, without "-abi"; not "modulefiles".
-        job_logs: The folder of the logs of jobs, if there are to be some.
-        requires: The module of the MPI, which has to be loaded before, if it has one.
+        prefix: The folder; it can serve several MPIs.
+        rules: The text of the rules; by default the installed rules stay, if there are any.
+        name: A name with the version, without "-abi", and not "modulefiles"; by default derived from the MPI's own
+            name.
+        job_logs: The folder for job logs, if they are wanted.
+        requires: The MPI's module, which users have to load first, if there is one.
 
     Raises:
-        Error: Something cannot be written, the library cannot be compiled, or a name is none.
+        Error: A file cannot be written, the library cannot be compiled, or a name is invalid.
     """
     name = name or name_of(installation.library)
     if installation.is_standard_abi:

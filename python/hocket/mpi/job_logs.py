@@ -1,4 +1,4 @@
-"""Logs of jobs, as `HOCKET_JOB_LOG` asks for: read, and added up over jobs. `docs/deploying.md` tells their lines."""
+"""Job logs that `HOCKET_JOB_LOG` asks for: reading and adding up. `docs/deploying.md` describes their lines."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _ENDING = ".jsonl"
 
 @dataclass(frozen=True)
 class LogEntry:
-    """Calls of one job that are alike.
+    """Similar calls of one job.
 
     Attributes:
-        collective: The collective, as "allreduce".
-        function: What the program called, as "MPI_Iallreduce".
-        algorithm: The algorithm that answered; none if the calls were left to MPI.
+        collective: The collective, such as "allreduce".
+        function: The function that the program called, such as "MPI_Iallreduce".
+        algorithm: The algorithm that answered; None if the calls were left to MPI.
         rule: The rule that chose it.
         reason: Why the calls were left to MPI.
-        ranks: Ranks of the communicator; none if they are not known.
-        size_from_bytes: The smallest size of the class, which ends before twice that; 0 is the size 0. None if the
-            ranks do not all know the size.
-        calls: Calls, each counted once for all its ranks.
-        bytes: What the ranks gave to these calls, added up over them.
-        time_s: Time inside the calls, added up over the ranks; none if it was not measured.
+        ranks: Number of ranks of the communicator; None if unknown.
+        size_from_bytes: The smallest size of the class, which ends below twice this size; 0 is the class of size 0.
+            None if not all ranks know the size.
+        calls: Number of calls; a call counts once for all its ranks.
+        bytes: Bytes that the ranks passed to these calls, added up over the ranks.
+        time_s: Time inside the calls, added up over the ranks; None if not measured.
     """
 
     collective: str
@@ -54,21 +54,21 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class JobLog:
-    """What one job called.
+    """The log of one job.
 
     Attributes:
-        file: Where that is from.
+        file: The file of the log.
         hocket: The version of Hocket.
-        mpi: What the MPI calls itself.
+        mpi: The MPI's own name and version.
         program: The program's file.
-        user: Who ran it.
+        user: The user who ran it.
         host: The host of rank 0.
-        job: The number that the batch system gave the job.
+        job: The number of the job in the batch system.
         rules: The file of rules.
-        start: When MPI was initialised, in UTC, as "2026-11-24T03:18:22Z".
-        elapsed_s: From then until it was finalised.
-        ranks: Ranks of MPI_COMM_WORLD.
-        nodes: Their nodes.
+        start: Time of MPI's initialisation, in UTC, such as "2026-11-24T03:18:22Z".
+        elapsed_s: Seconds from MPI's initialisation to its finalisation.
+        ranks: Number of ranks of MPI_COMM_WORLD.
+        nodes: Number of their nodes.
         entries: Its calls.
     """
 
@@ -109,10 +109,10 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = MappingProxyType(
 
 
 def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
-    """Return the logs of jobs that are named, and those in folders that are named, also further down, in order.
+    """Return the given job logs, and the logs in given folders and their subfolders, in order.
 
     Raises:
-        Error: A folder has none, or cannot be read.
+        Error: A folder has no logs, or cannot be read.
     """
     found: list[str] = []
     for path in paths:
@@ -130,10 +130,10 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
 
 
 def read_job_log(path: str | PathLike[str]) -> JobLog:
-    """Read the log of a job, a regular file: anyone may put files where jobs write their logs.
+    """Read a job log. Only regular files are read, because anyone may put files where jobs write their logs.
 
     Raises:
-        Error: It cannot be read, or a line is not of a log: file, line, what was expected.
+        Error: The file cannot be read, or a line is invalid: file, line, what was expected.
     """
     name = fspath(path)
     lines = files.read_text(path, only_regular=True).splitlines()
@@ -155,7 +155,7 @@ def _entry(line: str, where: str) -> LogEntry:
 
 
 def _checked(found: Mapping[str, Any], kind: type, where: str, omitted: set[str]) -> dict[str, Any]:
-    """Return the values of a dataclass's fields; others are those of a later Hocket."""
+    """Return the values of a dataclass's fields. Unknown values are ignored: a later Hocket may have written them."""
     values = {}
     for name, annotation in kind.__annotations__.items():
         if name in omitted:
@@ -184,19 +184,19 @@ GROUPS: Mapping[str, Callable[[JobLog, LogEntry], Any]] = MappingProxyType(
         "rules": lambda log, _: log.rules,
     }
 )
-"""By what calls are added up, each as a function of a log and one of its entries."""
+"""The criteria by which calls are grouped, each a function of a log and one of its entries."""
 
 
 @dataclass
 class Use:
-    """Calls that are added up.
+    """Calls added up.
 
     Attributes:
-        jobs: How many jobs have some.
-        calls: Calls, each counted once for all its ranks.
-        bytes: What the ranks gave to these calls.
+        jobs: Number of jobs that have such calls.
+        calls: Number of calls; a call counts once for all its ranks.
+        bytes: Bytes that the ranks passed to these calls.
         time_s: Time inside the calls, added up over the ranks, where it was measured.
-        timed_calls: The calls of single ranks of which that is the time.
+        timed_calls: The number of calls of single ranks whose times are in `time_s`.
     """
 
     jobs: int = 0
@@ -216,9 +216,9 @@ class ReportRow:
     """The calls of one group.
 
     Attributes:
-        group: Its values, by the names of `GROUPS`.
+        group: The values of the group's criteria, by the names of `GROUPS`.
         use: Its calls.
-        share: Its part of the time inside all calls.
+        share: Its share of the time inside all calls.
     """
 
     group: Mapping[str, Any]
@@ -228,14 +228,14 @@ class ReportRow:
 
 @dataclass
 class Report:
-    """Logs of jobs, added up.
+    """Job logs, added up.
 
     Attributes:
-        by: By what, names of `GROUPS`.
-        jobs: How many logs there were.
-        first: When the first job began; none if none says so.
-        last: When the last one did.
-        rank_s: How long MPI was initialised, added up over the ranks of all jobs.
+        by: The criteria of grouping, names of `GROUPS`.
+        jobs: Number of logs.
+        first: Start of the first job; None if no log says it.
+        last: Start of the last job.
+        rank_s: Time between MPI's initialisation and finalisation, added up over the ranks of all jobs.
     """
 
     by: Sequence[str]
@@ -274,7 +274,7 @@ class Report:
 
     @property
     def rows(self) -> tuple[ReportRow, ...]:
-        """The groups, those of the most time first."""
+        """The groups, sorted by time, the longest first."""
         total_s = self.time_s
         ordered = sorted(self._uses.items(), key=lambda item: (-item[1].time_s, -item[1].calls, str(item[0])))
         return tuple(

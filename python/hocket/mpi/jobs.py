@@ -22,7 +22,7 @@ class JobEndedError(Error):
 
 
 def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Run a job that reads and prints as it likes; return its exit status. When interrupted, it is ended first."""
+    """Run a job with free use of stdin and stdout; return its exit status. On an interruption, end the job first."""
     job = subprocess.Popen(command, env={**os.environ, **variables})
     try:
         return job.wait()
@@ -32,10 +32,10 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
 
 
 def lines_of(command: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
-    """Run a job, and hand on each line that it prints. When interrupted, it is ended first.
+    """Run a job, and pass on each line that it prints. On an interruption, end the job first.
 
     Raises:
-        Error: It fails; the last line of what it says is in the message.
+        Error: The job fails; the message contains its last line.
     """
     job = subprocess.Popen(
         command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
@@ -53,11 +53,11 @@ def lines_of(command: Sequence[str], variables: Mapping[str, str], on_line: Call
 
 
 class Dialogue:
-    """A job that reads orders, a line each, and answers some of them by a line. When interrupted, it is ended first.
+    """A job that reads orders, one per line, and answers some by a line. On an interruption, the job is ended first.
 
     Args:
-        command: What starts it.
-        variables: What its environment has besides.
+        command: The command that starts it.
+        variables: Additional environment variables.
     """
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class Dialogue:
         """Return the next line that the job prints.
 
         Raises:
-            JobEndedError: The job ends instead; the last line of what it says is in the message.
+            JobEndedError: The job ends instead; the message contains its last line.
         """
         assert self._job.stdout is not None
         answer = self._job.stdout.readline()

@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
-"""What returns the command that runs a program on so many ranks, as `command` does."""
+"""Returns the command that runs a program on a number of ranks, as `command` does."""
 
 LOGS = ("summary", "calls")
-"""What HOCKET_LOG may be."""
+"""The values of HOCKET_LOG."""
 
 _CROWDED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
@@ -39,16 +39,16 @@ _CROWDED = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
-"""More ranks than processors: MPICH that waits must let others go on, and Open MPI must not refuse."""
+"""For more ranks than processors: MPICH must yield while it waits, and Open MPI must not refuse."""
 
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
 def joined_rules(rules: Sequence[str], file: str | None = None) -> str:
-    """Check rules, and return their text: `rules` first, then those of `file`, which may be a library's name.
+    """Check rules and return their text: `rules` first, then the rules of `file`, a path or a library's name.
 
     Raises:
-        Error: A rule is none, or the file cannot be read.
+        Error: A rule is invalid, or the file cannot be read.
     """
     check_rules("\n".join(rules), "--rule")
     text = "".join(f"{rule}\n" for rule in rules)
@@ -60,10 +60,10 @@ def joined_rules(rules: Sequence[str], file: str | None = None) -> str:
 
 
 def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
-    """Check rules, and return a file of them, as `joined_rules` takes them; none if there are none.
+    """Check rules and return a file with them, as in `joined_rules`; None if there are no rules.
 
     Raises:
-        Error: A rule is none, or the file cannot be read.
+        Error: A rule is invalid, or the file cannot be read.
     """
     text = joined_rules(rules, file)
     if not text:
@@ -74,7 +74,7 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
 
 
 def environment(installation: Installation, rules: Path | None, log: str | None = None) -> dict[str, str]:
-    """Return the variables under which a program's collectives run by the rules; empty ones are as if not set.
+    """Return the environment variables that make a program follow the rules; an empty variable counts as not set.
 
     Raises:
         Error: The library cannot be compiled.
@@ -86,7 +86,7 @@ def environment(installation: Installation, rules: Path | None, log: str | None 
 
 
 def note_for_root(installation: Installation) -> str | None:
-    """Return what lets Open MPI start programs as root, which it refuses, where that is not set."""
+    """Return a note on starting programs as root, if Open MPI refuses it because a variable is not set."""
     is_refused = installation.library.startswith("Open MPI") and os.geteuid() == 0
     missing = [name for name in _AS_ROOT if os.environ.get(name) != "1"]
     if not (is_refused and missing):
@@ -97,13 +97,13 @@ def note_for_root(installation: Installation) -> str | None:
 
 
 def crowded(ranks: int) -> Mapping[str, str]:
-    """Return variables for more ranks on this machine than it has processors; else none."""
+    """Return environment variables for more ranks than processors on this machine; empty if there are not more."""
     processors = len(os.sched_getaffinity(0))
     return {name: value for name, value in _CROWDED.items() if name not in os.environ} if ranks > processors else {}
 
 
 def command(installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """Return the command that runs a program on so many ranks; only the program sees the variables.
+    """Return the command that runs a program on a number of ranks; only the program sees the variables.
 
     Raises:
         Error: There is no program.
@@ -111,12 +111,12 @@ def command(installation: Installation, ranks: int, program: Sequence[str], vari
     if not program:
         raise Error("no program, expected one after --")
     settings = [f"{name}={value}" for name, value in variables.items()]
-    by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # which env takes for a variable
+    by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # else env takes the name for a variable
     return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *by_shell, *program]
 
 
 def on_hosts(hosts: str | None) -> Launcher:
-    """Return what starts programs on hosts, which are separated by commas, or on this one."""
+    """Return the launcher for hosts, separated by commas, or for this host."""
     if not hosts:
         return command
 

@@ -15,11 +15,11 @@ __all__ = ["Model", "machine_file"]
 Model = Literal["hockney", "loggp"]
 
 _FASTEST_S_PER_BYTE = 1e-15
-"""A rate that is too fast to measure is told as this one."""
+"""The value written for a rate that is too fast to measure."""
 
 
 def machine_file(found: Calibration, name: str, model: Model, samples: str | None) -> str:
-    """Return a machine file of one of the models; intervals, and how far the model is off, are told in comments."""
+    """Return a machine file for one of the models; comments give intervals and the deviation of the model."""
     hosts = sorted(set(found.hosts))
     where = f"{len(found.hosts)} ranks on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
     mpi = " ".join(found.mpi.partition(",")[0].split())
@@ -51,7 +51,7 @@ def _simple(found: Calibration) -> list[str]:
 
 
 def _full(found: Calibration) -> list[str]:
-    """Return the wire and the host, which another network can have, too."""
+    """Return the lines for the wire and for the host, which could also be used with another network."""
     between, local = found.between, found.local
     inside = (
         [] if local is None else ["", "[network.local]", _from(local), *_wire(local), *_host(local, found.message_s)]
@@ -117,7 +117,7 @@ def _host(level: Level, message_s: float) -> list[str]:
 
 
 def _simple_work(work: tuple[Work, ...]) -> list[str]:
-    """Return one rate of reducing, that of the middle range."""
+    """Return a single reduction rate, from the middle range."""
     middle = work[len(work) // 2]
     return [_key("reduce_bandwidth", _rate(middle.reduce_s_per_byte), f"from {format_bytes(middle.from_bytes)} on")]
 

@@ -1,4 +1,4 @@
-"""Dynamic multicast among the ranks of an mpi4py program: one rank sends to any others, which need not know of it.
+"""Dynamic multicast among the ranks of an mpi4py program: one rank sends to any others, without their knowing it ahead.
 
 ```python
 from mpi4py import MPI
@@ -66,13 +66,13 @@ class _Multicast(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Status:
-    """What was received.
+    """The status of a received message.
 
     Attributes:
-        id: The multicast's number in its domain, from 1 on.
-        size_bytes: Its length.
+        id: The multicast's number in its domain, counted from 1.
+        size_bytes: Length of the message.
         rank: This rank's number among the members, from 0 on.
-        size: How many members it had.
+        size: Number of members.
     """
 
     id: int
@@ -82,7 +82,7 @@ class Status:
 
 
 def build(mpicc: str | None = None) -> Path:
-    """Return the library for an MPI, by default the one beside this Python; compiled if it is not there yet.
+    """Return the library for an MPI, by default the one beside this Python. It is compiled if necessary.
 
     Raises:
         Error: There is no such MPI, or the library cannot be compiled.
@@ -116,7 +116,7 @@ def _loaded(comm: Any, mpicc: str | None) -> ctypes.CDLL:
 
 
 def _handle(thing: Any) -> Any:
-    """Return a handle of MPI as C takes it: a number or a pointer."""
+    """Return a handle of MPI as C expects it: a number or a pointer."""
     from mpi4py import MPI
 
     kind = ctypes.c_int if MPI._sizeof(thing) == ctypes.sizeof(ctypes.c_int) else ctypes.c_void_p
@@ -124,7 +124,7 @@ def _handle(thing: Any) -> Any:
 
 
 def _memory(data: Any, *, is_written: bool = False) -> tuple[Any, int, Any]:
-    """Return the address and the length of what a buffer holds, and what keeps it there."""
+    """Return address and length of a buffer's content, and an object that keeps the content alive."""
     try:
         array = np.frombuffer(data, dtype=np.uint8) if len(memoryview(data).cast("B")) else np.empty(0, np.uint8)
     except (TypeError, ValueError, BufferError) as error:
@@ -135,26 +135,27 @@ def _memory(data: Any, *, is_written: bool = False) -> tuple[Any, int, Any]:
 
 
 class Domain:
-    """One master and the ranks it sends to. All ranks of the communicator make and close it.
+    """A master and the ranks it sends to. All ranks of the communicator create and close the domain together.
 
-    Each rank receives the multicasts of a domain in the order in which the master sent them. A rank forwards for others
-    only while it is in a method of a domain; see `flush`.
+    Each rank receives the multicasts of a domain in the order in which the master sent them. A rank forwards messages
+    for others only while it is in a method of a domain; see `flush`.
 
     Args:
         comm: An mpi4py communicator; a private copy of it is used.
         master: The rank that sends.
-        rules: Which algorithms distribute messages and run over groups: "measured", "simulated", "paper", or rules
-            such as "broadcast[size=1MiB..]: chain, segment=64KiB", the same at all ranks.
+        rules: The rules that choose algorithms for distributing messages and for collectives over groups: "measured",
+            "simulated", "paper", or rules such as "broadcast[size=1MiB..]: chain, segment=64KiB". They are the same at
+            all ranks.
         mpicc: The compiler wrapper of the MPI that mpi4py uses, by default the one beside Python.
 
     Raises:
-        Error: No such rank or rules, or the library cannot be compiled.
+        Error: There is no such rank, the rules are invalid, or the library cannot be compiled.
     """
 
     def __init__(self, comm: Any, *, master: int = 0, rules: str = "measured", mpicc: str | None = None) -> None:
         from mpi4py import MPI
 
-        if comm.Is_inter():  # before rank 0 tells all where the library is
+        if comm.Is_inter():  # check this before rank 0 broadcasts the path of the library
             raise Error("comm: got an intercommunicator, expected one group of ranks")
         self._library = _loaded(comm, mpicc)
         self._byte = _handle(MPI.BYTE)
@@ -177,12 +178,12 @@ class Domain:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it, unless something went wrong: other ranks may then not come to their end."""
+        """Close the domain; after an error do nothing, because other ranks may never close theirs."""
         if kind is None:
             self.close()
 
     def close(self) -> None:
-        """Release what is held, wait until all multicasts are complete, and free the domain; all ranks do so."""
+        """Release what is held, wait until all multicasts are complete, and free the domain; all ranks call this."""
         if self._domain:
             for multicast in tuple(self._held.values()):
                 multicast.release()
@@ -190,11 +191,11 @@ class Domain:
             self._sent.clear()
 
     def send(self, members: Iterable[int], data: Any) -> Sent:
-        """Send to some ranks, as the master, and return at once.
+        """Send to some ranks from the master, and return at once.
 
         Args:
-            members: The ranks, in any order; none is allowed.
-            data: Contiguous memory (bytes, an array, ...), which must not change until it has left.
+            members: The ranks, in any order; the list may be empty.
+            data: Contiguous memory (bytes, an array, ...), which must not change until the message has left.
 
         Raises:
             Error: This rank is not the master, or there is no such rank.
@@ -223,7 +224,7 @@ class Domain:
         """Receive the next multicast into contiguous memory.
 
         Raises:
-            Error: It is longer; it is then lost to this rank.
+            Error: The message is longer than the memory; this rank then loses it.
         """
         address, length, _keeper = _memory(buffer, is_written=True)
         status = _Status()
@@ -231,26 +232,26 @@ class Domain:
         return Status(status.id, status.bytes, status.rank, status.size)
 
     def take(self) -> Multicast:
-        """Wait for the next multicast, and hold it until it is released."""
+        """Wait for the next multicast, and hold it until its release."""
         held = _Multicast()
         self._call("take", self._domain, ctypes.byref(held))
         return Multicast(self, held)
 
     def poll(self) -> Multicast | None:
-        """Return the next multicast if it is there; it is held until it is released."""
+        """Return the next multicast if it has arrived; it is held until its release."""
         held, flag = _Multicast(), ctypes.c_int()
         self._call("poll", self._domain, ctypes.byref(held), ctypes.byref(flag))
         return Multicast(self, held) if flag.value else None
 
     def flush(self) -> None:
-        """Wait until this rank need not acknowledge anything for others any more.
+        """Wait until this rank has no more acknowledgements to forward.
 
-        To be called before this rank waits by other means for one that waits until a multicast is complete.
+        Call this before this rank waits by other means for a rank that waits for the completion of a multicast.
         """
         self._call("flush", self._domain)
 
     def progress(self) -> None:
-        """Forward for others, without waiting."""
+        """Forward messages for others, without waiting."""
         self._call("progress")
 
     def _is(self, number: int, what: int) -> bool:
@@ -266,7 +267,7 @@ class Domain:
 
 
 class Sent:
-    """A multicast on its way, as its master sees it. `id` is 0 if it had no members."""
+    """A multicast under way, as its master sees it. `id` is 0 if it has no members."""
 
     def __init__(self, domain: Domain, number: int) -> None:
         self._domain = domain
@@ -277,7 +278,7 @@ class Sent:
         self._domain._call("wait", self._domain._domain, ctypes.c_uint64(self.id), ctypes.c_int(_COMPLETE))
 
     def wait_left(self) -> None:
-        """Wait until the memory that was sent may change."""
+        """Wait until the sent memory may change."""
         self._domain._call("wait", self._domain._domain, ctypes.c_uint64(self.id), ctypes.c_int(_LEFT))
 
     @property
@@ -287,13 +288,13 @@ class Sent:
 
 
 class Multicast:
-    """A multicast that was received and is held: its data, and its group.
+    """A received multicast that is held: its data, and its group.
 
     Attributes:
-        id: Its number in the domain, from 1 on.
+        id: Its number in the domain, counted from 1.
         rank: This rank's number among the members, from 0 on.
-        size: How many members there are.
-        ranks: The members, as ranks of the communicator, ascending.
+        size: Number of members.
+        ranks: The members, as ranks of the communicator, in ascending order.
     """
 
     def __init__(self, domain: Domain, held: _Multicast) -> None:
@@ -305,7 +306,7 @@ class Multicast:
 
     @property
     def data(self) -> memoryview:
-        """What was sent, where it lies; gone when the multicast is released."""
+        """The message, without a copy; invalid after the release."""
         if not self._is_held:
             raise Error(f"multicast {self.id} is released")
         if not self._held.bytes:
@@ -319,12 +320,12 @@ class Multicast:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Release it; if something went wrong, as far as that goes."""
+        """Release it; after an error, as far as possible."""
         with nullcontext() if kind is None else suppress(Error):
             self.release()
 
     def release(self) -> None:
-        """Have done with it: this rank acknowledges it."""
+        """Release it; this rank then acknowledges it."""
         if self._is_held:
             self._domain._call("release", self._domain._domain, ctypes.c_uint64(self.id))
             self._is_held = False
@@ -339,7 +340,7 @@ class Multicast:
         op: Any = None,
         root: int = 0,
     ) -> None:
-        """Run a collective over the group; all members do so, in the same order.
+        """Run a collective over the group; all members call this, in the same order.
 
         Args and Raises: as `icollective`.
         """
@@ -354,17 +355,17 @@ class Multicast:
         op: Any = None,
         root: int = 0,
     ) -> Request:
-        """Start a collective over the group; all members do so, in the same order, one at a time over a group.
+        """Start a collective over the group; all members call this in the same order, one collective at a time.
 
         Args:
-            name: "allreduce", "alltoall", "barrier", ... as `hocket list` has it.
-            given: What this member contributes; None where that lies in `result`, as MPI_IN_PLACE has it.
-            result: Where the result goes; None where this member has none.
-            op: An operation of mpi4py, by default MPI.SUM.
+            name: "allreduce", "alltoall", "barrier", ... as in `hocket list`.
+            given: This member's contribution; None if it is in `result`, as with MPI_IN_PLACE.
+            result: The array for the result; None if this member receives none.
+            op: An operation of mpi4py; by default MPI.SUM.
             root: The root's number among the members.
 
         Raises:
-            Error: No such collective, arrays that do not fit, or the rules have no algorithm for it.
+            Error: There is no such collective, the arrays do not fit, or the rules have no algorithm for it.
         """
         from mpi4py import MPI
 
@@ -400,7 +401,7 @@ class Multicast:
     def _count(
         self, name: str, given: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
     ) -> int:
-        """Return the count of the call, as MPI counts: of a block where members have blocks; the arrays must fit."""
+        """Return the count as MPI counts: per block if members have blocks. Raise an error if the arrays do not fit."""
         if name == "barrier":
             return 0
         mine, its = (None if array is None else array.size for array in (given, result))
@@ -424,7 +425,7 @@ class Multicast:
 
 
 class Request:
-    """A collective over a group, under way: until its end its arrays stay as they are, and its multicast is held."""
+    """A running collective over a group. Until it ends, its arrays must not change, and its multicast is held."""
 
     def __init__(self, multicast: Multicast, held: tuple[Any, ...]) -> None:
         self._multicast, self._held = multicast, held
@@ -435,7 +436,7 @@ class Request:
         self._held = ()
 
     def test(self) -> bool:
-        """Go on with the domain, and return whether this member's part is complete."""
+        """Make progress, and return whether this member's part is complete."""
         flag = ctypes.c_int()
         self._domain._call("collective_test", self._domain._domain, self._id, ctypes.byref(flag))
         return bool(flag.value)

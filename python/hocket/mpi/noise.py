@@ -1,4 +1,4 @@
-"""Interruptions of programs by the operating system of this machine, recorded on every processor."""
+"""Recording how the operating system of this machine interrupts programs, on every processor."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hocket.mpi.preload import kept
 __all__ = ["Kinds", "Recording", "by_duration", "noise_trace", "record"]
 
 _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
-"""Timer interrupts, kernel work, daemons, and other programs are a power of ten or so apart."""
+"""Timer interrupts, kernel work, daemons and other programs differ by about a power of ten."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What interrupted a program on one processor.
+    """The interruptions of a program on one processor.
 
     Attributes:
         processor: Its number.
-        length_s: How long it was watched.
-        quantum_s: The shortest time of the work between two looks at the clock: what is shorter is not seen.
+        length_s: Length of the recording.
+        quantum_s: The shortest time between two looks at the clock; shorter interruptions are not seen.
         events: Start and duration of each interruption, in seconds, in order.
     """
 
@@ -50,13 +50,13 @@ class Recording:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Interruptions of about the same duration, on all processors.
+    """Interruptions of similar duration, on all processors.
 
     Attributes:
-        least_s: The shortest duration that is meant.
-        most_s: The longest, itself not meant.
-        events: How many there are.
-        period_s: The mean time from one to the next on a processor.
+        least_s: The shortest duration, inclusive.
+        most_s: The longest duration, exclusive.
+        events: Number of interruptions.
+        period_s: The mean time between them on a processor.
         duration_s: Their mean duration.
         share: The share of time that they took.
     """
@@ -70,12 +70,12 @@ class Kinds:
 
 
 def record(processors: Sequence[int], *, length_s: float, threshold_s: float) -> tuple[Recording, ...]:
-    """Watch some processors at the same time.
+    """Record several processors at the same time.
 
     Args:
         processors: Their numbers.
-        length_s: For how long.
-        threshold_s: How much longer than the shortest a quantum of work has to take to count as interrupted.
+        length_s: Length of the recording.
+        threshold_s: A quantum of work that takes this much longer than the shortest one counts as interrupted.
 
     Raises:
         Error: There is no C compiler, or a processor cannot be used.
@@ -113,7 +113,7 @@ def _recording(out: str, errors: str, status: int) -> Recording:
 
 
 def by_duration(recordings: Sequence[Recording]) -> tuple[Kinds, ...]:
-    """Return what interrupts, by its duration."""
+    """Return interruptions grouped by duration."""
     watched_s = sum(one.length_s for one in recordings)
     durations = [duration for one in recordings for _, duration in one.events]
     kinds = []
@@ -128,7 +128,7 @@ def by_duration(recordings: Sequence[Recording]) -> tuple[Kinds, ...]:
 
 
 def noise_trace(recordings: Sequence[Recording]) -> tuple[str, float]:
-    """Return the noise trace that the simulator takes, and its length: the processors' recordings one after another."""
+    """Return the noise trace for the simulator and its length; the recordings of the processors follow each other."""
     lines = ["# start  duration, in seconds: recorded by hocket mpi noise"]
     begin_s = 0.0
     for one in recordings:

@@ -1,4 +1,4 @@
-"""The library that a program preloads, compiled once for each MPI and kept."""
+"""The library that programs preload: compiled once for each MPI and cached."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hocket.mpi.installation import Installation, compiled
 __all__ = ["NATIVE", "build", "cache_folder", "kept", "library_flag", "own_folder"]
 
 NATIVE = Path(__file__).parent / "native"
-"""The C sources, a folder for each binary, and libhocket: copied from `mpi/` of the repository by `make setup`."""
+"""The C sources, a folder for each binary, and libhocket: `make setup` copies them from `mpi/` of the repository."""
 
 _LIBHOCKET = NATIVE / "libhocket.so"
 
 
 def cache_folder() -> Path:
-    """Return where compiled libraries and rules are kept.
+    """Return the folder of compiled libraries and rules.
 
     Raises:
-        Error: LD_PRELOAD cannot name what is there.
+        Error: LD_PRELOAD cannot name files in this folder.
     """
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
     if " " in str(base) or ":" in str(base):
@@ -34,10 +34,10 @@ def cache_folder() -> Path:
 
 
 def own_folder(*inside: str) -> Path:
-    """Return the cache folder, or one inside it, made where it is not there; only the user can write it.
+    """Return the cache folder, or a folder inside it that only the user can write; it is made if necessary.
 
     Raises:
-        Error: It cannot be made, or somebody else can write it.
+        Error: The folder cannot be made, or others can write it.
     """
     top = cache_folder()
     folder = top.joinpath(*inside)
@@ -53,7 +53,7 @@ def own_folder(*inside: str) -> Path:
 
 
 def _check_own(path: Path) -> None:
-    """Refuse what somebody else can write: programs would run it."""
+    """Refuse folders that others can write, because programs would run their files."""
     found = path.stat()
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(found.st_mode)
@@ -61,26 +61,26 @@ def _check_own(path: Path) -> None:
 
 
 def build(installation: Installation) -> Path:
-    """Return the library to preload under an MPI; it is compiled if it is not there yet, which takes seconds.
+    """Return the library to preload under an MPI. It is compiled if necessary, which takes seconds.
 
     Raises:
-        Error: It cannot be compiled, or written.
+        Error: The library cannot be compiled or written.
     """
     flags = ["-shared", "-pthread", "-lrt", library_flag(installation)]
     return kept(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
 
 
 def kept(installation: Installation, name: str, patterns: str, flags: list[str]) -> Path:
-    """Return what C sources compile to, linked with libhocket; compiled if it is not there yet.
+    """Return the binary that C sources compile to, linked with libhocket; it is compiled if necessary.
 
     Args:
-        installation: Whose compiler compiles them.
+        installation: The MPI whose compiler is used.
         name: The name of the library or program.
         patterns: Files in `NATIVE`, separated by spaces, such as `tracing/*.c`.
         flags: More options of the compiler.
 
     Raises:
-        Error: It cannot be compiled, or written, or somebody else can write it.
+        Error: The binary cannot be compiled or written, or others can write it.
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected what the wheel or `make setup` puts there")
@@ -104,13 +104,13 @@ def kept(installation: Installation, name: str, patterns: str, flags: list[str])
 
 
 def _key(installation: Installation, files: list[Path], flags: list[str]) -> str:
-    """Return a name for what these files compile to."""
+    """Return a name for the binary that these files compile to."""
     shown = subprocess.run([installation.mpicc, "-show"], capture_output=True, check=False).stdout
     parts = [installation.library.encode(), str(installation.mpicc).encode(), shown, " ".join(flags).encode()]
     return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]
 
 
 def library_flag(installation: Installation) -> str:
-    """Return the flag that tells a library which MPI it is compiled for."""
+    """Return the flag that tells a library for which MPI it is compiled."""
     escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
     return f'-DHOCKET_MPI_LIBRARY="{escaped}"'

@@ -1,4 +1,4 @@
-"""Tracing an MPI program: a library is preloaded that writes a line per call."""
+"""Tracing an MPI program: a preloaded library writes one line per call."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ __all__ = ["build_tracer", "program_name", "trace"]
 
 
 def build_tracer(installation: Installation) -> Path:
-    """Return the library that traces under an MPI; it is compiled if it is not there yet.
+    """Return the library that traces under an MPI. It is compiled if necessary.
 
     Raises:
-        Error: It cannot be compiled, or written.
+        Error: The library cannot be compiled or written.
     """
     flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
     return kept(installation, "libhocket_trace.so", "tracing/*.c", flags)
 
 
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
-    """Run a program, and write a trace of its calls; return the trace and the program's exit status.
+    """Run a program and write a trace of its calls; return the trace and the program's exit status.
 
     Raises:
-        Error: The program leaves no trace: it failed, or never reached MPI_Finalize of this MPI.
+        Error: The program leaves no trace, because it failed or did not reach MPI_Finalize of this MPI.
     """
     preload = " ".join([str(build_tracer(installation)), *os.environ.get("LD_PRELOAD", "").split()])
     beside = next(parent for parent in Path(path).absolute().parents if parent.exists())
@@ -57,7 +57,7 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
 
 
 def program_name(program: Sequence[str]) -> str:
-    """Return what a program is called: a script of Python by its own name, or that of its module."""
+    """Return the name of a program; for Python, the name of the script or the module."""
     name, *words = (Path(word).name for word in program)
     if not name.startswith("python"):
         return name

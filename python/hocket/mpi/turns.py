@@ -1,4 +1,4 @@
-"""A program under `mpiexec` that times ways to do a collective, in turns, as it is told."""
+"""A program under `mpiexec` that times several ways to do a collective, in turns, as it is told."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hocket.mpi.launch import Launcher, command, crowded, environment
 __all__ = ["Turns", "Way"]
 
 _OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
-"""Open MPI looks at variables that choose algorithms only then; without any, its choices stay the same."""
+"""Open MPI looks at variables that choose algorithms only if this is set; without those its choices stay the same."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Way:
     """A way to do a collective.
 
     Attributes:
-        number: What it is called.
-        kind: How `tune.c` is told: "rule", "set" or "calls".
+        number: Its number.
+        kind: The kind in `tune.c`: "rule", "set" or "calls".
         text: The rule, the variables, or the other collectives.
     """
 
@@ -37,21 +37,21 @@ class Way:
 
 
 class Turns:
-    """A program that times, on so many ranks.
+    """A program that measures on a number of ranks.
 
     Args:
         installation: The MPI.
-        ranks: How many.
-        launcher: What tells the command that starts the program.
+        ranks: Number of ranks.
+        launcher: Returns the command that starts the program.
 
     Attributes:
-        proving: The number of the way that was checked last.
+        proving: The number of the way that is being checked, or was checked last.
     """
 
     def __init__(self, installation: Installation, ranks: int, launcher: Launcher = command) -> None:
         program = compiled_program(installation, "tune")
         variables = {**environment(installation, None), **_OF_OPEN_MPI}
-        # Ranks that share processors cannot wait for a time without keeping others from it.
+        # Ranks that share processors cannot spin until a common start time without delaying others.
         here = os.getpid() if launcher is command else 0
         words = [str(program), str(int(not crowded(ranks))), str(here)]
         line = launcher(installation, ranks, words, variables)
@@ -76,10 +76,10 @@ class Turns:
         return list(self._asked("variables")["variables"])
 
     def begin(self, collective: str, size_bytes: int, ways: Iterable[Way], *, root: int = 0) -> dict[int, str]:
-        """Check each way by one call; return why those did not run that did not.
+        """Check each way by one call; return the reasons of the ways that did not run.
 
         Raises:
-            JobEndedError: The program ended; `proving` tells at which way.
+            JobEndedError: The program ended; `proving` tells which way it was checking.
             Error: A result is wrong.
         """
         refused = {}
@@ -95,7 +95,7 @@ class Turns:
         return refused
 
     def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
-        """Return the samples of so many rounds of some ways, in seconds."""
+        """Return the samples of several rounds of some ways, in seconds."""
         self._dialogue.tell(f"rounds {count} {','.join(map(str, numbers))}")
         return {number: self._answer()["samples_s"] for number in numbers}
 

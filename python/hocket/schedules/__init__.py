@@ -1,1 +1,1 @@
-"""Recorded schedules, and the formats that they are written in."""
+"""Recorded schedules, and the file formats for them."""

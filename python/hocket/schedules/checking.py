@@ -1,4 +1,4 @@
-"""Verification of schedules: are their messages received, and do all ranks reach their ends?"""
+"""Verification of schedules: all messages must be received, and all ranks must reach their ends."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["verify_schedule"]
 def verify_schedule(schedule: Schedule) -> Verdict:
     """Check the messages of a schedule, with eager and with rendezvous sends.
 
-    Are all messages received, has every receive room for its message, and does every rank reach its end? Receives from
-    any source take messages in all orders, or in a sample of many orders.
+    All messages have to be received, every receive needs room for its message, and every rank has to reach its end.
+    Receives from any source take messages in all orders, or in a sample of many orders.
 
-    What its result should be a schedule does not say; `verify` checks the algorithm that it was recorded from.
+    A schedule does not say what its result should be; `verify` checks the algorithm that it was recorded from.
 
     Raises:
-        Error: Not a schedule.
+        Error: The argument is not a schedule.
     """
     instance("schedule", schedule, Schedule, "hocket.Schedule")
     answer = json.loads(_native.verify_schedule(schedule.name, schedule.content))

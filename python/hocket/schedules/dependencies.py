@@ -1,4 +1,4 @@
-"""The dependency graph of a schedule: its tasks, what each waits for, and its messages."""
+"""The dependency graph of a schedule: its tasks, what each of them waits for, and its messages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_TASKS = 20_000
 
 
 def dependency_graph(schedule: Schedule) -> str:
-    """Return the graph as DOT text, which Graphviz and others draw: a cluster for each rank.
+    """Return the graph as DOT text for Graphviz and other tools: a cluster for each rank.
 
-    An arrow leads from a task to one that waits for its end, dashed for its start, blue from a send to its receive.
-    A receive from any rank has no such arrow.
+    An arrow leads from a task to a task that waits for it: solid if it waits for the end, dashed if it waits for the
+    start. A blue arrow leads from a send to its receive; receives from any rank have none.
 
     Raises:
         Error: There are too many tasks to draw.
@@ -55,13 +55,14 @@ def dependency_graph(schedule: Schedule) -> str:
 
 
 def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, passed: Container[int] = ()) -> list[set[int]]:
-    """Return for each task of a rank those whose end it waits for, where nothing waits for a start.
+    """Return for each task of a rank the tasks whose ends it waits for, with waits for starts resolved.
 
-    A task that waits for the start of another one starts when that one may, and so waits for the same ends.
+    If a task waits for the start of another task, it waits for the ends that the other task waits for.
 
     Args:
-        tasks: The tasks, each behind those it waits for.
-        passed: Numbers of tasks that do nothing; to wait for the end of one is to wait for what it waits for.
+        tasks: The tasks; each comes after the tasks it waits for.
+        passed: Numbers of tasks that do nothing. A wait for the end of such a task is replaced by the waits of that
+            task.
     """
     found: list[set[int]] = []
     for task in tasks:
@@ -89,7 +90,7 @@ def _waits(tasks: list[dict[str, Any]]) -> Iterator[tuple[int, int, str]]:
 
 
 def _messages(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, str]]:
-    """Pair the k-th send with the k-th receive of each source, destination and tag."""
+    """Pair the k-th send with the k-th receive for each source, destination and tag."""
     channels: dict[tuple[int, int, int], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for rank, tasks in enumerate(ranks):
         for number, task in enumerate(tasks):

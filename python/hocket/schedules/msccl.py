@@ -1,6 +1,6 @@
-"""MSCCL XML: what the thread blocks of every GPU do, as msccl-tools, TACCL and TE-CCL write it.
+"""MSCCL XML: the steps of the thread blocks of every GPU, as msccl-tools, TACCL and TE-CCL write them.
 
-The form: microsoft/msccl-tools, msccl/language/ir.py (writer). What a step does: ROCm/rccl, msccl_kernel_impl.h.
+Format: microsoft/msccl-tools, msccl/language/ir.py (writer). Meaning of steps: ROCm/rccl, msccl_kernel_impl.h.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", 
 BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 _NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
-_MOST = 1 << 16  # of GPUs, thread blocks of one, and chunks
+_MOST = 1 << 16  # limit on GPUs, on thread blocks of a GPU, and on chunks
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a step of a type does, in this order: receive, reduce, copy, send."""
+    """The parts of a step of a type, in this order: receive, reduce, copy, send."""
 
     receives: bool = False
     reduces: bool = False
@@ -40,7 +40,7 @@ class Action:
 
     @property
     def has_source(self) -> bool:
-        """Whether it reads its source: what is received is reduced with it, or there is nothing else to take."""
+        """Whether it reads its source: to reduce received data with it, or because it receives nothing."""
         return self.reduces or not self.receives
 
 
@@ -59,7 +59,7 @@ _ACTIONS: Mapping[str, Action | None] = {
 
 @dataclass(frozen=True)
 class Place:
-    """Some chunks of a buffer of a GPU."""
+    """A place in a buffer of a GPU, in chunks."""
 
     buffer: Buffer
     offset: int
@@ -67,7 +67,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a thread block: `count` chunks from `source` to `target`, after a step of another block."""
+    """A step of a thread block: it handles `count` chunks from `source` to `target`, after a step of another block."""
 
     kind: str
     source: Place
@@ -79,11 +79,11 @@ class Step:
 
     @property
     def action(self) -> Action | None:
-        """What it does; a nop only waits."""
+        """The parts of the step; None for a nop, which only waits."""
         return _ACTIONS[self.kind]
 
     def as_xml(self, number: int) -> str:
-        """Return the element of the file, for a step of this number."""
+        """Return the step as an element of the file, with this number."""
         depid, deps = self.after or (-1, -1)
         return (
             f'<step s="{number}" type="{self.kind}" srcbuf="{self.source.buffer}" srcoff="{self.source.offset}" '
@@ -94,7 +94,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Block:
-    """A thread block: its steps run one after the other. A peer of -1 is none."""
+    """A thread block: its steps run one after the other. A peer of -1 means no peer."""
 
     send: int
     recv: int
@@ -109,11 +109,11 @@ class Msccl:
 
     Attributes:
         name: The name of the algorithm.
-        collective: What it implements.
-        chunks: Chunks of the larger of a GPU's input and output.
+        collective: The collective that it implements.
+        chunks: Number of chunks of the larger of a GPU's input and output.
         in_place: Whether input and output are the same memory.
         gpus: For each GPU, its thread blocks by number.
-        scratch: For each GPU, chunks of working memory.
+        scratch: For each GPU, the number of chunks of its working memory.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Msccl:
         """Read a file.
 
         Raises:
-            Error: The file cannot be read, or is no MSCCL XML: file, line, and what was expected.
+            Error: The file cannot be read, or is not MSCCL XML: file, line, and what was expected.
         """
         file = checks.path("schedule", path)
         return _Reader(fspath(file)).read(read_text(file))
@@ -139,15 +139,15 @@ class Msccl:
         return len(self.gpus)
 
     def input_chunks(self) -> int:
-        """Return the chunks of a GPU's input."""
+        """Return the number of chunks of a GPU's input."""
         return self.chunks // self.ranks if self.collective == "allgather" else self.chunks
 
     def output_chunks(self) -> int:
-        """Return the chunks of a GPU's output."""
+        """Return the number of chunks of a GPU's output."""
         return self.chunks // self.ranks if self.collective == "reduce_scatter" else self.chunks
 
     def located(self, gpu: int, place: Place) -> Place:
-        """Return where a place lies; in place, input and output are one buffer."""
+        """Return the memory of a place; in an in-place algorithm, input and output are one buffer."""
         if not self.in_place:
             return place
         part = gpu * (self.chunks // self.ranks)
@@ -165,7 +165,7 @@ class Msccl:
                 chunks.
 
         Raises:
-            Error: Chunks of no whole bytes, or thread blocks of a GPU that wait for each other.
+            Error: Chunks are not a whole number of bytes, or thread blocks of a GPU wait for each other.
         """
         size_bytes = checks.size_bytes("size_bytes", size_bytes)
         if size_bytes < self.chunks or size_bytes % self.chunks:
@@ -199,9 +199,10 @@ class Msccl:
 
 
 class _Tasks:
-    """The tasks of a GPU, those that others wait for first.
+    """The tasks of a GPU; each comes after the tasks it waits for.
 
-    A thread block goes on once its connection has taken a message, so what comes after a send waits for its start only.
+    A thread block continues when its connection has accepted a message. So a task after a send waits only for the start
+    of the send.
     """
 
     def __init__(self, content: Msccl, gpu: int, chunk_bytes: int) -> None:
@@ -237,13 +238,13 @@ class _Tasks:
                 )
 
     def _landing(self, chunks: int) -> dict[str, Any]:
-        """Return room for what is received to be reduced."""
+        """Return scratch memory for received data that will be reduced."""
         span = {"buffer": "scratch", "offset": self.scratch_bytes, "len": chunks * self._chunk_bytes}
         self.scratch_bytes += chunks * self._chunk_bytes
         return span
 
     def _add(self, block: Block, step: Step, after: list[int], landing: dict[str, Any]) -> int:
-        """Append the tasks of a step; the number of the last one."""
+        """Append the tasks of a step, and return the number of the last task."""
         action = step.action
         if action is None:
             return self._append({"compute": {"time_s": 0.0}}, after)
@@ -403,7 +404,7 @@ class _Reader:
         return Place(buffer, self._whole(attributes, f"{side}off", least=-1, default=-1))
 
     def _check(self, content: Msccl, gpu: int, blocks: dict[int, Block]) -> None:
-        """Check what only the whole file tells: the sizes of buffers, and the steps that others wait for."""
+        """Check facts that need the whole file: the sizes of buffers, and the steps that others wait for."""
         rooms = dict(self._rooms[gpu])
         for buffer, chunks in (("i", content.input_chunks()), ("o", content.output_chunks())):
             rooms[buffer] = min(rooms[buffer], chunks)

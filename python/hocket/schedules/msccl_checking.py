@@ -1,4 +1,4 @@
-"""Is an MSCCL schedule right? Its steps run on symbolic chunks; findings name gpu, thread block and step."""
+"""Verification of MSCCL schedules: steps run on symbolic chunks; findings name GPU, thread block and step."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from hocket.schedules.msccl import Action, Block, Msccl, Place, Step
 __all__ = ["verify_msccl"]
 
 _Chunk = tuple[int, str, int]
-"""A GPU, a buffer, and the index of a chunk in it."""
+"""A chunk: a GPU, a buffer, and an index in the buffer."""
 _Clock = NDArray[np.int32]
-"""For each thread block, how many of its steps happened before."""
+"""For each thread block, the number of its steps that happened before."""
 _Key = tuple[int, int]
-"""A GPU, and a thread block of it."""
+"""A thread block: a GPU, and the number of the block."""
 _At = tuple[int, int, int]
-"""A GPU, a thread block of it, and a step."""
+"""A step: a GPU, a thread block, and the number of the step."""
 
-_SHOWN = 3  # of what is of one kind
-_MOST_WAITS = 12  # of a chain of those who wait
+_SHOWN = 3  # findings of each kind
+_MOST_WAITS = 12  # blocks of a shown chain of waits
 
-_MOST_CHUNKS = 1 << 24  # of all GPUs
+_MOST_CHUNKS = 1 << 24  # limit for all GPUs together
 
 
 @dataclass(frozen=True)
 class _Value:
-    """What a chunk holds: input chunks of GPUs, combined; those counted twice; and those never written."""
+    """The content of a chunk: the combined input chunks, the chunks counted twice, and the chunks never written."""
 
     parts: frozenset[_Chunk]
     twice: frozenset[_Chunk] = frozenset()
@@ -55,21 +55,21 @@ class _Message:
 
 @dataclass
 class _Uses:
-    """Who used a chunk last."""
+    """The last uses of a chunk."""
 
     writer: _At | None = None
     readers: list[_At] = field(default_factory=list)
 
 
 def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
-    """Check a schedule: its result, deadlock, messages that nobody receives, and steps that race for a chunk.
+    """Check a schedule: its result, deadlocks, messages that nobody receives, and steps that race for a chunk.
 
     Args:
         content: The schedule.
-        slots: How many messages a connection holds before a send waits for a receive; by default any number.
+        slots: Number of messages that a connection holds before a send waits for a receive; by default no limit.
 
     Raises:
-        Error: Not such content, a number of slots below one, or more chunks than can be checked.
+        Error: The content or the number of slots is invalid, or there are too many chunks.
     """
     checks.instance("verify_msccl", content, Msccl, "hocket.schedules.msccl.Msccl")
     if slots is not None and checks.whole("slots", slots) < 1:
@@ -96,7 +96,7 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
 
 
 class _Run:
-    """One run. Whatever the order in which ready steps are taken, it comes to the same, unless steps race."""
+    """One run. The order of ready steps does not change its outcome, unless steps race."""
 
     def __init__(self, content: Msccl, slots: int | None) -> None:
         self._content, self._slots = content, slots
@@ -119,11 +119,11 @@ class _Run:
 
     @property
     def has_races(self) -> bool:
-        """Whether steps race, so that another order of steps may come to something else."""
+        """Whether steps race, so that another order of steps may give another result."""
         return bool(self._races)
 
     def findings(self) -> list[str]:
-        """Run to the end, or until nobody can go on, and say what went wrong."""
+        """Run to the end or until a deadlock, and return the errors."""
         is_going = True
         while is_going:
             is_going = False
@@ -136,7 +136,7 @@ class _Run:
         return found if stuck else found + self._wrong_results()
 
     def _wait(self, key: _Key) -> tuple[str, _Key | None] | None:
-        """Return what the next step of a block waits for, and who would end that; None if it can go on."""
+        """Return what the next step of a block waits for, and the block that would end the wait; None if it can run."""
         block = self._blocks[key]
         step, gpu = block.steps[self._places[key]], key[0]
         if step.after is not None and self._places[gpu, step.after[0]] <= step.after[1]:
@@ -151,13 +151,13 @@ class _Run:
         return None
 
     def _sender(self, gpu: int, block: Block) -> _Key | None:
-        """Return the block that sends what a block of `gpu` receives."""
+        """Return the block whose messages a block of `gpu` receives."""
         others = self._content.gpus[block.recv].items()
         found = (number for number, other in others if (other.send, other.channel) == (gpu, block.channel))
         return next(((block.recv, number) for number in found), None)
 
     def _receiver(self, gpu: int, block: Block) -> _Key | None:
-        """Return the block that receives what a block of `gpu` sends."""
+        """Return the block that receives the messages of a block of `gpu`."""
         others = self._content.gpus[block.send].items()
         found = (number for number, other in others if (other.recv, other.channel) == (gpu, block.channel))
         return next(((block.send, number) for number in found), None)
@@ -221,7 +221,7 @@ class _Run:
         return self._values.get(chunk) or _Value(frozenset(), unwritten=frozenset({chunk}))
 
     def _race(self, other: _At | None, at: _At, chunk: _Chunk) -> None:
-        """Note a race unless `other` happens before `at`."""
+        """Record a race unless `other` happened before `at`."""
         if other is None or other[:2] == at[:2]:
             return
         if self._clocks[at[:2]][self._numbers[other[:2]]] <= other[2]:
@@ -279,7 +279,7 @@ class _Run:
         return found + _more(len(wrong), "wrong chunks")
 
     def _expected(self, gpu: int, index: int) -> frozenset[_Chunk]:
-        """Return what chunk `index` of a GPU's output is to hold."""
+        """Return the expected content of chunk `index` of a GPU's output."""
         content = self._content
         part = content.chunks // content.ranks
         match content.collective:

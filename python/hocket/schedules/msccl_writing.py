@@ -1,7 +1,7 @@
-"""Schedules as MSCCL XML: spans become chunks, tasks become steps of thread blocks.
+"""Schedules as MSCCL XML: spans become chunks, and tasks become steps of thread blocks.
 
-A GPU has a thread block for each direction of a connection. Copies and reductions go to the block of the last task
-that they wait for. The limits are those of microsoft/msccl, src/include/msccl.h, as src/graph/topo.cc checks them.
+A GPU has a thread block for each direction of a connection. A copy or reduction goes to the block of the last task that
+it waits for. The limits are in microsoft/msccl, src/include/msccl.h, and src/graph/topo.cc checks them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from hocket.schedules.schedule import Schedule
 __all__ = ["as_msccl"]
 
 _MOST_COUNT = 71  # chunks of a step
-_MOST_STEPS = 256  # of a thread block
+_MOST_STEPS = 256  # steps of a thread block
 _MOST_BLOCKS = 216  # thread blocks of a GPU
 _MOST_CHANNELS = 32
-_MOST_PEERS = 32  # to which a GPU sends on one channel, or from which it receives
+_MOST_PEERS = 32  # peers to which a GPU sends on one channel, or from which it receives
 _MOST_CHUNKS = 1 << 16
 
 _LETTERS = {name: letter for letter, name in BUFFERS.items()}
@@ -39,13 +39,14 @@ _At = tuple[int, int]
 
 
 def as_msccl(schedule: Schedule) -> Msccl:
-    """Return a schedule as MSCCL XML has it.
+    """Return a schedule in the form of MSCCL XML.
 
-    Chunks are as large as the spans of the schedule allow. The order of operands, which matters to operators that do
-    not commute, is lost.
+    Chunks are as large as the spans of the schedule allow. The order of operands is lost; it matters only for operators
+    that do not commute.
 
     Raises:
-        Error: It does not tell its collective or its spans, or is beyond what MSCCL does: what, and what was expected.
+        Error: The schedule does not name its collective or its spans, or MSCCL cannot express it; the message says what
+            was expected.
     """
     checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
     if schedule.collective is None or schedule.collective not in COLLECTIVES:
@@ -70,7 +71,7 @@ def _refused(schedule: Schedule, why: str) -> Error:
 
 
 class _Chunks:
-    """How spans are cut into chunks."""
+    """The division of spans into chunks."""
 
     def __init__(self, schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> None:
         spans = [span for task in chain(*ranks) for span in _spans(task) if span["len"]]
@@ -97,7 +98,7 @@ class _Chunks:
 
 
 def _end(tasks: Iterable[_Task], buffer: str) -> int:
-    """Return the end of what tasks use of a buffer, in elements."""
+    """Return the end of the part of a buffer that tasks use, in elements."""
     spans = (span for task in tasks for span in _spans(task) if span["buffer"] == buffer)
     return max((span["offset"] + span["len"] for span in spans if span["len"]), default=0)
 
@@ -108,13 +109,13 @@ def _spans(task: _Task) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_idle(task: _Task) -> bool:
-    """Return whether a task does nothing: no message, and nothing to compute with."""
+    """Return whether a task does nothing: it has no message and no data."""
     ((kind, action),) = task["action"].items()
     return not action["time_s"] if kind == "compute" else "source" in action and not action["source"]["len"]
 
 
 def _channels(schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> dict[int, int]:
-    """Return the channel of each tag."""
+    """Return the channel for each tag."""
     actions = (action for task in chain(*ranks) for action in task["action"].values())
     tags = sorted({action["tag"] for action in actions if "tag" in action})
     if len(tags) > _MOST_CHANNELS:
@@ -124,7 +125,7 @@ def _channels(schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> dict[int,
 
 @dataclass
 class _Draft:
-    """A thread block, and for each other one the last step that it has waited for."""
+    """A thread block, and for each other block the last step for which it has waited."""
 
     number: int
     send: int
@@ -168,7 +169,7 @@ class _Gpu:
         }
 
     def _add(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> _At:
-        """Append the steps of a task, and return the last one."""
+        """Append the steps of a task, and return the last step."""
         if kind == "compute":
             raise _refused(self._schedule, f"rank {self._rank} computes, expected messages, copies and reductions only")
         draft = self._home(kind, action, waits)
@@ -204,7 +205,7 @@ class _Gpu:
         return self._drafts.setdefault((send, recv, channel), _Draft(len(self._drafts), send, recv, channel))
 
     def _after(self, draft: _Draft, waits: Sequence[_At]) -> _At | None:
-        """Return what the next step of a block waits for; nops before it wait for everything else."""
+        """Return the last thing that the next step of a block waits for; nops before the step wait for the others."""
         last: dict[int, int] = {}
         for block, step in waits:
             if block != draft.number and step > draft.seen.get(block, -1):
@@ -216,7 +217,7 @@ class _Gpu:
         return after
 
     def _check(self) -> None:
-        """Refuse more than a GPU can do."""
+        """Refuse a schedule that exceeds the limits of a GPU."""
         if len(self._drafts) > _MOST_BLOCKS:
             what = f"{len(self._drafts)} thread blocks, expected at most {_MOST_BLOCKS}"
             raise _refused(self._schedule, f"gpu {self._rank} has {what}")

@@ -1,4 +1,4 @@
-"""A static schedule as data: recorded from a program, or read from a file."""
+"""Static schedules as data: recorded from a program, or read from a file."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["Schedule", "length_bytes", "record"]
 
 Form = Literal["goal", "goal_binary", "json"]
-"""How a schedule is written: GOAL text, GOAL's binary form, or Hocket's own form."""
+"""The form of a schedule's file: GOAL text, GOAL's binary form, or Hocket's own form."""
 
 _MOST_JSON_BYTES = 1 << 32
 
 
 @dataclass(frozen=True)
 class Schedule(Result):
-    """What every rank does, as data.
+    """The tasks of every rank, as data.
 
     Attributes:
-        name: What it was recorded from, or its file.
-        content: The tasks of every rank, which stay in the compiled module; see `data`.
-        collective: What they implement, if that is known; most files do not say it.
+        name: The algorithm that it was recorded from, or its file.
+        content: The tasks of every rank, in memory of the compiled module; see `data`.
+        collective: The collective that it implements, if known; most files do not name it.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Schedule(Result):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schedule:
-        """Read a schedule from a file: JSON when its name ends in .json, else GOAL, as text or binary.
+        """Read a schedule from a file: as JSON if its name ends in .json, else as GOAL, text or binary.
 
         Raises:
             Error: The file cannot be read, or is not a schedule: file and line.
@@ -69,27 +69,27 @@ class Schedule(Result):
 
     @classmethod
     def of(cls, name: str, data: Mapping[str, Any], *, collective: str | None = None) -> Schedule:
-        """Make a schedule of its content, in the words of `data`.
+        """Make a schedule from its content, in the form of `data`.
 
         Raises:
-            Error: The content makes no sense: the task, and what was expected.
+            Error: The content is invalid; the message names the task and what was expected.
         """
         content = _native.Schedule.from_json(checks.json_text("schedule", data), checks.text("name", name))
         return cls(name, content, collective)
 
     @property
     def title(self) -> str:
-        """What it was recorded from, and its ranks."""
+        """The algorithm or file, and the number of ranks."""
         return f"{self.name}, {self.content.ranks} ranks"
 
     @property
     def data(self) -> dict[str, Any]:
-        """The content as plain data, as the JSON form has it."""
+        """The content as plain data, as in the JSON form."""
         self.content.check_data()
         return dict(json.loads(self.as_json()))
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row for each task: its rank, its number there, its action, and the tasks that it waits for."""
+        """Return one row for each task: its rank, its number there, its action, and the tasks it waits for."""
         data = self.data
         return [
             _record(rank, number, task, data["element_bytes"])
@@ -98,12 +98,12 @@ class Schedule(Result):
         ]
 
     def plot(self, *, machine: Machine | str | PathLike[str] = "cluster") -> alt.LayerChart:
-        """Return a chart of ranks over time, as the schedule runs on a machine: tasks as bars, messages as lines.
+        """Return a chart of ranks over time, from running the schedule on a machine: tasks as bars, messages as lines.
 
-        `hocket.dependency_graph` draws what each task waits for.
+        `hocket.dependency_graph` draws the dependencies between tasks.
 
         Raises:
-            Error: An unknown machine, a deadlock, or nothing or too much to draw.
+            Error: The machine is unknown, there is a deadlock, or there is nothing or too much to draw.
         """
         chart: alt.LayerChart = drawn(self, machine=machine)
         return chart
@@ -129,13 +129,13 @@ class Schedule(Result):
         return self.content.as_bytes(*_request(format, machine))
 
     def save(self, path: str | PathLike[str], *, format: Form | None = None, machine: Machine | None = None) -> None:
-        """Write the schedule to a file, rank by rank: a schedule of any length needs no further memory.
+        """Write the schedule to a file, rank by rank; even a long schedule needs no additional memory.
 
         Args:
             path: The file. A reader sees the old content or the new, never a part.
-            format: How it is written; by default as JSON when the name of the file ends in .json, in GOAL's binary form
-                when it ends in .bin, else as GOAL text.
-            machine: In GOAL, whose times reductions and copies take; without a machine they cost no time.
+            format: The form of the file. By default the ending of its name tells it: JSON for .json, GOAL's binary form
+                for .bin, and GOAL text for all others.
+            machine: For GOAL, the machine that gives the times of reductions and copies; without it they take no time.
 
         Raises:
             Error: The file cannot be written, or a task takes longer than GOAL can say: 2^53 ns.
@@ -164,7 +164,7 @@ def _record(rank: int, number: int, task: Mapping[str, Any], element_bytes: int)
 
 
 def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
-    """Return how long the data of an action is, given its keys; None if it has none."""
+    """Return the length of an action's data in bytes, given its keys; None if it has no data."""
     span = keys.get("data") or keys.get("into") or keys.get("source")
     return span["len"] * element_bytes if span else None
 
@@ -180,12 +180,12 @@ def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | P
 
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
-        call: What is asked for.
-        machine: The machine that decides what the call leaves to it: automatic values, the sizes of its torus, and
-            which ranks share a node.
+        call: The call.
+        machine: The machine that completes the call: automatic values, the sizes of its torus, and which ranks share a
+            node.
 
     Raises:
-        Error: An unknown algorithm, a call that it refuses on the machine, or a program whose shape depends on timing.
+        Error: The algorithm is unknown, it refuses the call on the machine, or its program's shape depends on timing.
     """
     algorithm = as_algorithm(algorithm)
     known = Machine.load(machine) if isinstance(machine, str | PathLike) else machine

@@ -1,1 +1,1 @@
-"""Calls in virtual time: one, many compared, sweeps, replays, and why they take as long."""
+"""Calls in virtual time: single calls, comparisons, sweeps, replays, and explanations."""

@@ -1,4 +1,4 @@
-"""Lower bounds: what no algorithm for a collective can beat on a machine."""
+"""Lower bounds: times that no algorithm for a collective can beat on a machine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Bound", "bound"]
 
 @dataclass(frozen=True)
 class Bound:
-    """Times that no algorithm can beat, in seconds: each by itself, not their sum.
+    """Times that no algorithm can beat, in seconds. Each holds by itself; they do not add up.
 
     Attributes:
-        latency_s: By messages that have to follow each other, and the ways that they go.
-        bandwidth_s: By bytes that have to pass a rank, its node, or a cut through the network.
-        computation_s: By elements that have to be combined.
+        latency_s: The bound from messages that must follow each other, and from the length of their routes.
+        bandwidth_s: The bound from bytes that must pass a rank, its node, or a cut through the network.
+        computation_s: The bound from elements that must be combined.
     """
 
     latency_s: float
@@ -28,21 +28,20 @@ class Bound:
 
     @property
     def time_s(self) -> float:
-        """The greatest of them."""
+        """The greatest of the three bounds."""
         return max(self.latency_s, self.bandwidth_s, self.computation_s)
 
 
 def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> Bound:
-    """Return what no algorithm for a call can beat on a machine, with noise or without.
+    """Return the lower bound for a call on a machine; it holds with and without noise.
 
     Args:
         collective: The collective, such as "allreduce".
-        call: The call; its parameters, which belong to algorithms, do not matter.
+        call: The call. Its parameters belong to algorithms and are ignored.
         machine: A machine, the name of a preset, or the path of a machine file.
 
     Raises:
-        Error: An unknown collective or machine, a call that makes no sense, or more ranks than the machine has room
-            for.
+        Error: The collective or machine is unknown, the call is invalid, or the machine has no room for so many ranks.
 
     Examples:
         One port of 10 GB/s takes 13.4 ms for the 2 (P - 1) / P n bytes that some rank has to send.

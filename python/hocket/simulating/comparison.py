@@ -1,4 +1,4 @@
-"""Which algorithm is fastest for which size."""
+"""Comparing algorithms: which one is fastest at each size."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for"
 
 @dataclass(frozen=True)
 class NotCompared:
-    """An algorithm that did not take a size, and why."""
+    """An algorithm that refused a size, and the reason."""
 
     algorithm: str
     size_bytes: int
@@ -54,7 +54,7 @@ class NotCompared:
 
 @dataclass(frozen=True)
 class Best:
-    """Neighbouring sizes for which the same algorithms are fastest."""
+    """A range of sizes with the same fastest algorithms."""
 
     first_bytes: int
     last_bytes: int
@@ -63,15 +63,15 @@ class Best:
 
 @dataclass(frozen=True)
 class Default:
-    """What a library runs at a size if nobody tunes it.
+    """The choice of a library at a size without tuning.
 
     Attributes:
         library: The library with its version, such as "mpich-5.0".
         size_bytes: The size.
-        choice: Its algorithm as the library calls it; none if that is not known.
-        algorithm: Hocket's algorithm that does the same; none if there is none.
-        time_s: The mean time of that; none if it could not be simulated.
-        sentence: Why it could not.
+        choice: Its algorithm, in the library's words; None if unknown.
+        algorithm: The equivalent algorithm of Hocket; None if there is none.
+        time_s: The mean time of this algorithm; None if it could not be simulated.
+        sentence: Why it could not be simulated.
     """
 
     library: str
@@ -90,13 +90,13 @@ class Comparison(Result):
         collective: The collective.
         ranks: Number of ranks.
         machine: The machine.
-        parameters: For people, the values of the parameters of each algorithm that takes some.
-        bounds: What no algorithm can beat, by size.
-        simulations: What was found, by size and then by algorithm.
-        not_compared: What could not be simulated.
-        missing: The sizes and algorithms, or libraries, that are still to be simulated, of a comparison under way.
-        defaults: What libraries run, by size and then by library, as far as it is known.
-        not_verified: Programs of the user's own that take none of the few ranks at which they are verified first.
+        parameters: Values of parameters as text, for each algorithm that has some.
+        bounds: Lower bounds by size.
+        simulations: The simulations, by size and then by algorithm.
+        not_compared: Algorithms and sizes that could not be simulated.
+        missing: The sizes and algorithms or libraries that are still to be simulated, while a comparison runs.
+        defaults: The default choices of libraries, by size and then by library, as far as known.
+        not_verified: The user's programs that refuse all of the few rank counts at which programs are verified first.
     """
 
     collective: str
@@ -127,7 +127,7 @@ class Comparison(Result):
 
     @cached_property
     def finished_bytes(self) -> tuple[int, ...]:
-        """The sizes at which nothing is missing."""
+        """The sizes at which every simulation is finished."""
         unfinished = {size_bytes for size_bytes, _ in self.missing}
         return tuple(size_bytes for size_bytes in self.sizes_bytes if size_bytes not in unfinished)
 
@@ -138,7 +138,7 @@ class Comparison(Result):
 
     @property
     def trials(self) -> str:
-        """How often what is compared was simulated, such as "16 to 256 trials, seed 0"."""
+        """The number of trials, such as "16 to 256 trials, seed 0"."""
         counts = [simulation.trials for simulation in self.simulations]
         several = "" if min(counts) == max(counts) else f"{min(counts)} to "
         return f"{several}{format_count(max(counts), 'trial')}, seed {self.simulations[0].seed}"
@@ -149,9 +149,10 @@ class Comparison(Result):
         return any(simulation.trials > 1 for simulation in self.simulations)
 
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
-        """Return the algorithm of the smallest mean time at a size, and those that cannot be told from it.
+        """Return the algorithm with the smallest mean time at a size, and all that cannot be distinguished from it.
 
-        These are the algorithms whose 95 % interval overlaps that of the first; without noise, those of the same time.
+        With noise, these are the algorithms whose 95 % interval overlaps the fastest one's; without noise, the
+        algorithms with the same time.
 
         Raises:
             Error: The size was not compared.
@@ -163,7 +164,7 @@ class Comparison(Result):
         return tuple(simulation.algorithm for simulation in _fastest(here))
 
     def places(self, size_bytes: int) -> tuple[Place, ...]:
-        """Return who comes first, second and so on at a size, as far as it is known.
+        """Return the first place, the second and so on at a size, as far as they are known.
 
         Raises:
             Error: The size was not compared.
@@ -172,25 +173,25 @@ class Comparison(Result):
         return places({a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}, fastest)
 
     def reach(self, size_bytes: int) -> float | None:
-        """Return how far the 95 % interval of the fastest time reaches, as a share of it; None if it is zero."""
+        """Return half the width of the fastest time's 95 % interval, as a share of this time; None if it is zero."""
         name = self.fastest(size_bytes)[0]
         (time_s,) = (s.time_s for s in self.simulations if (s.size_bytes, s.algorithm) == (size_bytes, name))
         return time_s.reach if time_s.mean > 0 else None
 
     def times_the_bound(self, size_bytes: int) -> float | None:
-        """Return how many times the lower bound the fastest takes at a size; None where the bound is zero."""
+        """Return the fastest time at a size as a multiple of the lower bound; None if the bound is zero."""
         bound_s = self.bounds[size_bytes].time_s
         return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound_s if bound_s > 0 else None
 
     def times_the_fastest(self, default: Default) -> float | None:
-        """Return how many times the fastest what a library runs takes; None where that is not known."""
+        """Return the time of a library's choice as a multiple of the fastest time; None if it is unknown."""
         if default.size_bytes not in self.finished_bytes:
             return None
         least_s = min(self.times_s[default.size_bytes, a] for a in self.fastest(default.size_bytes))
         return default.time_s / least_s if default.time_s is not None and least_s > 0 else None
 
     def best(self) -> tuple[Best, ...]:
-        """Return the fastest algorithms, one entry for each range of sizes at which nothing is missing."""
+        """Return the fastest algorithms for each range of finished sizes."""
         ranges = (tuple(group) for _, group in groupby(sorted(self.finished_bytes), key=self.fastest))
         return tuple(Best(sizes[0], sizes[-1], self.fastest(sizes[0])) for sizes in ranges)
 
@@ -199,7 +200,7 @@ class Comparison(Result):
         return [row for simulation in self.simulations for row in simulation.records()]
 
     def plot(self) -> alt.LayerChart:
-        """Return a chart of time over size, a line for each algorithm, and the lower bound.
+        """Return a chart of time over size, with a line for each algorithm and for the lower bound.
 
         Raises:
             Error: No simulation has a size and a time above zero.
@@ -220,7 +221,7 @@ class Comparison(Result):
 
 
 _Task: TypeAlias = tuple[str, Algorithm, Call]
-"""The name of an algorithm, or of a library that runs it, the algorithm, and the call."""
+"""The name of an algorithm or of a library that runs it, the algorithm, and the call."""
 _Key: TypeAlias = tuple[int, str]
 """The size of a task's call, and its name."""
 _Found: TypeAlias = Simulation | NotCompared
@@ -244,21 +245,22 @@ def compare(
 
     Args:
         algorithms: The algorithms, as `hocket.algorithms("allreduce")` gives them, or their labels; or the name of a
-            collective: all its algorithms but those that are made for a topology which the machine does not have.
-        calls: The calls. Each algorithm takes the parameters that it declares.
+            collective. The name stands for all its algorithms except those made for a topology that the machine does
+            not have.
+        calls: The calls. Each algorithm takes only the parameters that it declares.
         ranks: Instead of calls: the number of ranks.
         sizes: Instead of calls: sizes in bytes, or as texts such as "64KiB" and "8B..64MiB"; a barrier needs none.
         machine: A machine, the name of a preset, or the path of a machine file.
-        engine: How to keep virtual time.
-        trials: How often, on a machine with noise; the same seed for all. By default until the fastest is known.
-        defaults: Libraries whose own choices are simulated, too: "mpich-5.0", "openmpi-5.0".
-        keep: What to keep of the first trial of each simulation, see `hocket.simulate`.
-        executor: Who does the work; one thread per processor by default.
-        on_done: Called after each simulation, with what is known by then.
+        engine: The engine that keeps virtual time.
+        trials: The trials on a machine with noise, with the same seed for all; by default until the fastest is known.
+        defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0".
+        keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
+        executor: The executor that does the work; by default threads, one per processor.
+        on_done: Called after each simulation, with the results so far.
 
     Raises:
-        Error: An unknown algorithm, machine or library, algorithms for different collectives, calls of different rank
-            counts, or calls that none of the algorithms takes.
+        Error: An algorithm, machine or library is unknown; the algorithms are for different collectives; the calls have
+            different rank counts; or no algorithm accepts the calls.
     """
     machine = as_machine(machine)
     candidates = _candidates(algorithms, machine)
@@ -311,18 +313,18 @@ def compare(
 
 
 def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
-    """Return the one of the least mean, and those whose interval overlaps its interval, in their order."""
+    """Return the simulation with the smallest mean and all whose intervals overlap its interval, in their order."""
     first = min(simulations, key=lambda one: one.time_s.mean)
     return [one for one in simulations if one.time_s.interval[0] <= first.time_s.interval[1]]
 
 
 _FIRST_TRIALS, _MORE_TRIALS = 16, 4
 _CLOSE = 0.01
-"""Means of which both are known so well are not told apart further, as a share."""
+"""If the relative error of both means is at most this, two algorithms are not distinguished further."""
 
 
 def _rounds(trials: Trials, machine: Machine) -> list[Trials]:
-    """Return how often to simulate what may be the fastest, one time after the other."""
+    """Return the numbers of trials for possibly fastest algorithms, in rising order."""
     if not instance("trials", trials, Trials, "hocket.Trials").until_decided:
         return [trials]
     if not machine.noise:
@@ -338,7 +340,7 @@ def _undecided(
     again: Collection[_Key],
     size_bytes: int,
 ) -> list[_Key]:
-    """Return what is to be simulated more often to tell who is fastest at a size, once all is known there."""
+    """Return the simulations that need more trials to find the fastest at a size, once all of the size are done."""
     keys = [key for key in map(_key, tasks) if key[0] == size_bytes]
     if any(key not in known or key in again for key in keys):
         return []
@@ -355,7 +357,7 @@ _VERIFIED_RANKS = (2, 3, 4, 5)
 
 
 def _verified(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return what is wrong with programs of the user's own, by name, and those of which a few ranks tell nothing."""
+    """Return errors of the user's programs by name, and the programs that few ranks cannot verify."""
     wrong, unknown = {}, []
     for algorithm in (one for one in algorithms if one.program is not None):
         try:
@@ -371,7 +373,7 @@ def _verified(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[st
 
 
 def _candidates(algorithms: Iterable[Algorithm | str] | str, machine: Machine) -> tuple[Algorithm, ...]:
-    """Return the algorithms of labels, or those of a collective that its name stands for."""
+    """Return the algorithms of labels, or all algorithms of a collective, given its name."""
     if isinstance(algorithms, str):
         return made_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
     return tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
@@ -381,7 +383,7 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     """Return a call for each size.
 
     Raises:
-        Error: There are no ranks or no sizes, or a text is no size.
+        Error: There are no ranks or no sizes, or a text is not a size.
     """
     if ranks is None:
         raise Error("ranks: missing, expected calls, or ranks and sizes")
@@ -393,7 +395,7 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
 
 
 def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
-    """Return the lower bounds by size, of calls that make sense: what is wrong with others the algorithms say."""
+    """Return the lower bounds of valid calls by size; the algorithms report what is wrong with the others."""
     bounds = {}
     for call in calls:
         with suppress(Error):
@@ -414,7 +416,7 @@ def _comparison(
     chosen: Mapping[_Key, Untuned],
     again: Collection[_Key],
 ) -> Comparison:
-    """Return what is known, in the order of the tasks."""
+    """Return the results so far, in the order of the tasks."""
     keys = [_key(task) for task in tasks]
     results = [known[key] for key in keys if key in known and key not in chosen]
     simulations = tuple(found for found in results if isinstance(found, Simulation))
@@ -447,14 +449,14 @@ def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:
 
 
 def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms but those that are made for another topology than the machine's."""
+    """Return the algorithms without those made for a topology other than the machine's."""
     topology = Topology.parse(machine.text, machine.file)
     name = None if topology is None else topology.name
     return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
 
 
 def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
-    """Return a call with those of its parameters that an algorithm declares."""
+    """Return a call with only the parameters that an algorithm declares."""
     return replace(call, parameters=declared_by(algorithm, call.parameters))
 
 

@@ -1,9 +1,10 @@
-"""The critical path of a simulation: the chain of operations and messages that its time is made of, and of what.
+"""The critical path of a simulation: the chain of operations and messages that determines its time, and its parts.
 
-The path is followed backwards from the end of the last rank. An operation begins when the one before it on its rank is
-done; a message may have waited for its other end. Which end it waited for, and what its time is made of, the network
-model itself says: the same message is simulated alone, once with each end late, on the machine and on
-variants of it with one kind of cost halved. Alone, a message takes a time that is linear in these costs.
+The path is followed backwards from the end of the last rank. An operation begins when the previous one on its rank is
+done; a message may have waited for its other end. The network model itself tells for which end a message waited and
+what its time consists of. For this, the same message is simulated alone, once with each end late: on the machine, and
+on variants of the machine with one kind of cost halved. This works because the time of a message alone is linear in the
+costs.
 """
 
 from __future__ import annotations
@@ -24,22 +25,23 @@ from hocket.simulating.simulation import Event, Simulation, simulate
 __all__ = ["PARTS", "Step", "critical_path", "matched", "total"]
 
 PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "noise")
-"""What time on a critical path is made of."""
+"""The parts of the time on a critical path."""
 
 _WORK = ("reduce", "copy", "compute")
 _MESSAGES = ("send", "recv")
-_SAME = 1e-9  # relative to the end of an operation: times that differ by rounding only
+_SAME = 1e-9  # relative to the end of an operation: smaller differences are rounding
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a critical path: from the moment at which all that it needs is there to the end of an operation.
+    """A step of a critical path, from the moment when all its inputs are there to the end of an operation.
 
     Attributes:
-        event: The operation at whose end the step ends.
-        from_rank: The rank at which it starts: the other end of a message where that came later, else the same rank.
-        start_s: When it starts: when the step before ends.
-        parts_s: What its time is made of, by the names of `PARTS`; they add up to its length.
+        event: The operation whose end is the end of the step.
+        from_rank: The rank where it starts: for a message whose other end came later, the other end's rank; else the
+            same rank.
+        start_s: Start of the step, which is the end of the previous step.
+        parts_s: The parts of its time, by the names of `PARTS`; they add up to its length.
     """
 
     event: Event
@@ -49,23 +51,23 @@ class Step:
 
     @property
     def end_s(self) -> float:
-        """When it ends."""
+        """End of the step."""
         return self.event.end_s
 
 
 def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulation | None = None) -> tuple[Step, ...]:
     """Return the steps of the critical path of a simulation, in order of time; their lengths add up to its time.
 
-    Where several paths are equally long, one of them is returned, which follows messages where it can.
+    If several paths are equally long, the function returns one of them and prefers messages.
 
     Args:
-        found: A simulation with its events, of the first trial.
+        found: A simulation with its events of the first trial.
         machine: The machine of the simulation.
-        undisturbed: The same simulation without noise, if the machine has noise: what an operation takes longer than
-            there is noise; without it that counts as computation or waiting.
+        undisturbed: The same simulation without noise, if the machine has noise. The additional time of an operation
+            then counts as noise; without this argument it counts as computation or waiting.
 
     Raises:
-        Error: The machine has circuits: a message alone would have none.
+        Error: The machine has circuits: a message alone would have no circuit.
     """
     if machine.model == "circuits":
         raise Error(f"machine {machine.name}: got the model circuits, expected hockney, loggp, links or packets")
@@ -85,7 +87,7 @@ def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulatio
 
 
 def _messages(ranks: int, machine: Machine, runs: Iterable[Simulation]) -> _Messages:
-    """Return the messages of these simulations, alone on a quiet machine."""
+    """Return the messages of several simulations, each message alone on a quiet machine."""
     without = with_peers_known(machine)
     if without is None:
         return _Messages(ranks, machine)
@@ -97,7 +99,7 @@ def _messages(ranks: int, machine: Machine, runs: Iterable[Simulation]) -> _Mess
 
 
 def _with_noise(step: Step, undisturbed: Step | None) -> Step:
-    """Return a step with what it computes or waits longer than without noise as noise."""
+    """Return a step where computation or waiting beyond the undisturbed step counts as noise."""
     part = "computation" if "computation" in step.parts_s else "waiting"
     now_s = step.parts_s.get(part, 0.0)
     then_s = min(now_s, undisturbed.parts_s.get(part, 0.0)) if undisturbed else now_s
@@ -105,7 +107,7 @@ def _with_noise(step: Step, undisturbed: Step | None) -> Step:
 
 
 def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
-    """Return what each operation is, whenever it happens: rank, kind, peer, tag, and how many such were before."""
+    """Return an identity of each operation, without its time: rank, kind, peer, tag, and a running number."""
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     numbers = {}
     for event in events:
@@ -116,7 +118,7 @@ def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
 
 
 def total(steps: Iterable[Step]) -> dict[str, float]:
-    """Return what a path is made of: each part in seconds, added up over its steps."""
+    """Return the parts of a path in seconds, added up over its steps."""
     known = tuple(steps)
     return {part: math.fsum(step.parts_s.get(part, 0.0) for step in known) for part in PARTS}
 
@@ -124,7 +126,7 @@ def total(steps: Iterable[Step]) -> dict[str, float]:
 def matched(events: Iterable[Event]) -> dict[Event, Event]:
     """Return the other end of each send and receive.
 
-    The k-th send of a source to a destination with a tag belongs to the k-th receive there.
+    The k-th send from a source to a destination with a tag belongs to the k-th receive there.
     """
     channels: dict[tuple[int, int, int], tuple[list[Event], list[Event]]] = defaultdict(lambda: ([], []))
     for event in events:
@@ -143,7 +145,7 @@ def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
         if event.end_s > event.start_s:
             ended[event.rank, event.end_s].append(event)
     others = matched(found.events)
-    until_s = found.times_s[0]  # what programs do once results are complete is later
+    until_s = found.times_s[0]  # ignore work after the results are complete
     rank, time_s = max(
         (place for place in ended if place[1] <= until_s),
         key=lambda place: (place[1], any(event.kind == "recv" for event in ended[place]), place[0]),
@@ -158,14 +160,14 @@ def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
 
 
 def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
-    """Return the step that ends with an operation; a message starts at its end that came later."""
+    """Return the step that ends with an operation; a message step starts at the end that came later."""
     if event.kind in _WORK:
         return Step(event, event.rank, event.start_s, {"computation": event.end_s - event.start_s})
     if event.kind not in _MESSAGES or other is None:
         return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
     send, recv = (event, other) if event.kind == "send" else (other, event)
     alone = messages.like(send).alone(send.rank, recv.rank, int(send.bytes))
-    # By whichever end is late, how long after that the operation would be done if nothing else was under way.
+    # For each end, when the operation would be done if this end were late and nothing else were under way.
     late = {"send": alone.send_late, "recv": alone.recv_late}
     ready = {
         end.kind: end.start_s + late[end.kind][event.kind]["all"]
@@ -174,7 +176,7 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     }
     slack_s = _SAME * event.end_s
     possible = [kind for kind, ready_s in ready.items() if ready_s <= event.end_s + slack_s]
-    if not possible:  # posted: the rank goes on before the message does
+    if not possible:  # posted: the rank continues before the message has left
         return Step(event, event.rank, event.start_s, {"overhead": event.end_s - event.start_s})
     kind = max(possible, key=lambda kind: (ready[kind], kind == "send"))
     first = send if kind == "send" else recv
@@ -183,7 +185,7 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     waiting_s = event.end_s - ready[kind]
     parts_s["waiting"] = waiting_s if waiting_s > slack_s else 0.0
     rest_s = event.end_s - first.start_s - math.fsum(parts_s.values())
-    # What is left of a message without bytes is rounding.
+    # The rest of a message without bytes is rounding.
     part = "bandwidth" if send.bytes > 0 else max(parts_s, key=lambda part: parts_s[part])
     parts_s[part] = parts_s.get(part, 0.0) + rest_s
     return Step(event, first.rank, first.start_s, parts_s)
@@ -191,9 +193,9 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
 
 @dataclass(frozen=True)
 class _Alone:
-    """A message alone: after its late end starts, when its send and its receive are done, by part and in "all".
+    """A message alone: for each late end, the times until its send and receive are done, by part and as "all".
 
-    An end that is done before the other starts has no entry.
+    An end that is done before the late end starts has no entry.
     """
 
     send_late: dict[str, dict[str, float]]
@@ -202,7 +204,7 @@ class _Alone:
 
 @dataclass(frozen=True)
 class _Messages:
-    """Messages alone on a quiet machine. Where first messages to peers cost more, the others are apart, in `later`."""
+    """Messages alone on a quiet machine. If first messages to peers cost more, `later` holds the other messages."""
 
     ranks: int
     machine: Machine
@@ -211,16 +213,16 @@ class _Messages:
     later: _Messages | None = None
 
     def like(self, send: Event) -> _Messages:
-        """Return those that cost what this one costs."""
+        """Return the group of messages with the same costs as this one."""
         return self if self.later is None or send in self.firsts else self.later
 
     @cached_property
     def variants(self) -> dict[str, Machine | None]:
-        """The machine with one kind of cost halved."""
+        """The machine with one kind of cost halved, by kind."""
         return {part: halved(self.machine, part) for part in ("latency", "overhead")}
 
     def alone(self, source: int, destination: int, size_bytes: int) -> _Alone:
-        """Return what a message between two ranks takes alone; pairs at the same distance are simulated once."""
+        """Return the times of a message alone between two ranks; pairs at the same distance share one simulation."""
         key = (*self._distance(source, destination), size_bytes)
         if key not in self.known:
             pair = (source, destination, size_bytes)
@@ -250,7 +252,7 @@ class _Messages:
     def _ends(
         self, machine: Machine, source: int, destination: int, size_bytes: int, wait_s: float, *, is_send_late: bool
     ) -> dict[str, float]:
-        """Return when the send and the receive are done if one of them starts after `wait_s`."""
+        """Return the ends of the send and the receive if one of them starts after `wait_s`."""
         span = {"buffer": "result", "offset": 0, "len": size_bytes}
         actions = {
             source: {"send": {"to": destination, "tag": 0, "data": span}},

@@ -1,4 +1,4 @@
-"""How long work will take, before it begins: by the formulas of the catalogue's algorithms."""
+"""Estimates of how long work will take, from the formulas of the catalogue's algorithms."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["recording_s", "simulation_s"]
 
 
 def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: Trials = ONE_TRIAL) -> float:
-    """Return how many seconds of one core a simulation takes about: right to a factor of three or so.
+    """Return the estimated time of a simulation on one core, in seconds, right to a factor of about three.
 
-    0 where that is not known: of an algorithm written in Python, and of a call that is refused.
+    The result is 0 if unknown: for an algorithm written in Python, and for a refused call.
     """
     with suppress(Error):
         if algorithm.program is None:
@@ -27,7 +27,7 @@ def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: 
 
 
 def recording_s(algorithm: Algorithm, call: Call, *, machine: Machine | None = None) -> float:
-    """Return how many seconds a recording takes about, if there is memory for it; otherwise as `simulation_s`."""
+    """Return the estimated time of a recording in seconds, if it fits into memory; otherwise as `simulation_s`."""
     with suppress(Error):
         if algorithm.program is None:
             return _native.recording_effort_s(made(algorithm, call, machine))

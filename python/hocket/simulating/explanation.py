@@ -1,4 +1,4 @@
-"""Why a call takes as long as it does, and what would help."""
+"""Explaining the time of a call: its critical path, and changes that would shorten it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change, and the time of the call with it.
+    """A change, and the time of the call with the change.
 
     Attributes:
-        change: Of the machine, such as "half the latency"; or the name of another algorithm.
-        time_s: The time of the call then, simulated anew, in seconds.
+        change: A change of the machine, such as "half the latency"; or the name of another algorithm.
+        time_s: The simulated time of the call with the change, in seconds.
     """
 
     change: str
@@ -48,14 +48,14 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """What the time of a call is made of.
+    """The parts of the time of a call.
 
     Attributes:
-        simulation: The simulation, with what each rank did when.
+        simulation: The simulation, with the operations of each rank over time.
         steps: The critical path, in order of time.
-        bound: What no algorithm can beat.
+        bound: The lower bound.
         remedies: The call on changed machines.
-        faster: The algorithms of the catalogue that are faster on this machine, the fastest first.
+        faster: Faster algorithms of the catalogue on this machine, the fastest first.
     """
 
     simulation: Simulation
@@ -66,21 +66,21 @@ class Explanation(Result):
 
     @property
     def title(self) -> str:
-        """That of the simulation."""
+        """The title of the simulation."""
         return self.simulation.title
 
     @property
     def time_s(self) -> float:
-        """When the last rank ends, in seconds."""
+        """End of the last rank, in seconds."""
         return self.simulation.times_s[0]
 
     @property
     def parts_s(self) -> dict[str, float]:
-        """What the time is made of, by the names of `hocket.simulating.critical_paths.PARTS`, in seconds."""
+        """The parts of the time in seconds, by the names of `hocket.simulating.critical_paths.PARTS`."""
         return total(self.steps)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain data, without what is not on the critical path."""
+        """Return the explanation as plain data, with only the operations on the critical path."""
         return {
             "simulation": self.simulation.as_dict(),
             "parts_s": self.parts_s,
@@ -91,7 +91,7 @@ class Explanation(Result):
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row for each of `steps`: its operation, where it starts, and what its time is made of."""
+        """Return one row for each of `steps`: its operation, its start, and the parts of its time."""
         return [
             {
                 **vars(step.event),
@@ -128,15 +128,15 @@ def explain(
     trials: Trials = ONE_TRIAL,
     among: Iterable[Algorithm] | None = None,
 ) -> Explanation:
-    """Return why a call takes as long as it does on a machine, and what would help.
+    """Explain the time of a call on a machine, and find changes that would shorten it.
 
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
-        call: What is asked for.
+        call: The call.
         machine: A machine, the name of a preset, or the path of a machine file.
-        engine: How to keep virtual time.
-        trials: Their seed chooses the noise; only the first trial is explained.
-        among: The algorithms to compare with; by default those of the catalogue.
+        engine: The engine that keeps virtual time.
+        trials: Only the first trial is explained; the seed chooses its noise.
+        among: The algorithms to compare with; by default the catalogue.
 
     Raises:
         Error: As `hocket.simulate`; or the machine has circuits.
@@ -165,14 +165,14 @@ def explain(
 
 
 def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
-    """Return how many seconds of one core an explanation takes about; see `hocket.simulating.effort`."""
+    """Return the estimated seconds of an explanation on one core; see `hocket.simulating.effort`."""
     own = [algorithm] * (2 + len(_REMEDIES))
     tried = [*own, *_compared_with(algorithm, machine, among)]
     return sum(simulation_s(each, of_algorithm(each, call), machine=machine) for each in tried)
 
 
 def _compared_with(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
-    """Return an algorithm and those that may be faster."""
+    """Return an algorithm and the algorithms that may be faster."""
     others = made_for(machine, algorithms(algorithm.collective, among=among))
     return list(dict.fromkeys([algorithm, *others]))
 
@@ -191,7 +191,7 @@ def _faster(
     trials: Trials,
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
-    """Return the algorithms that are faster with the parameters of the call that they declare."""
+    """Return the faster algorithms, each with the parameters of the call that it declares."""
     found = compare(_compared_with(algorithm, machine, among), [call], machine=machine, trials=trials).simulations
     times = [Remedy(one.algorithm, one.times_s[0]) for one in found]
     return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)

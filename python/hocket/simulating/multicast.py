@@ -1,4 +1,4 @@
-"""Dynamic multicast in virtual time: one rank sends to groups that only it knows, several of them in flight."""
+"""Dynamic multicast in virtual time: one rank sends to groups that only it knows, with several groups in flight."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Delivery", "simulate_multicast"]
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a simulation of multicasts found.
+    """The result of a simulation of multicasts.
 
     Attributes:
-        time_s: From the start until the last rank has done its part.
-        messages: Messages of all ranks.
-        message_bytes: Bytes of these messages, headers and acknowledgements included.
+        time_s: Time from the start until the last rank is done.
+        messages: Number of messages of all ranks.
+        message_bytes: Bytes of these messages, including headers and acknowledgements.
     """
 
     time_s: float
@@ -40,24 +40,24 @@ def simulate_multicast(
     master: int = 0,
     parameters: Mapping[str, int] | None = None,
 ) -> Delivery:
-    """Simulate messages from a master to groups, all sent as soon as the master can.
+    """Simulate messages from a master to groups; the master sends all of them as soon as it can.
 
     Args:
-        groups: The members of each group, ascending; in the order in which they are sent to.
-        size_bytes: Length of each message, a number or a text such as "80kB". Up to 8192 B it travels with the header.
+        groups: The members of each group, ascending; the groups in the order of sending.
+        size_bytes: Length of each message, a number or a text such as "80kB". Up to 8192 B travel with the header.
         ranks: Number of ranks.
-        machine: The machine, as of `simulate`.
+        machine: The machine, as in `simulate`.
         algorithm: The broadcast that distributes longer messages.
-        way: "multicast", until the data are there; "acknowledged", until the master knows that they are; or a broadcast
-            over a communicator that is there ("static") or that the members first create ("created").
-        master: The rank that sends; for the last two the first member of each group.
-        parameters: Those of the algorithm.
+        way: "multicast" ends when the data have arrived; "acknowledged" ends when the master knows it. "static" is a
+            broadcast over an existing communicator; with "created", the members first create the communicator.
+        master: The rank that sends; for "static" and "created" it is the first member of each group.
+        parameters: Parameters of the algorithm.
 
     Returns:
-        How long it takes.
+        The times and the messages.
 
     Raises:
-        Error: Something that there is not, or an algorithm that refuses a group.
+        Error: An argument is unknown or invalid, or the algorithm refuses a group.
     """
     given = {} if parameters is None else mapping("parameters", parameters)
     request = {

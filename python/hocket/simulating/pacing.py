@@ -1,8 +1,8 @@
-"""Packet pacing, step by step: how many messages share the busiest link, what gap follows, how long a step takes.
+"""Packet pacing: for each step, how many messages share the busiest link, the gap for them, and the time.
 
-If M_i messages of step i share its busiest link, each can have 1 / M_i of it: M_i - 1 idle packet times between two
-packets. Two more let the packets through that pile up where routes turn: G_i = (M_i - 1) + 2, at least 0; 0 where no
-message uses a link. `gap="auto-2"` asks for G_i - 2.
+If M_i messages of step i share its busiest link, each can have 1 / M_i of the link: M_i - 1 idle packet times between
+two packets. Two more idle times let packets through that pile up where routes turn: G_i = (M_i - 1) + 2, at least 0; 0
+if no message uses a link. `gap="auto-2"` asks for G_i - 2.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class StepGap:
     """A step of an algorithm.
 
     Attributes:
-        overlap: M_i, how many of its messages share the busiest link.
+        overlap: M_i, the number of its messages that share the busiest link.
         gap_packets: Idle packet times between two packets of a message.
     """
 
@@ -34,10 +34,10 @@ class StepGap:
 
 @dataclass(frozen=True)
 class StepTime(StepGap):
-    """A step by itself.
+    """The result of one step alone.
 
     Attributes:
-        time_s: From the start of all ranks until the last has what it was sent.
+        time_s: Time from the start of all ranks until the last one has received its messages.
         message_bytes: Bytes of all messages.
     """
 
@@ -46,10 +46,10 @@ class StepTime(StepGap):
 
 
 def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tuple[StepGap, ...]:
-    """Return the steps of an algorithm of the catalogue; none if it has none, or the machine no topology.
+    """Return the steps of a catalogue algorithm; none if it has no steps or the machine has no topology.
 
     Raises:
-        Error: A call that the algorithm refuses, or a gap that it or the machine cannot leave.
+        Error: The algorithm refuses the call, or the algorithm or the machine cannot make the gap.
     """
     found = as_algorithm(algorithm)
     known = as_machine(machine)
@@ -58,16 +58,16 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
 
 
 def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine: MachineLike) -> StepTime:
-    """Simulate one step by itself: all ranks begin it at the same time, on an idle network.
+    """Simulate one step alone: all ranks begin it at the same time, on an idle network.
 
     Args:
-        algorithm: An algorithm of the catalogue that has steps, or its label.
-        call: The call; its parameter "gap" says how the step is paced.
-        step: Which step, counted from 0.
+        algorithm: An algorithm of the catalogue with steps, or its label.
+        call: The call; its parameter "gap" gives the pacing of the step.
+        step: The number of the step, counted from 0.
         machine: A machine with a topology.
 
     Raises:
-        Error: No steps, no such step, no topology, or a deadlock in the network.
+        Error: There are no steps, no such step, or no topology; or the network deadlocks.
     """
     found = as_algorithm(algorithm)
     known = as_machine(machine)

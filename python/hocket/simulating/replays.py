@@ -1,4 +1,4 @@
-"""An MPI application's trace, replayed in virtual time on a machine."""
+"""Replaying the trace of an MPI application in virtual time on a machine."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_RULES", "AlgorithmUse", "FunctionUse", "RankUse", "Replay", "replay", "replay_events"]
 
 DEFAULT_RULES = _native.replay_rules()
-"""The rules of collective calls that no other rule decides, much as MPICH chooses algorithms."""
+"""The rules of collective calls that no other rule decides; they choose much as MPICH does."""
 
 
 @dataclass(frozen=True)
 class FunctionUse:
-    """What the calls of one function took, added up over all ranks.
+    """The time of the calls of one function, added up over all ranks.
 
     Attributes:
         function: The MPI function.
-        calls: How often ranks called it; several looks that found nothing are one call.
-        time_s: How long they were in it.
-        waiting_s: For how long of that they waited for others.
+        calls: Number of calls; several looks that found nothing count as one call.
+        time_s: Time inside these calls.
+        waiting_s: The part of this time that ranks waited for others.
     """
 
     function: str
@@ -57,12 +57,12 @@ class FunctionUse:
 
 @dataclass(frozen=True)
 class RankUse:
-    """How one rank spent its time.
+    """The time of one rank.
 
     Attributes:
-        time_s: When it called MPI_Finalize.
-        mpi_s: How long it was in MPI calls.
-        waiting_s: For how long of that it waited for others.
+        time_s: Time of its call of MPI_Finalize.
+        mpi_s: Time inside MPI calls.
+        waiting_s: The part of this time that it waited for others.
     """
 
     time_s: float
@@ -72,7 +72,7 @@ class RankUse:
 
 @dataclass(frozen=True)
 class AlgorithmUse:
-    """How often an algorithm did a collective; `calls` counts once what all ranks of a communicator call."""
+    """How often an algorithm ran; a collective call of all ranks of a communicator counts once in `calls`."""
 
     collective: str
     algorithm: str
@@ -81,29 +81,30 @@ class AlgorithmUse:
 
 @dataclass(frozen=True)
 class Replay(Result):
-    """What a replay found. Functions, ranks, links and circuits are those of the first trial.
+    """The result of a replay. Functions, ranks, links and circuits are of the first trial.
 
-    It is what the compiled module returns, key by key, and `time_s`; `program`, `calls` and `traced_s` are the trace's.
+    The attributes are the keys that the compiled module returns, and `time_s`. `program`, `calls` and `traced_s` come
+    from the trace.
 
     Attributes:
         program: The traced program's name.
         ranks: Number of ranks.
-        calls: MPI calls of all ranks.
+        calls: Number of MPI calls of all ranks.
         machine: Name of the machine.
-        scale_compute: What computing took of the traced time.
+        scale_compute: The factor by which traced computation time was multiplied.
         seed: The seed.
         trials: Number of trials.
-        time_s: When the last rank was done.
-        traced_s: When the last rank called MPI_Finalize as the program was traced, by rank 0's clock.
-        messages: Messages of all ranks, those of collectives among them.
+        time_s: Time when the last rank was done.
+        traced_s: Time when the last rank called MPI_Finalize in the traced run, by rank 0's clock.
+        messages: Number of messages of all ranks, including messages of collectives.
         message_bytes: Bytes of these messages.
-        functions: What calls took, by function, the longest first.
-        rank_uses: How each rank spent its time.
-        algorithms: Which algorithms did the collectives.
-        links: What links carried; None where messages do not meet.
-        circuits: What happened to circuits; None where there are none.
+        functions: The time of calls by function, the longest first.
+        rank_uses: The time of each rank.
+        algorithms: The algorithms that did the collectives.
+        links: The load of links; None if messages do not share links.
+        circuits: The use of circuits; None if there are none.
         version: Version of Hocket.
-        times_s: When the last rank was done, in each trial.
+        times_s: Time when the last rank was done, in each trial.
     """
 
     program: str
@@ -132,13 +133,13 @@ class Replay(Result):
 
     @property
     def mpi_share(self) -> float:
-        """The share of all ranks' time in which they were in MPI calls."""
+        """The share of all ranks' time inside MPI calls."""
         total_s = sum(rank.time_s for rank in self.rank_uses)
         return sum(rank.mpi_s for rank in self.rank_uses) / total_s if total_s else 0.0
 
     @property
     def waiting_share(self) -> float:
-        """The share of all ranks' time in which they waited for others."""
+        """The share of all ranks' time spent waiting for others."""
         total_s = sum(rank.time_s for rank in self.rank_uses)
         return sum(rank.waiting_s for rank in self.rank_uses) / total_s if total_s else 0.0
 
@@ -152,7 +153,7 @@ class Replay(Result):
         return [dict(vars(use)) for use in self.functions]
 
     def plot(self) -> alt.Chart:
-        """Return a chart of how each rank spent its time: computing, in MPI calls, and waiting for others there."""
+        """Return a chart of each rank's time: computing, in MPI calls, and waiting for others there."""
         chart: alt.Chart = drawn(self)
         return chart
 
@@ -170,13 +171,13 @@ def replay(
     Args:
         trace: A trace, or the path of its file.
         machine: A machine, the name of a preset, or the path of a machine file.
-        rules: Rules that choose the algorithms of collectives, one per line, before `DEFAULT_RULES`; or several
-            texts of them, by the names that errors give them.
-        scale_compute: What computing between calls takes of the traced time.
-        trials: How often, on a machine with noise.
+        rules: Rules that choose the algorithms of collectives, one per line; they come before `DEFAULT_RULES`. Or
+            several such texts, by the names that error messages give them.
+        scale_compute: The factor by which computation time between calls is multiplied.
+        trials: The trials on a machine with noise.
 
     Raises:
-        Error: A trace that cannot be read or does not fit together, unknown algorithms or machines, a deadlock:
+        Error: The trace cannot be read or is inconsistent, an algorithm or machine is unknown, or there is a deadlock:
             file, rank, line.
     """
     return _replay(trace, machine, rules, scale_compute, trials, is_traced=False)[0]
@@ -190,7 +191,7 @@ def replay_events(
     scale_compute: float = 1.0,
     trials: Trials = ONE_TRIAL,
 ) -> tuple[Replay, tuple[Event, ...]]:
-    """Replay a trace, and return what each rank did when in the first trial as well: its MPI calls and its messages."""
+    """Replay a trace, and also return each rank's MPI calls and messages over time in the first trial."""
     found, events = _replay(trace, machine, rules, scale_compute, trials, is_traced=True)
     return found, events
 
@@ -244,7 +245,7 @@ def _events(answer: Mapping[str, Any]) -> tuple[Event, ...]:
         for row in answer["calls"]
     ]
     verbs = [Event(**row) for row in answer["events"]]
-    # A call begins before what it does, and ends after it.
+    # A call begins before its operations and ends after them.
     return tuple(sorted([*calls, *verbs], key=lambda event: (event.rank, event.start_s, -event.end_s)))
 
 
@@ -255,7 +256,7 @@ nothing; send: to, channel, bytes, mode, request; receive: from, channel, reques
 a receive's but the request; probe: from, channel, whether it is matched; wait: count, requests; collective:
 communicator, what the rank says, request; start: count, what is started; receive of a matched probe: as a receive.
 
-A request of -1 is that of a call that returns when it is done. A receive from -1 is never completed.
+A call with request -1 returns when it is done. A receive from -1 is never completed.
 """
 
 _STANDARD, _SYNCHRONOUS, _BUFFERED = range(3)
@@ -270,7 +271,7 @@ def _mode(function: str) -> int:
 
 
 class _Encoder:
-    """Turns a trace into columns of numbers, one call after the other, as crates/replay reads them."""
+    """Encodes a trace as columns of numbers, one call after the other, for crates/replay."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -281,7 +282,7 @@ class _Encoder:
         self._said_by: dict[tuple[str, int], int] = {}
 
     def meaning(self) -> dict[str, Any]:
-        """Return what the numbers mean."""
+        """Return the meaning of the numbers."""
         return {
             "file": self._trace.file,
             "functions": list(self._functions),
@@ -291,7 +292,7 @@ class _Encoder:
         }
 
     def columns(self, number: int) -> list[bytes]:
-        """Return the computing time before each call of a rank, its function, its line, and what it does."""
+        """Return four columns for a rank's calls: computing time before the call, function, line, and words."""
         rank = self._trace.ranks[number]
         own = _RankEncoder(self, self._trace, number, rank)
         compute_s, functions, lines = array("d"), array("q"), array("q")
@@ -306,15 +307,15 @@ class _Encoder:
         return [column.tobytes() for column in (compute_s, functions, lines, own.words)]
 
     def communicator(self, rank: RankTrace, number: int) -> int:
-        """Return the number that all ranks have for a communicator."""
+        """Return the number of a communicator, which is the same at all ranks."""
         return self._communicators.setdefault(rank.communicators[number].both_sides, len(self._communicators))
 
     def channel(self, communicator: int, tag: int) -> int:
-        """Return the number of a communicator and a tag."""
+        """Return the number of a pair of communicator and tag."""
         return self._channels.setdefault((communicator, tag), len(self._channels))
 
     def said(self, call: Call) -> int:
-        """Return the number of what a rank says of a collective call."""
+        """Return the number of a rank's arguments of a collective call."""
         known = self._said_by.get((call.function, id(call.arguments)))
         if known is None:
             said = {name: call.arguments[name] for name in _SAID if name in call.arguments}
@@ -339,7 +340,7 @@ _SAID = (
 
 
 class _RankEncoder:
-    """Writes the words of one rank's calls."""
+    """Encodes the calls of one rank."""
 
     def __init__(self, all_ranks: _Encoder, trace: Trace, number: int, rank: RankTrace) -> None:
         self.words = array("q")
@@ -349,7 +350,7 @@ class _RankEncoder:
         self._shared: dict[int, int] = {}
         self._channels: dict[tuple[int, int], int] = {}
         self._persistent: dict[int, Call] = {}
-        # Where the words of a receive stand whose message is not known yet, by its request; and its communicator.
+        # By request: the position of a receive's words whose message is not known yet, and its communicator.
         self._open: dict[int, tuple[int, int]] = {}
 
     def encode(self, call: Call) -> None:

@@ -1,4 +1,4 @@
-"""How long a call takes on a machine."""
+"""Simulating a call on a machine."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ __all__ = [
 ]
 
 Engine: TypeAlias = Literal["auto", "dataflow", "events"]
-"""How virtual time is kept; "auto" lets the program decide."""
+"""The engine that keeps virtual time; "auto" lets the program decide."""
 
 Kept: TypeAlias = Literal["events", "links", "passages"]
-"""What can be kept of the first trial."""
+"""What a simulation can keep of the first trial."""
 
 OnTrials: TypeAlias = Callable[[int], object]
-"""What is told now and then how many trials are done."""
+"""Progress callback: receives the number of finished trials."""
 
 MachineLike: TypeAlias = "Machine | str | PathLike[str]"
 """A machine, the name of a preset, or the path of a machine file."""
@@ -63,13 +63,14 @@ class Trials:
     """How often to simulate a call on a machine with noise.
 
     Attributes:
-        count: Number of trials, or the most if `until_interval` is given.
-        seed: Seed of all randomness; a trial is a function of the seed and its number.
-        until_interval: Stop once the confidence interval of the mean time reaches no farther from it than this share of
-            it, a number or a text such as "1%"; looked at after 64, 128, 256, ... trials.
-        threads: On how many threads; one per processor by default. Results do not depend on it.
+        count: Number of trials, or the largest number if `until_interval` is given.
+        seed: Seed of all random numbers; a trial depends only on the seed and its number.
+        until_interval: Stop once the ends of the mean's confidence interval are within this share of the mean, a number
+            or a text such as "1%". This is checked after 64, 128, 256, ... trials.
+        threads: Number of threads; by default one per processor. Results do not depend on it.
         first: Number of the first trial.
-        until_decided: In a comparison: 16, 64, 256, .. times, `count` at most, and only what may still be the fastest.
+        until_decided: In a comparison: run 16, 64, 256, .. trials, at most `count`, and continue only with algorithms
+            that may still be the fastest.
     """
 
     count: int = 1
@@ -80,10 +81,10 @@ class Trials:
     until_decided: bool = False
 
     def as_request(self) -> dict[str, Any]:
-        """Return the trials in the compiled module's words.
+        """Return the trials in the form of the compiled module.
 
         Raises:
-            Error: A value that makes no sense: which one, and what was expected.
+            Error: A value is invalid; the message says which one, and what was expected.
         """
         threads = (os.cpu_count() or 1) if self.threads is None else whole("threads", self.threads)
         if threads == 0:
@@ -104,24 +105,25 @@ def _share(value: float | str) -> float:
 
 
 ONE_TRIAL = Trials()
-"""What a machine without noise needs."""
+"""The trials for a machine without noise."""
 
 UNTIL_DECIDED = Trials(count=256, until_decided=True)
-"""What a comparison needs: on a machine without noise it is one trial."""
+"""The trials for a comparison; on a machine without noise this means one trial."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Times over the trials of a simulation, in seconds.
+    """Statistics of the times over the trials of a simulation, in seconds.
 
     Attributes:
         mean: Their mean.
         min: The smallest.
         max: The largest.
         stderr: Standard error of the mean; 0 for a single trial.
-        interval: Confidence interval of the mean, 95 %, of a normal distribution.
+        interval: 95 % confidence interval of the mean, assuming a normal distribution.
         quantiles: Quantiles 0.05, 0.25, 0.5, 0.75, 0.95 and 0.99, interpolated.
-        histogram: Bins of equal width: "edges_s", and one "counts" fewer; a single bin where all times are alike.
+        histogram: Bins of equal width: "edges_s", and "counts", which has one entry fewer; a single bin if all times
+            are the same.
     """
 
     mean: float
@@ -134,7 +136,7 @@ class Statistics:
 
     @property
     def reach(self) -> float:
-        """How far the interval reaches from the mean, as a share of it; 0 of no time."""
+        """Half the width of the interval, as a share of the mean; 0 if the mean is 0."""
         return (self.interval[1] - self.mean) / self.mean if self.mean > 0 else 0.0
 
     @classmethod
@@ -142,7 +144,7 @@ class Statistics:
         """Return the statistics of some times.
 
         Raises:
-            Error: There are none, or some are no finite numbers.
+            Error: There are no times, or some are not finite numbers.
         """
         if isinstance(times_s, tuple) and len(times_s) == 1 and isinstance(times_s[0], float):
             return cls._of_one(times_s[0])
@@ -173,7 +175,7 @@ class Statistics:
 
     @classmethod
     def _of_one(cls, time_s: float) -> Statistics:
-        """Return the statistics of one time: most simulations have no more, and need no package of arrays."""
+        """Return the statistics of one time. Most simulations have only one, and this needs no array package."""
         if not math.isfinite(time_s):
             raise Error(f"times_s: got {shown((time_s,))}, expected finite numbers, one at least")
         return cls(
@@ -187,7 +189,7 @@ class Statistics:
         )
 
     def columns(self) -> dict[str, float]:
-        """Return them by the names of the columns of a table, such as "time_mean_s", without the histogram."""
+        """Return the statistics without the histogram, by column names of tables, such as "time_mean_s"."""
         low_s, high_s = self.interval
         return {
             "time_mean_s": self.mean,
@@ -207,15 +209,15 @@ _MOST_BINS = 50
 
 @dataclass(frozen=True)
 class Links:
-    """What the links of a network carried in the first trial, on a machine where messages meet.
+    """The load of all links in the first trial, on a machine where messages share links.
 
     Attributes:
-        links: How many there are.
-        used: How many carried something.
-        waited: For how many something had to wait.
-        most_bytes: The most bytes that one carried.
-        most_busy_s: The longest that one was busy.
-        waiting_s: How long messages or packets waited for links, added up.
+        links: Number of links.
+        used: Number of links that carried something.
+        waited: Number of links for which something had to wait.
+        most_bytes: The largest number of bytes on one link.
+        most_busy_s: The longest busy time of one link.
+        waiting_s: Total time that messages or packets waited for links.
     """
 
     links: int
@@ -228,14 +230,15 @@ class Links:
 
 @dataclass(frozen=True)
 class Passage:
-    """What one link carried without a pause in the first trial.
+    """Bytes that one link carried without a pause in the first trial.
 
     Attributes:
         link: The link's number.
-        bytes: Bytes that went over it. Where messages share links at equal rates they are those of one message, and
-            passages over a link overlap; elsewhere those of all messages or packets that followed without a pause.
-        start_s: When the first byte went over it.
-        end_s: When the last byte had gone over it.
+        bytes: Bytes that went over it. If messages share links at equal rates, these are the bytes of one message, and
+            passages over a link overlap. Otherwise they are the bytes of all messages or packets that followed without
+            a pause.
+        start_s: Time when the first byte went over it.
+        end_s: Time when the last byte had gone over it.
     """
 
     link: int
@@ -246,12 +249,12 @@ class Passage:
 
 @dataclass(frozen=True)
 class Circuits:
-    """What happened to circuits in the first trial, on a machine that has them.
+    """The use of circuits in the first trial, on a machine that has circuits.
 
     Attributes:
-        set_ups: How many were set up, or began to be.
-        refused: How often `connect` was refused.
-        cut: How often a message lost its circuit on the way, and began anew.
+        set_ups: Number of circuits whose set-up began.
+        refused: Number of refused `connect` calls.
+        cut: Number of times that a message lost its circuit on the way and began again.
     """
 
     set_ups: int
@@ -266,11 +269,11 @@ class Event:
     Attributes:
         rank: The rank that did it.
         kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
-        peer: The other rank of a message or circuit; the rank itself otherwise.
+        peer: The other rank of a message or circuit; otherwise the rank itself.
         tag: The message's tag.
         bytes: Bytes moved or combined.
-        start_s: When the verb was reached.
-        end_s: When it was done.
+        start_s: Time when the verb was reached.
+        end_s: Time when it was done.
     """
 
     rank: int
@@ -284,7 +287,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Simulation(Result):
-    """What a simulation found, and what it was given: what the compiled module returns, key by key, and `time_s`.
+    """The input and the result of a simulation: the keys that the compiled module returns, and `time_s`.
 
     Attributes:
         collective: The collective, or "schedule".
@@ -293,31 +296,31 @@ class Simulation(Result):
         size_bytes: The message of the MPI call; 0 for a schedule.
         machine: The machine's name.
         engine: The engine that ran.
-        seed: Seed of the randomness.
+        seed: Seed of the random numbers.
         trials: Number of trials.
-        time_s: When the last rank ended, over the trials.
-        messages: Messages of all ranks together.
+        time_s: Time when the last rank ended, over the trials.
+        messages: Number of messages of all ranks together.
         message_bytes: Bytes of these messages.
-        formula_s: Time by the algorithm's formula, without noise, where it has one for this machine.
+        formula_s: Time by the algorithm's formula, without noise, if it has one for this machine.
         formula_is_exact: Whether the formula is exact for this call; otherwise it is an upper bound.
         parameters: Values of the algorithm's parameters.
         version: Version of Hocket.
-        root: The root, 0 where the collective has none.
-        neighbors: The neighbours in a neighbourhood collective, as the call gives them.
+        root: The root; 0 if the collective has none.
+        neighbors: The neighbours in a neighbourhood collective, as in the call.
         element_bytes: Size of an element.
-        in_place: Whether the input lies in the result buffer.
-        rank_time_s: Over the ranks, when each ended: "min", "mean" and "max"; each a mean over the trials.
-        links: What links carried; None where messages do not meet.
-        circuits: What happened to circuits; None where there are none.
-        steps: Of an algorithm with steps, on a machine with a topology: for each "overlap", how many messages share the
-            busiest link, and "gap_packets", the gap between two packets of a message.
-        times_s: When the last rank ended, in each trial.
-        marks: When the last rank reached each mark that the program sets, over the trials; those of redundant exchanges
-            are the times at which results were complete after 0, 1, 2, ... of them.
+        in_place: Whether the input is in the result buffer.
+        rank_time_s: The times when ranks ended: "min", "mean" and "max" over the ranks, each a mean over the trials.
+        links: The load of links; None if messages do not share links.
+        circuits: The use of circuits; None if there are none.
+        steps: For an algorithm with steps on a machine with a topology: for each step "overlap", the number of messages
+            that share the busiest link, and "gap_packets", the gap between two packets of a message.
+        times_s: Time when the last rank ended, in each trial.
+        marks: Time when the last rank reached each mark of the program, over the trials. In redundant exchanges, the
+            marks are the times when results were complete after 0, 1, 2, ... of the exchanges.
         marks_s: The same in each trial.
-        events: What each rank did when in the first trial, in order of rank and time, where that was kept.
-        link_uses: What each link carried in the first trial, of those that were used, where that was kept.
-        passages: What links carried when in the first trial, in order of links and starts, where that was kept.
+        events: The operations of each rank in the first trial, in order of rank and time, if kept.
+        link_uses: The load of each used link in the first trial, if kept.
+        passages: The load of links over time in the first trial, in order of links and starts, if kept.
     """
 
     collective: str
@@ -351,7 +354,7 @@ class Simulation(Result):
     passages: tuple[Passage, ...] = field(default=(), repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain data, without the single trials and what was kept of the first one."""
+        """Return the result as plain data, without single trials and without what was kept of the first trial."""
         alone = replace(self, events=(), link_uses=(), passages=())
         return {name: value for name, value in asdict(alone).items() if name not in _NOT_IN_DICTS}
 
@@ -362,23 +365,23 @@ class Simulation(Result):
         return f"{self.collective} {self.algorithm}, {self.ranks} ranks{size}, machine {self.machine}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the result as one row, without what happened to links and circuits, steps, and marks."""
+        """Return the result as one row, without links, circuits, steps and marks."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
         return [{**plain, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
 
     def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
-        """Return a chart of ranks over time where events were kept, or else of the times of all trials.
+        """Return a chart of ranks over time if events were kept, or else of the times of all trials.
 
-        Ranks over time are operations as bars, and messages as lines. Times of trials are a histogram, with the mean
+        Ranks over time show operations as bars and messages as lines. Times of trials are a histogram, with the mean
         and its confidence interval.
 
         Args:
-            machine: The machine of the simulation; with it the critical path is marked among the events.
+            machine: The machine of the simulation; if it is given, the critical path is marked among the events.
 
         Raises:
-            Error: Of events: nothing takes time, there are too many operations, or the machine has circuits. Of trials:
-                there is one only, or all take the same time.
+            Error: For events: nothing takes time, there are too many operations, or the machine has circuits. For
+                trials: there is only one, or all take the same time.
         """
         chart: alt.LayerChart = drawn(self, machine=machine)
         return chart
@@ -410,18 +413,18 @@ def simulate(
 
     Args:
         what: An algorithm, its label such as "allreduce/ring", or a recorded schedule.
-        call: What is asked for; None for a schedule, which is a call already.
+        call: The call; None for a schedule, which already is a call.
         machine: A machine, the name of a preset, or the path of a machine file.
-        engine: How to keep virtual time.
-        trials: How often, on a machine with noise.
-        keep: What to keep of the first trial: "events", what each rank did when; "links", what each link carried; and
-            "passages", what links carried when.
-        on_trials: Called now and then with how many trials are done.
+        engine: The engine that keeps virtual time.
+        trials: The trials on a machine with noise.
+        keep: What to keep of the first trial: "events", the operations of each rank; "links", the load of each link;
+            and "passages", the load of links over time.
+        on_trials: Called now and then with the number of finished trials.
 
     Raises:
-        Error: An unknown algorithm or machine, a call that the algorithm refuses, a deadlock, an engine that does
-            not apply, or more ranks, messages or trials than there is memory for; links that are to be kept where
-            messages do not meet; passages of circuits, or more than a million.
+        Error: The algorithm or machine is unknown; the algorithm refuses the call; there is a deadlock; the engine does
+            not apply; ranks, messages or trials do not fit into memory; links are to be kept although messages share
+            none; or there are passages of circuits, or more than a million passages.
 
     Examples:
         >>> import hocket
@@ -442,14 +445,14 @@ def simulate(
 
 
 def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
-    """Return what is to be kept in the compiled module's words."""
+    """Return what to keep, in the form of the compiled module."""
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
     wanted = {among("keep", name, get_args(Kept)) for name in names}
     return {name: name in wanted for name in get_args(Kept)}
 
 
 def _asked(what: Algorithm | Schedule | str, call: Call | None, machine: Machine) -> tuple[_native.Call, Algorithm]:
-    """Return the call as the compiled module has it, and the algorithm that errors name."""
+    """Return the call as an object of the compiled module, and the algorithm for error messages."""
     if not isinstance(what, Schedule):
         algorithm = as_algorithm(what)
         return made(algorithm, instance("call", call, Call, "hocket.Call"), machine), algorithm
@@ -461,15 +464,15 @@ def _asked(what: Algorithm | Schedule | str, call: Call | None, machine: Machine
 
 
 def as_machine(machine: MachineLike) -> Machine:
-    """Return a machine, loading it if it is a name or a path."""
+    """Return a machine; a name or a path is loaded."""
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:
-    """Return trials in the compiled module's words.
+    """Return trials in the form of the compiled module.
 
     Raises:
-        Error: They are none, or one of their values makes no sense.
+        Error: The argument is not of type Trials, or one of its values is invalid.
     """
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
@@ -489,7 +492,7 @@ def _simulation(found: dict[str, Any]) -> Simulation:
 
 
 def values_of(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return times, links and circuits of what the compiled module returns, as values of their classes."""
+    """Return the times, links and circuits that the compiled module returned, as objects of their classes."""
     times_s, links, circuits = tuple(found["times_s"]), found["links"], found["circuits"]
     return {
         "times_s": times_s,

@@ -1,6 +1,6 @@
-"""Traces of MPI programs: what each rank called, when, and on what; read, written, exported and imported.
+"""Traces of MPI programs: each rank's calls with their times and arguments; reading, writing, export and import.
 
-`hocket mpi trace` records them. The formats are described in docs/traces.md.
+`hocket mpi trace` records traces. docs/traces.md describes the formats.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The check that the ranks of a trace agree on collectives and on messages."""
+"""The check that the ranks of a trace agree on collectives and messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["check_agreement"]
 
 
 def check_agreement(trace: Trace) -> None:
-    """Check that the ranks of a communicator call the same collectives, and that what is received was sent.
+    """Check that all ranks of a communicator call the same collectives, and that every received message was sent.
 
     Raises:
-        Error: They do not: file, rank, line, what was expected.
+        Error: The ranks do not agree: file, rank, line, what was expected.
     """
     _check_collectives(trace)
     _check_messages(trace)
@@ -57,7 +57,7 @@ def _compare(
 
 
 def _short(function: str) -> str:
-    """Return what names the collective: some MPIs make one communicator function of another."""
+    """Return a name of the collective: some MPIs make one communicator function out of another."""
     return "a communicator" if FUNCTIONS[function].kind is Kind.NEW_COMMUNICATOR else function
 
 
@@ -67,7 +67,7 @@ def _told(call: Call) -> str:
 
 
 def _check_messages(trace: Trace) -> None:
-    # Communicators by a number that all ranks share: they may have many ranks.
+    # Communicators by a number that all ranks share, because they may have many ranks.
     shared: dict[Communicator, int] = {}
     numbers = [
         {own: shared.setdefault(known.both_sides, len(shared)) for own, known in rank.communicators.items()}
@@ -94,7 +94,7 @@ def _check_messages(trace: Trace) -> None:
 
 
 def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:
-    """Give what was sent: communicator, peer and tag."""
+    """Give the communicator, peer and tag of each send."""
     persistent: dict[int, Call] = {}
     for call in rank.calls:
         function = FUNCTIONS[call.function]
@@ -111,7 +111,7 @@ def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:
 
 
 def _receives(rank: RankTrace) -> Iterator[tuple[Call, int, int, int]]:
-    """Give what was received: the call that tells, communicator, source and tag."""
+    """Give the call that tells of each receive, with communicator, source and tag."""
     waiting: dict[int, Call] = {}
     for call in rank.calls:
         function = FUNCTIONS[call.function]

@@ -1,8 +1,8 @@
-"""Logs in the manner of liballprof, which LogGOPSim's Schedgen reads.
+"""Writing logs in liballprof's format, which LogGOPSim's Schedgen reads.
 
-A line per call: its name, the start in microseconds, the arguments in the order of MPI's C function, and the end,
-separated by colons. A type is told as number,size,extent; a communicator as number,rank,size; a request by an address.
-Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010; liballprof and Schedgen of its repository.
+Each call has a line: its name, the start in microseconds, the arguments in the order of MPI's C function, and the end,
+separated by colons. A type is written as number,size,extent; a communicator as number,rank,size; a request as an
+address.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ OPERATORS = {
     "MPI_MINLOC": 11,
     "MPI_MAXLOC": 12,
 }
-"""The numbers of types and operators in liballprof's numbers.h; others are told as 0."""
+"""The numbers of types and operators in liballprof's numbers.h; others are written as 0."""
 _REQUEST_BYTES = 8
 _NO_ADDRESS = 0
 
 
 def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
-    """Write a log for each rank, `pmpi-trace-rank-N.txt`; the first one is what Schedgen is given.
+    """Write a log for each rank, `pmpi-trace-rank-N.txt`; Schedgen takes the name of the first one.
 
-    Times are rounded to microseconds, as liballprof has them. Differences of clocks are in microseconds too, as there,
-    though liballprof says s. A wait for several requests is told as waits for each. Looks that found nothing, messages
-    from and to nobody, persistent ones, and collectives of blocks that differ are left out.
+    Times are rounded to microseconds, as in liballprof. Clock differences are also in microseconds, as there, although
+    liballprof labels them s. A wait for several requests is written as one wait for each. Left out are looks that found
+    nothing, messages from and to MPI_PROC_NULL, persistent requests, and collectives with blocks of different sizes.
 
     Raises:
         Error: A file cannot be written.
@@ -114,7 +114,7 @@ def _is_of_nobody(call: Call) -> bool:
 
 
 def _address(request: int) -> int:
-    """Return the address of a request; 0 would be none."""
+    """Return the address of a request; 0 would mean no request."""
     return (request + 1) * _REQUEST_BYTES
 
 
@@ -145,7 +145,7 @@ _TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
 }
 
 _TOLD_AS = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv", "MPI_Sendrecv_replace": "MPI_Sendrecv"}
-"""Receives of messages that a probe matched, which liballprof does not know, and what has the values of another."""
+"""Receives of probed messages, which liballprof does not know; each is written as an equivalent function."""
 
 _MESSAGE = "buffer count type peer tag comm"
 ARGUMENTS = {
@@ -162,4 +162,4 @@ ARGUMENTS = {
     **dict.fromkeys(("MPI_Gather", "MPI_Scatter"), "buffer count type buffer recv_count recv_type root comm"),
     **dict.fromkeys(("MPI_Isend", "MPI_Ibsend", "MPI_Issend", "MPI_Irsend", "MPI_Irecv"), _MESSAGE),
 }
-"""The arguments of functions in the order of C; others are not told, and the time that they take is computation."""
+"""The arguments of functions in C's order. Other functions are not written; their time becomes computation."""

@@ -1,4 +1,4 @@
-"""Reading liballprof's logs, which LogGOPSim's Schedgen reads.
+"""Reading liballprof's logs, which LogGOPSim's Schedgen also reads.
 
 Source: gencode.py, template.c and sync.c of liballprof, and process_trace.cpp of Schedgen, in LogGOPSim's repository.
 """
@@ -23,13 +23,13 @@ from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
 __all__ = ["is_log", "read_allprof"]
 
 _FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
-_LONGEST_NUMBER = 20  # characters: an address of 64 bits
+_LONGEST_NUMBER = 20  # the most characters of an address: 64 bits
 _LARGEST_TIME_US = 1e18
 _MPICH_WORLD = f":{0x44000000},"
-"""MPI_COMM_WORLD as MPICH has it, in whose logs nobody is -1 and any source -2; elsewhere -2 and -1."""
+"""MPICH's MPI_COMM_WORLD. In MPICH's logs -1 is MPI_PROC_NULL and -2 any source; elsewhere it is the reverse."""
 
 _IN_PLACE = frozenset({"1", str((1 << 64) - 1)})
-"""MPI_IN_PLACE as an address: Open MPI's, and MPICH's."""
+"""MPI_IN_PLACE as an address: in Open MPI, and in MPICH."""
 
 _NAMES = {number: name for name, number in TYPES.items()}
 _OPERATOR_NAMES = {number: name for name, number in OPERATORS.items()}
@@ -49,35 +49,35 @@ _ARGUMENTS: Mapping[str, str] = {
         "requests request",
     ),
 }
-"""The values of functions, in their order; of those that know requests, the first ones."""
+"""The values of each function, in order; for functions with requests, only the first values."""
 
 _COUNTS = ("counts", "recv_counts", "displacements")
 _BEFORE = frozenset({"MPI_Init", "MPI_Init_thread"})
 
 
 def _form(name: str) -> str:
-    """Return the function that a function has the values of."""
+    """Return the function whose values this function has."""
     return FUNCTIONS[name].blocking or name
 
 
 def is_log(line: bytes) -> bool:
-    """Return whether a line may begin one of liballprof's logs."""
+    """Return whether a line may be the first line of liballprof's logs."""
     return line.startswith((b"# htor's PMPI Tracer", b"MPI_Init"))
 
 
 def read_allprof(first: str | PathLike[str]) -> Trace:
     """Read liballprof's logs.
 
-    What a receive got is the message that MPI's rules give it. Communicators as large as MPI_COMM_WORLD are taken for
-    it, and those of one rank for MPI_COMM_SELF; which ranks others have is not told. Probes and functions that make
-    communicators are left out.
+    The message of a receive follows from MPI's rules. A communicator as large as MPI_COMM_WORLD counts as
+    MPI_COMM_WORLD, and one with a single rank as MPI_COMM_SELF; the logs do not say which ranks other communicators
+    have. Probes and functions that make communicators are left out.
 
     Args:
-        first: The log of rank 0, such as `pmpi-trace-rank-0.txt`, which is what Schedgen is given. The others are
-            beside it, and have numbers as wide.
+        first: The log of rank 0, such as `pmpi-trace-rank-0.txt`, which Schedgen also takes. The other logs are beside
+            it, with numbers of the same width.
 
     Raises:
-        Error: A log is missing, cannot be read or is malformed, leaves open what was called, or the ranks do not agree:
+        Error: A log is missing, cannot be read, is malformed, or is ambiguous about a call; or the ranks do not agree:
             file, rank, line, what was expected.
     """
     name = fspath(first)
@@ -93,7 +93,7 @@ def read_allprof(first: str | PathLike[str]) -> Trace:
 
 
 def _logs(first: str) -> list[str]:
-    """Return the names of all ranks' logs."""
+    """Return the names of the logs of all ranks."""
     folder, base = os.path.split(first)
     parts = _FIRST.match(base)
     if not parts:
@@ -129,13 +129,13 @@ class _Rank:
         self._handle_bytes = 8
 
     def clock_offset_s(self, first: _Rank) -> tuple[float, float]:
-        """Return what the rank's times lack to be those of rank 0; a log's are by a clock of its own."""
+        """Return the difference between rank 0's clock and the clock of this rank's log."""
         began_us = (self._origin_us or 0.0) - (first._origin_us or 0.0)
         begin_us, end_us = (difference + began_us for difference in self._differences_us)
         return begin_us / 1e6, end_us / 1e6
 
     def read(self) -> None:
-        """Read it all."""
+        """Read the whole log."""
         calls = self._calls()
         self._is_mpich = any(_MPICH_WORLD in text for _, text in calls)
         addresses = (address for _, text in calls for address in _addresses(*_split(text)))
@@ -154,7 +154,7 @@ class _Rank:
         return Error(f"{self._where(self._line)}: {message}")
 
     def _calls(self) -> list[tuple[int, str]]:
-        """Return the lines that tell of calls, and their numbers."""
+        """Return the lines with calls, and their numbers."""
         calls: list[tuple[int, str]] = []
         with lines_of(self._name, self._budget) as lines:
             for line in lines:
@@ -209,7 +209,7 @@ class _Rank:
         self._call("MPI_Init", [str(self._origin_us), words[-1]], {})
 
     def _call(self, name: str, words: Sequence[str], arguments: dict[str, Any]) -> None:
-        """Append a call, whose times are the first and the last word."""
+        """Append a call; its times are the first and the last word."""
         times_us = [_number(word) for word in (words[0], words[-1])] if len(words) > 1 else [None]
         if None in times_us or self._origin_us is None:
             raise self._error(f"{name}: expected two times, in microseconds, as its first and its last value")
@@ -235,7 +235,7 @@ class _Rank:
         self._call(name, words, arguments)
 
     def _values(self, name: str, function: Function, words: list[str]) -> dict[str, Any]:
-        """Return the values of a call by their names."""
+        """Return the values of a call by name."""
         names = _ARGUMENTS[_form(name)].split() + (["request"] if function.is_started else [])
         fields = [field for field in names for _ in range(1 + (field in _COUNTS))]
         expected = f"{name}: got {len(words)} values, expected start, {', '.join(fields)}, end"
@@ -352,7 +352,7 @@ class _Rank:
             arguments.update(self._data(values, "recv_", size))
 
     def _completion(self, name: str, function: Function, values: dict[str, str], arguments: dict[str, Any]) -> bool:
-        """Let a call complete, start, cancel or free requests; return whether there is something to tell."""
+        """Let a call complete, start, cancel or free requests; return whether the call should be kept."""
         requests = self._requests(values)
         if function.kind is Kind.START:
             if len(requests) < int(values.get("requests", 1)):
@@ -378,7 +378,7 @@ class _Rank:
         return bool(requests)
 
     def _requests(self, values: dict[str, str]) -> list[Request]:
-        """Return the requests at an address, or in an array of them; null ones are not there."""
+        """Return the requests at an address or in an array of addresses, without null requests."""
         address = self._whole(values, "request", 0, 1 << 64)
         count = self._whole(values, "requests") if "requests" in values else 1
         known = self.log.requests
@@ -389,13 +389,13 @@ class _Rank:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """Return the function that a line tells of, and what it tells."""
+    """Return the function of a line, and the rest of the line."""
     name, *words = text.split(":")
     return name, words
 
 
 def _addresses(name: str, words: Sequence[str]) -> Iterator[int]:
-    """Give the address of the request that a function starts or knows."""
+    """Give the address of the request that a function starts or uses."""
     function = FUNCTIONS.get(name)
     if function and (function.is_started or "requests" in function.needs) and len(words) > 2:
         at = -2 if function.is_started else len(_ARGUMENTS.get(name, "request").split())

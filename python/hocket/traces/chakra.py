@@ -1,6 +1,6 @@
-"""Chakra's execution traces: nodes of one rank's graph, as messages of protobuf, each behind its length.
+"""Chakra execution traces: the nodes of a rank's graph, as protobuf messages, each preceded by its length.
 
-Source: src/third_party/utils/protolib.py of mlcommons/chakra for the lengths; chakra_schema.py has the messages.
+Source: for lengths, src/third_party/utils/protolib.py of mlcommons/chakra; chakra_schema.py has the messages.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ __all__ = [
 ]
 
 METADATA, COMPUTE, SEND, RECEIVE, COLLECTIVE = 1, 4, 5, 6, 7
-"""The NodeTypes that matter here; the others only take time."""
+"""The NodeTypes that matter here; nodes of other types only take time."""
 
 FIRST_BYTES = 1 << 12
-"""How much of a file tells whether it is a trace."""
+"""The bytes of a file that suffice to detect a trace."""
 
 _VERSION = "0.0.4"
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the graph of a rank.
+    """A node of a rank's graph.
 
     Attributes:
         id: Its number in the graph.
-        name: What it is called.
+        name: Its name.
         kind: Its NodeType.
-        after: The nodes whose end it waits for.
-        duration_us: How long it took, in microseconds.
+        after: The nodes for whose end it waits.
+        duration_us: Its duration in microseconds.
         attributes: Its attributes by name.
         values: The values of its inputs, as text.
-        line: Which message of the file it is, counted from 1.
+        line: The number of its message in the file, counted from 1.
     """
 
     id: int
@@ -65,10 +65,11 @@ class Node:
     line: int = 0
 
     def whole(self, name: str, most: int, file: str, default: int | None = None) -> int:
-        """Return an attribute that is a number.
+        """Return a numeric attribute.
 
         Raises:
-            Error: It is missing without a default, or is none from 0 to `most`: the file, and the node.
+            Error: The attribute is missing and has no default, or is not a whole number from 0 to `most`: file and
+                node.
         """
         value = self.attributes.get(name, default)
         if type(value) is not int or not 0 <= value <= most:
@@ -78,7 +79,7 @@ class Node:
 
 
 def begins(first: bytes) -> bool:
-    """Return whether these first bytes begin a trace: a length, and so long a message of version and attributes."""
+    """Return whether first bytes begin a trace: a length, and a message of this length with version and attributes."""
     size, at = _varint(first, 0)
     end = at + size
     if not 0 < size <= LONGEST_LINE:
@@ -92,7 +93,7 @@ def begins(first: bytes) -> bool:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length, and where it ends; 0 where it is cut off."""
+    """Return a number of variable length and its end; 0 and 0 if it is cut off."""
     value = 0
     for shift in range(0, 35, 7):
         if at >= len(data):
@@ -106,10 +107,10 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def files_of(first: str) -> list[str]:
-    """Return the files of all ranks: PREFIX.0.et, which is given, and those beside it.
+    """Return the files of all ranks: the given PREFIX.0.et, and the others beside it.
 
     Raises:
-        Error: The file is not named like that.
+        Error: The file has another kind of name.
     """
     parts = re.fullmatch(r"(?s)(.*)\.0\.et", first)
     if not parts:
@@ -126,7 +127,8 @@ def nodes_of(file: str, budget: Budget) -> list[Node]:
     """Read the nodes of a rank.
 
     Raises:
-        Error: The file cannot be read, is cut off or is no trace, or protobuf is missing: file, and which message.
+        Error: The file cannot be read, is cut off or is not a trace, or protobuf is missing: file, and number of the
+            message.
     """
     with lines_of(file, budget) as lines:
         _message(lines, "GlobalMetadata")
@@ -134,10 +136,10 @@ def nodes_of(file: str, budget: Budget) -> list[Node]:
 
 
 def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
-    """Return nodes, each behind those it waits for, and else by their ids.
+    """Return nodes sorted by id, but each after the nodes it waits for.
 
     Raises:
-        Error: Two have the same id, one waits for a node that is not there, or some wait for each other.
+        Error: Two nodes have the same id, a node waits for a missing node, or nodes wait for each other.
     """
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
@@ -166,7 +168,7 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
 
 
 def encoded(nodes: Sequence[Node]) -> bytes:
-    """Return the content of a file; attributes are numbers, truths, lists of truths, or texts.
+    """Return the content of a file; attributes are numbers, truth values, lists of truth values, or texts.
 
     Raises:
         Error: Protobuf is missing.

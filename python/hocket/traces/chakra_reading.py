@@ -1,7 +1,7 @@
-"""Reading Chakra's execution traces as traces of MPI: what its nodes call, in an order that their dependencies allow.
+"""Reading Chakra execution traces as MPI traces: the calls of the nodes, in an order that dependencies allow.
 
-Source: what nodes and attributes mean is read from astra-sim/workload/Workload.cc of astra-sim, and for groups of ranks
-from its issue_pytorch_pg_metadata.
+Source: for the meaning of nodes and attributes, astra-sim/workload/Workload.cc of astra-sim; for groups of ranks, its
+issue_pytorch_pg_metadata.
 """
 
 from __future__ import annotations
@@ -40,21 +40,22 @@ _COLLECTIVES: Mapping[int, tuple[str, str]] = {
     8: ("Ireduce_scatter_block", "part op send"),
     9: ("Ibarrier", ""),
 }
-"""The MPI function of each CollectiveCommType, and its arguments; `part`: comm_size is of the blocks of all ranks."""
+"""The MPI function of each CollectiveCommType, and its arguments; `part`: comm_size covers the blocks of all ranks."""
 
 
 def read_chakra(first: str | PathLike[str]) -> Trace:
-    """Read Chakra's execution traces.
+    """Read Chakra execution traces.
 
-    A rank does its nodes one after the other: each behind those it waits for, and else by their ids. It starts messages
-    and collectives, and waits for one when the first node comes that waits for it; all other nodes are computing.
+    A rank executes its nodes one after the other: by their ids, but each after the nodes it waits for. It starts
+    messages and collectives. It waits for one when it reaches the first node that depends on it. All other nodes are
+    computation.
 
     Args:
-        first: The trace of rank 0, named as PREFIX.0.et; the others are beside it.
+        first: The trace of rank 0, named PREFIX.0.et; the others are beside it.
 
     Raises:
-        Error: A trace cannot be read or is malformed, has a collective whose root or ranks it does not tell, or the
-            ranks do not agree: file, node, what was expected. Or protobuf is missing.
+        Error: A trace cannot be read, is malformed, or does not give the root or the ranks of a collective; the ranks
+            do not agree: file, node, what was expected; or protobuf is missing.
     """
     name = fspath(first)
     with reading(name):
@@ -75,7 +76,7 @@ def read_chakra(first: str | PathLike[str]) -> Trace:
 
 
 def _groups(files: Sequence[str], nodes: Sequence[Sequence[Node]]) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of each group: as its metadata tells them, else those in whose traces it is named."""
+    """Return the ranks of each group: from its metadata, else the ranks whose traces name it."""
     told: dict[str, tuple[int, ...]] = {}
     naming: dict[str, list[int]] = {}
     for rank, (file, own) in enumerate(zip(files, nodes, strict=True)):
@@ -113,7 +114,7 @@ def _are_ranks(ranks: Sequence[Any], count: int) -> bool:
 
 
 class _Rank:
-    """Makes the calls of one rank."""
+    """Builds the calls of one rank."""
 
     def __init__(self, file: str, number: int, groups: Mapping[str, tuple[int, ...]]) -> None:
         self._file, self._number, self._groups = file, number, groups
@@ -128,7 +129,7 @@ class _Rank:
         self.communicators: dict[int, Communicator] = {}
 
     def take(self, nodes: Sequence[Node]) -> None:
-        """Take all nodes, in this order."""
+        """Take all nodes in this order."""
         self._call("MPI_Init", {})
         for self._node in nodes:
             self._wait([self._requests.pop(number) for number in set(self._node.after) if number in self._requests])
@@ -185,7 +186,7 @@ class _Rank:
         self._start(f"MPI_{function}", arguments)
 
     def _communicator(self) -> dict[str, Any]:
-        """Return the communicator of a collective, and its ranks where it is the first on it."""
+        """Return the communicator of a collective, and its ranks if this is its first collective."""
         group = _group(self._node)
         if group in self._comms:
             involved = self._node.attributes.get("involved_dim")

@@ -1,7 +1,7 @@
-"""The messages of Chakra's execution traces, made when they are first needed: nothing else needs protobuf.
+"""The messages of Chakra execution traces. They are made on first use, so that nothing else needs protobuf.
 
-Source: schema/protobuf/et_def.proto of mlcommons/chakra, version 0.0.4, of which only the fields are declared here that
-are read or written.
+Source: schema/protobuf/et_def.proto of mlcommons/chakra, version 0.0.4. Only the fields that Hocket reads or writes are
+declared here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VALUES = {
     "bool_list": (28, "BoolList"),
     "string_val": (29, "string"),
 }
-"""The values of attributes: lists have other numbers, and only those of truths are read."""
+"""The values of attributes: lists have other numbers, and Hocket reads only lists of truth values."""
 
 _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "BoolList": {"values": (1, "bool*")},
@@ -41,7 +41,7 @@ _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "Node": {
         "id": (1, "uint64"),
         "name": (2, "string"),
-        "type": (3, "int32"),  # an enum there: the same bytes
+        "type": (3, "int32"),  # the schema has an enum here; the bytes are the same
         "ctrl_deps": (4, "uint64*"),
         "data_deps": (5, "uint64*"),
         "duration_micros": (7, "uint64"),

@@ -1,4 +1,4 @@
-"""Trace files: lines of JSON, compressed by gzip, as docs/traces.md describes them."""
+"""Trace files: lines of JSON, compressed by gzip; docs/traces.md describes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
 _MOST_RANKS = 1 << 20
-_LARGEST = (1 << 63) - 1  # of all whole numbers
+_LARGEST = (1 << 63) - 1  # limit of whole numbers
 _COMPRESSION = 6
 
 
@@ -31,11 +31,11 @@ def read(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
 
     Args:
         path: The file.
-        compares_ranks: Whether to check that ranks agree, which a replay does by itself.
+        compares_ranks: Whether to check that ranks agree; a replay checks this itself.
 
     Raises:
-        Error: It cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line,
-            what was expected.
+        Error: The file cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line, what was
+            expected.
     """
     name = fspath(path)
     with reading(name), lines_of(name) as lines:
@@ -46,7 +46,7 @@ def read(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
 
 
 def write(path: str | PathLike[str], trace: Trace) -> None:
-    """Write a trace, compressed; equal traces are equal files.
+    """Write a trace, compressed; equal traces give equal files.
 
     Raises:
         Error: The file cannot be written.
@@ -56,7 +56,7 @@ def write(path: str | PathLike[str], trace: Trace) -> None:
 
 
 def compressed(text: bytes) -> bytes:
-    """Return the lines of a trace as its file has them; equal texts are equal files."""
+    """Return the content of a trace's file, compressed; equal texts give equal files."""
     return gzip.compress(text, _COMPRESSION, mtime=0)
 
 
@@ -83,7 +83,7 @@ def _json(value: Any) -> str:
 
 
 class _Reader:
-    """Reads lines, and knows which one it is at."""
+    """Reads lines, and knows the number of the current one."""
 
     def __init__(self, name: str, lines: Lines) -> None:
         self._name = name
@@ -187,14 +187,14 @@ _HEAD = re.compile(
 _REQUEST = b',"request":'
 _STARTED = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
 _OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
-"""Values that make a line unlike others."""
+"""Values that make a line unique."""
 
 _MOST_KINDS = 1 << 16
-"""How many lines unlike each other are remembered."""
+"""The number of different lines that are remembered."""
 
 
 def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], bytes]:
-    """Return what a line has in common with those that differ in times and requests only, and its request."""
+    """Return a line without its times and its request, and the request."""
     rest, request = line[head.end() :], b""
     if head[1] in _STARTED:
         rest, _, request = rest.partition(_REQUEST)
@@ -202,10 +202,10 @@ def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], by
 
 
 class _State:
-    """What is open at a point of a rank's calls: communicators, requests, the time.
+    """The state at a point of a rank's calls: open communicators and requests, and the time.
 
-    Most lines of a trace are like others but for their times and their requests: what else they hold is parsed and
-    checked once, and shared.
+    Most lines of a trace differ from an earlier line only in times and requests. The other values are parsed and
+    checked once, and then shared.
     """
 
     def __init__(self, rank: int, world: Communicator, error: Callable[[str], Error]) -> None:
@@ -220,7 +220,7 @@ class _State:
         self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
 
     def call_like(self, head: re.Match[bytes], line: bytes) -> tuple[str, float, float, dict[str, Any]] | None:
-        """Return the function, its times and the values of a line like an earlier one, if it is, and go on."""
+        """If a line is like an earlier one, advance the state and return its function, times and values; else None."""
         common, request = _common(head, line)
         known = self._like.get(common)
         start_s, end_s = float(head[2]), float(head[3])
@@ -241,7 +241,7 @@ class _State:
     def remember(
         self, head: re.Match[bytes], line: bytes, name: str, function: Function, values: Mapping[str, Any]
     ) -> None:
-        """Note what a line holds that was taken, for others like it."""
+        """Remember the values of an accepted line for similar lines."""
         common, request = _common(head, line)
         if (
             function.kind not in (Kind.INIT, Kind.FINALIZE, Kind.FREE_COMMUNICATOR)
@@ -254,7 +254,7 @@ class _State:
             self._like[common] = name, function, shared
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
-        """Check the values of a call, and go on."""
+        """Check the values of a call, and advance the state."""
         if "tries" in values and function.is_looking:
             self._names(values, frozenset({"tries"}), _LOOKED, name)
         else:

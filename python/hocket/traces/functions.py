@@ -1,4 +1,4 @@
-"""The MPI functions that a trace tells of, and which values each comes with."""
+"""The MPI functions that traces contain, and the values of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["FUNCTIONS", "Function", "Kind"]
 
 
 class Kind(Enum):
-    """What functions do, as far as a replay has to know."""
+    """Kinds of functions, as far as replays distinguish them."""
 
     INIT = auto()
     FINALIZE = auto()
@@ -28,17 +28,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Function:
-    """What the line of a function holds.
+    """The content of a function's lines.
 
     Attributes:
-        kind: What it does.
-        needs: Values that are always there.
-        may_have: Values that may be there; those that depend on the root or MPI_IN_PLACE among them.
-        is_started: Whether it only starts, and gives a request.
-        is_persistent: Whether its request has to be started.
-        is_looking: Whether it may find nothing, which is told by `tries` alone.
+        kind: Its kind.
+        needs: Values that are always present.
+        may_have: Values that may be present, including those that depend on the root or on MPI_IN_PLACE.
+        is_started: Whether it only starts an operation and returns a request.
+        is_persistent: Whether its request must be started.
+        is_looking: Whether it may find nothing; a line then has only `tries`.
         is_collective: Whether all ranks of its communicator call it, in the same order.
-        blocking: Of a collective, the function that does it before it returns; empty of others.
+        blocking: For a collective, the blocking function of the same collective; empty for other functions.
     """
 
     kind: Kind
@@ -70,7 +70,7 @@ def _of(
 
 
 def _collective(name: str, needs: set[str], may_have: Iterable[str] = ()) -> Iterator[tuple[str, Function]]:
-    """Give a collective, and the same one started."""
+    """Give a collective, and its nonblocking form."""
     blocking = f"MPI_{name}"
     yield from _of(Kind.COLLECTIVE, name, {"comm", *needs}, may_have, blocking, is_collective=True)
     started, needs = f"I{name.lower()}", {"comm", "request", *needs}
@@ -132,4 +132,4 @@ FUNCTIONS: dict[str, Function] = dict(
         *_of(Kind.FREE_COMMUNICATOR, "Comm_free Comm_disconnect", {"comm"}),
     ]
 )
-"""Every function that a trace may tell of, by its name."""
+"""All functions that traces may contain, by name."""

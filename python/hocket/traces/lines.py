@@ -1,4 +1,4 @@
-"""Reading the files of traces line by line, with bounds: they may come from anywhere."""
+"""Reading trace files line by line, with limits, because traces may come from anywhere."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from hocket.base.checks import memory
 __all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of", "reading"]
 
 LONGEST_LINE = 1 << 24
-"""The longest line that is read, in bytes: room for a communicator of a million ranks."""
+"""The longest line in bytes: room for a communicator of a million ranks."""
 
 MOST_BYTES = 1 << 32
-"""How much of a trace is read, in bytes once decompressed: some 30 million calls."""
+"""The limit for a trace in bytes, decompressed: about 30 million calls."""
 
 _LEAST_LINE_BYTES = 1 << 7
-"""What a line counts as, at least: it takes time and memory however short it is."""
+"""The least cost of a line: even a short line takes time and memory."""
 
 _BYTES_PER_LOOK = 1 << 24
 
 _LARGER = 5
-"""How many times as large as its text a trace is in memory, at least."""
+"""A trace in memory is at least this many times as large as its text."""
 
 _GZIP = b"\x1f\x8b"
 
 
 class Budget:
-    """How much more is read of a trace, which may have several files."""
+    """The remaining limit for reading a trace, which may have several files."""
 
     def __init__(self) -> None:
         self.left_bytes = MOST_BYTES
         self.unseen_bytes = 0
 
     def take(self, size_bytes: int, what: str) -> None:
-        """Count what was read.
+        """Count bytes that were read.
 
         Raises:
-            Error: There is no memory for what is made of as much again as between two looks.
+            Error: The memory may not suffice for as much as was read since the last check.
         """
         self.left_bytes -= size_bytes
         self.unseen_bytes += size_bytes
@@ -53,11 +53,11 @@ class Budget:
 
 
 class Lines:
-    """The lines of a file, and which one was read last.
+    """The lines of a file, and the number of the last line read.
 
     Attributes:
         name: The name of the file.
-        number: The line that was read last, counted from 1.
+        number: The number of the last line read, counted from 1.
     """
 
     def __init__(self, name: str, file: BinaryIO, budget: Budget) -> None:
@@ -70,10 +70,11 @@ class Lines:
         return iter(self.next, b"")
 
     def next(self) -> bytes:
-        """Return the next line with its end; nothing if there is none.
+        """Return the next line with its end; empty at the end of the file.
 
         Raises:
-            Error: It is longer than `LONGEST_LINE`, or the trace than `MOST_BYTES` or than there is memory for.
+            Error: The line is longer than `LONGEST_LINE`, or the trace is longer than `MOST_BYTES` or does not fit into
+                memory.
         """
         line = self._readline(LONGEST_LINE + 1)
         self.number += 1
@@ -83,10 +84,10 @@ class Lines:
         return line
 
     def read(self, size_bytes: int) -> bytes:
-        """Return the next bytes, of a file that has no lines; fewer at its end.
+        """Return the next bytes of a file without lines; fewer at its end.
 
         Raises:
-            Error: The trace is longer than `MOST_BYTES` or than there is memory for.
+            Error: The trace is longer than `MOST_BYTES` or does not fit into memory.
         """
         data = self._read(size_bytes)
         self._take(len(data))
@@ -103,9 +104,10 @@ class Lines:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Read a trace, and all that is made of it.
+    """Guard the reading of a trace, and of everything made from it.
 
-    Meanwhile Python's search for cycles is off: a trace has none, and it would go through all calls again and again.
+    Meanwhile Python's garbage collector for cycles is off: a trace has no cycles, and the collector would scan all
+    calls again and again.
 
     Raises:
         Error: There is not enough memory.
@@ -123,10 +125,10 @@ def reading(name: str) -> Iterator[None]:
 
 @contextmanager
 def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
-    """Open a file of a trace, compressed by gzip or not.
+    """Open a trace file, compressed by gzip or not.
 
     Raises:
-        Error: It cannot be read.
+        Error: The file cannot be read.
     """
     try:
         with open(name, "rb") as plain, _decompressed(plain) as file:

@@ -1,4 +1,4 @@
-"""Reading a trace of any format."""
+"""Reading a trace in any format."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hocket.traces.trace import Trace
 __all__ = ["load"]
 
 _MOST_EMPTY_LINES = 1 << 20
-"""How many lines without an action are looked at for the first one."""
+"""The number of lines without an action that are searched for the first action."""
 
 
 def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
-    """Read a trace of any format that is known, by what the file begins with.
+    """Read a trace in any known format, detected from the beginning of the file.
 
-    An object of JSON begins one of Hocket's own; `# htor's PMPI Tracer` or a call of `MPI_Init` the first of
-    liballprof's logs; the length and the metadata of Chakra's execution traces that of rank 0; anything else one of
+    Hocket's own traces begin with a JSON object. The first log of liballprof begins with `# htor's PMPI Tracer` or a
+    call of `MPI_Init`. Rank 0's Chakra execution trace begins with a length and metadata. All other files count as
     SimGrid's time-independent traces: actions, or names of files of actions.
 
     Args:
@@ -33,7 +33,7 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
         compares_ranks: As for `read`; traces of other tools are always checked.
 
     Raises:
-        Error: It cannot be read or is malformed, or its ranks do not agree: file, rank, line, what was expected.
+        Error: The file cannot be read or is malformed, or its ranks do not agree: file, rank, line, what was expected.
     """
     file = checks.path("trace", path)
     with lines_of(file) as lines:

@@ -1,4 +1,4 @@
-"""Reconstructs what the traces of other tools leave out: the message of a receive, and the result of a test."""
+"""Reconstruction of what traces of other tools lack: the message of a receive, and the result of a test."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, Ra
 __all__ = ["MOST_BYTES", "Message", "RankLog", "Receive", "Request", "match", "traces_of"]
 
 MOST_BYTES = (1 << 63) - 1
-"""The largest size and count that traces tell."""
+"""The largest size and count in traces."""
 
 _GOT_NOTHING = [NOBODY, ANY, 0]
 
 
 @dataclass(slots=True)
 class Message:
-    """A message as its sender told it: on which communicator, to whom."""
+    """A message from the sender's call: communicator, destination, tag and size."""
 
     comm: int
     peer: int
@@ -30,16 +30,16 @@ class Message:
 
 @dataclass(slots=True)
 class Receive:
-    """A receive as it was asked for.
+    """A receive as the program posted it.
 
     Attributes:
         comm: The communicator.
-        peer: A rank of it, or any.
+        peer: A rank of the communicator, or any.
         tag: A tag, or any.
-        arguments: Of the call that started it.
-        room_bytes: How much it has room for; None where that is not told.
-        line: Where it was started.
-        got: The list that tells what it got, and where in it; None if nothing completed it.
+        arguments: The arguments of the call that started it.
+        room_bytes: The size of its buffer; None if the trace does not tell it.
+        line: The line where it was started.
+        got: The list to store its message in, and the index there; None if nothing completed it.
     """
 
     comm: int
@@ -61,7 +61,7 @@ class _Look:
 
 @dataclass(slots=True)
 class Request:
-    """A request, what it is known by in the log, and the last look at it."""
+    """A request, its key in the log, and its last test."""
 
     number: int
     key: Hashable
@@ -73,7 +73,7 @@ class Request:
 
 @dataclass(slots=True)
 class RankLog:
-    """What one rank did, as far as it is read."""
+    """The calls of one rank, as far as they are read."""
 
     where: Callable[[int], str]
     calls: list[Call] = field(default_factory=list)
@@ -87,13 +87,13 @@ class RankLog:
         self.calls.append(Call(function, start_s, end_s, arguments, line))
 
     def send(self, arguments: dict[str, Any]) -> None:
-        """Note the message that a call sends."""
+        """Record the message that a call sends."""
         if arguments["peer"] != NOBODY:
             size_bytes = arguments["count"] * arguments["type_bytes"]
             self.messages.append(Message(arguments["comm"], arguments["peer"], arguments["tag"], size_bytes))
 
     def receive(self, arguments: dict[str, Any], line: int, prefix: str = "", is_sized: bool = True) -> Receive | None:
-        """Note a receive; nothing of one from nobody."""
+        """Record a receive; receives from MPI_PROC_NULL are ignored."""
         if arguments[f"{prefix}peer"] == NOBODY:
             return None
         room_bytes = arguments[f"{prefix}count"] * arguments[f"{prefix}type_bytes"] if is_sized else None
@@ -102,22 +102,22 @@ class RankLog:
         return self.receives[-1]
 
     def post(self, arguments: dict[str, Any], line: int, is_send: bool, is_sized: bool = True) -> Receive | None:
-        """Note what a call sends, or receives."""
+        """Record the send or receive of a call."""
         if not is_send:
             return self.receive(arguments, line, is_sized=is_sized)
         self.send(arguments)
         return None
 
     def blocking(self, arguments: dict[str, Any], receive: Receive | None) -> None:
-        """Let a call tell what its own receive got."""
+        """Store the message of a blocking receive in the arguments of its own call."""
         arguments["got"] = list(_GOT_NOTHING)
         if receive:
             receive.got = (arguments, "got")
 
     def request(self, key: Hashable, receive: Receive | None = None) -> Request:
-        """Give the next number to a request, the newest of those known by a key.
+        """Give a new request the next number; it becomes the newest request of its key.
 
-        A look at an earlier one that nothing else completed has completed it.
+        If an earlier request of the key was tested and nothing else completed it, the test has completed it.
         """
         earlier = self.first(key)
         if earlier:
@@ -128,13 +128,13 @@ class RankLog:
         return known[-1]
 
     def forget(self, key: Hashable) -> None:
-        """Forget the requests known by a key, which is that of another one now."""
+        """Forget the requests of a key, because the key now belongs to another request."""
         for earlier in list(self.requests.get(key, ())):
             self._settle(earlier)
         self.requests.pop(key, None)
 
     def first(self, key: Hashable) -> Request | None:
-        """Return the oldest open request that is known by a key."""
+        """Return the oldest open request of a key."""
         return next((request for request in self.requests.get(key, ()) if request.is_open), None)
 
     def complete(self, requests: Sequence[Request], arguments: dict[str, Any]) -> None:
@@ -153,19 +153,19 @@ class RankLog:
                     del self.requests[request.key]
 
     def look(self, requests: Sequence[Request], arguments: dict[str, Any]) -> None:
-        """Let a call look at requests; it has found nothing, as far as is known yet."""
+        """Let a call test requests; for now the test counts as having found nothing."""
         arguments["tries"] = 1
         look = _Look(arguments, requests)
         for request in requests:
             request.look = look
 
     def settle(self) -> None:
-        """At the end, let those looks complete requests that nothing else completed."""
+        """At the end, let tests complete the requests that nothing else completed."""
         for request in self.open():
             self._settle(request)
 
     def open(self) -> list[Request]:
-        """Return the open requests, in the order of their numbers."""
+        """Return the open requests, sorted by their numbers."""
         found = (request for known in self.requests.values() for request in known if request.is_open)
         return sorted(found, key=lambda request: request.number)
 
@@ -177,11 +177,11 @@ class RankLog:
 
 
 def traces_of(logs: Sequence[RankLog], hosts: Sequence[tuple[str, tuple[float, float]]]) -> tuple[RankTrace, ...]:
-    """Return the calls of all ranks, each receive told which message it got.
+    """Return the calls of all ranks, with the message of each receive.
 
     Args:
-        logs: What the ranks did, on MPI_COMM_WORLD and MPI_COMM_SELF.
-        hosts: Of each rank, its host and what its clock lacks in the beginning and in the end, in seconds.
+        logs: The calls of the ranks, on MPI_COMM_WORLD and MPI_COMM_SELF.
+        hosts: For each rank, its host and the offset of its clock at the beginning and at the end, in seconds.
 
     Raises:
         Error: As `match`.
@@ -195,11 +195,12 @@ def traces_of(logs: Sequence[RankLog], hosts: Sequence[tuple[str, tuple[float, f
 
 
 def match(ranks: Sequence[RankLog]) -> None:
-    """Tell each receive which message it got, by MPI's rule that messages do not overtake.
+    """Find the message of each receive, by MPI's rule that messages do not overtake.
 
     Raises:
-        Error: A receive got no message, a longer one than it has room for, or one that cannot be known: a receive from
-            any rank, while several sent that nobody else asks for. File, rank, line, what was expected.
+        Error: A receive got no message, or a longer message than it has room for; or its message is ambiguous, because
+            it is from any rank and several ranks sent messages that no other receive asks for. File, rank, line, what
+            was expected.
     """
     sent: dict[tuple[int, int], dict[int, list[Message]]] = defaultdict(lambda: defaultdict(list))
     for number, rank in enumerate(ranks):
@@ -240,7 +241,7 @@ def _tell(rank: RankLog, receive: Receive, source: int, message: Message | None)
 
 
 def _in_order(messages: Sequence[Message], receives: Iterable[Receive]) -> Iterator[Message | None]:
-    """Give the messages that receives from one rank get: each the first that it fits and that none before it got."""
+    """Give the message of each receive from one rank: the first that fits it and that no earlier receive got."""
     by_tag: dict[int, deque[int]] = defaultdict(deque)
     for index, message in enumerate(messages):
         by_tag[message.tag].append(index)
@@ -260,10 +261,10 @@ def _in_order(messages: Sequence[Message], receives: Iterable[Receive]) -> Itera
 
 
 def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[Receive]) -> Iterator[int]:
-    """Give the rank that each receive gets its message from.
+    """Give the source rank of each receive.
 
-    One from any rank gets it from the only rank that sent more such messages than are asked of it by name, if there is
-    only one.
+    If exactly one rank sent more such messages than receives ask for by rank, receives from any rank get messages from
+    this rank.
     """
     if all(receive.peer != ANY for receive in receives):
         return (receive.peer for receive in receives)

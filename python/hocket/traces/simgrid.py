@@ -1,7 +1,7 @@
-"""Time-independent traces of SimGrid: what its `smpirun -replay` reads.
+"""Writing SimGrid's time-independent traces, for `smpirun -replay`.
 
-Source: the actions of SimGrid 3.25 and newer, https://simgrid.org/doc/latest (smpi_replay). Sizes are told in bytes,
-as MPI_BYTE. Such a trace knows one communicator only, MPI_COMM_WORLD, and no collectives that are only started.
+Source: the actions of SimGrid 3.25 and newer, https://simgrid.org/doc/latest (smpi_replay). Sizes are written in bytes,
+as MPI_BYTE. These traces know only the communicator MPI_COMM_WORLD, and no nonblocking collectives.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
 
 __all__ = ["write_simgrid"]
 
-_BYTE = 6  # SimGrid's number of MPI_BYTE
+_BYTE = 6  # SimGrid's number for MPI_BYTE
 _FLOPS_PER_S = 1e9
 
 
 def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: float = _FLOPS_PER_S) -> Path:
-    """Write a file of actions for each rank, and one that lists them, which is what SimGrid is given.
+    """Write a file of actions for each rank, and a file that lists them, which SimGrid takes.
 
-    Messages of any communicator are told by ranks of MPI_COMM_WORLD. A receive from any rank is told as one from the
-    rank whose message it got.
+    The ranks of a message are written as ranks of MPI_COMM_WORLD, whatever its communicator. A receive from any rank is
+    written as a receive from the rank whose message it got.
 
     Args:
-        folder: Where to write.
+        folder: The folder to write into.
         trace: The trace.
-        flops_per_s: How fast the host is that SimGrid is told of: computing for one second is so many flops.
+        flops_per_s: The host speed for SimGrid: one second of computation becomes this many flops.
 
     Raises:
-        Error: A collective is on a part of the ranks, or only started: file, rank, line.
+        Error: A collective has only a part of the ranks, or is nonblocking: file, rank, line.
     """
     target = Path(checks.path("folder", folder))
     texts = {
@@ -133,7 +133,7 @@ class _Rank:
         blocks, recv_blocks = _blocks(call, "", len(ranks)), _blocks(call, "recv_", len(ranks))
         sent, received = call.size_bytes(), call.size_bytes("recv_")
         if call.arguments.get("in_place"):
-            # A rank that gives no count has its own block in the result, or all of them if each pair has one.
+            # If a rank gives no count, its own block is in the result, or all blocks are if each pair has one.
             if name in ("alltoallv", "alltoallw"):
                 blocks, sent = recv_blocks, received
             sent = sent or (recv_blocks[self._number] if "recv_counts" in call.arguments else received)
@@ -176,11 +176,11 @@ _COLLECTIVES: Mapping[str, str] = {
     "reduce_scatter": "reducescatter {counts} 0 {type}",
     "reduce_scatter_block": "reducescatter {counts} 0 {type}",
 }
-"""Reductions compute 0 flops: how long one takes is not in the trace."""
+"""Reductions compute 0 flops: a trace does not contain their duration."""
 
 
 def _blocks(call: Call, prefix: str, ranks: int) -> list[int]:
-    """Return the bytes of each rank's block; nothing where this rank does not tell, which is not the root."""
+    """Return the bytes of each rank's block; None if a rank other than the root does not know them."""
     size_bytes = call.arguments.get(f"{prefix}type_bytes", 0)
     if call.function == "MPI_Reduce_scatter_block":
         counts = [call["count"]] * ranks
@@ -190,7 +190,7 @@ def _blocks(call: Call, prefix: str, ranks: int) -> list[int]:
 
 
 def _received(rank: RankTrace) -> defaultdict[int, deque[list[int] | None]]:
-    """Return what each request got, once for each time that it was started."""
+    """Return the received messages of each request, one for each time it was started."""
     received: defaultdict[int, deque[list[int] | None]] = defaultdict(deque)
     active: set[int] = set()
     for call in rank.calls:

@@ -1,6 +1,6 @@
-"""Reading time-independent traces of SimGrid: what its `smpirun -replay` reads.
+"""Reading SimGrid's time-independent traces, which `smpirun -replay` reads.
 
-Source: smpi_replay.cpp and xbt_replay.cpp of SimGrid 3.25 to 3.32; smpi_datatype.cpp for the numbers of types.
+Source: smpi_replay.cpp and xbt_replay.cpp of SimGrid 3.25 to 3.32; for the numbers of types, smpi_datatype.cpp.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["begins_trace", "excerpt", "is_meant", "read_simgrid"]
 _FLOPS_PER_S = 1e9
 _MOST_RANKS = 1 << 20
 _ANY_SOURCES, _ANY_TAG = ("-555", "-333"), "-444"
-"""As SimGrid's mpi.h has them; traces that SimGrid wrote have MPI_UNDEFINED, -333, for any source."""
+"""As in SimGrid's mpi.h. In traces that SimGrid wrote, any source is MPI_UNDEFINED, -333."""
 
 _MOST_KNOWN = 1 << 12
-"""How many lines unlike each other are remembered."""
+"""The number of different lines that are remembered."""
 
-_LONGEST_NUMBER = 400  # characters
+_LONGEST_NUMBER = 400  # of a line, in characters
 
 _ACTIONS: Mapping[str, str] = {
     "init": "default?",
@@ -55,7 +55,7 @@ _ACTIONS: Mapping[str, str] = {
     "alltoallv": "buffer sizes buffer recv_sizes type? recv_type?",
     "reducescatter": "sizes flops type?",
 }
-"""The values of each action, in their order; those with a question mark may be left out. Sizes are in elements."""
+"""The values of each action, in order; values with a question mark are optional. Sizes are in elements."""
 
 _TYPE_NAMES = """
 DOUBLE:8 INT:4 CHAR:1 SHORT:2 LONG:8 FLOAT:4 BYTE:1 LONG_LONG:8 SIGNED_CHAR:1 UNSIGNED_CHAR:1 UNSIGNED_SHORT:2
@@ -70,15 +70,15 @@ _TYPES: Mapping[str, tuple[str, int]] = {
     str(number): (f"MPI_{name}", int(size_bytes))
     for number, (name, size_bytes) in enumerate(pair.split(":") for pair in _TYPE_NAMES.split())
 }
-"""SimGrid's types by their numbers: name and size in bytes."""
+"""SimGrid's types by number: name and size in bytes."""
 
 _BYTE, _DOUBLE = ("MPI_BYTE", 1), ("MPI_DOUBLE", 8)
 _OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
-"""What a reduction does is not told; SimGrid passes no operator either."""
+"""The operator of all reductions: traces do not name it, and SimGrid passes none either."""
 
 
 def _is_action(line: bytes) -> bool:
-    """Return whether a line is an action of a rank, rather than the name of a file of actions."""
+    """Return whether a line is an action of a rank; otherwise it is the name of a file of actions."""
     words = line.split(None, 2)
     return len(words) > 1 and words[0].isdigit() and words[1].decode(errors="replace") in _ACTIONS
 
@@ -86,13 +86,13 @@ def _is_action(line: bytes) -> bool:
 def read_simgrid(index: str | PathLike[str], *, flops_per_s: float = _FLOPS_PER_S) -> Trace:
     """Read SimGrid's time-independent traces.
 
-    Between calls the ranks compute; the calls themselves take no time. What a receive got is the message that MPI's
-    rules give it; what is still open at the end is waited for then, as SimGrid does.
+    Ranks compute between calls; the calls themselves take no time. The message of a receive follows from MPI's rules.
+    At the end each rank waits for its open requests, as in SimGrid.
 
     Args:
-        index: A file that lists a file of actions for each rank, or one for all; or the actions of all ranks
-            themselves. Files are looked for beside it, then in the current folder.
-        flops_per_s: How fast the hosts are: one second of computing is so many flops.
+        index: A file that lists a file of actions for each rank, or one file for all; or a file with the actions of all
+            ranks. Listed files are looked for beside it, then in the current folder.
+        flops_per_s: The speed of the hosts: this many flops take one second.
 
     Raises:
         Error: A file cannot be read or is malformed, or the ranks do not agree: file, rank, line, what was expected.
@@ -110,7 +110,7 @@ def read_simgrid(index: str | PathLike[str], *, flops_per_s: float = _FLOPS_PER_
 
 
 class _Files:
-    """Which file has the actions of a rank, and how many ranks there are."""
+    """Which file has the actions of a rank, and the number of ranks."""
 
     def __init__(self, name: str) -> None:
         self._budget = Budget()
@@ -166,7 +166,7 @@ def is_meant(line: bytes) -> bool:
 
 
 def begins_trace(index: str, line: bytes) -> bool:
-    """Return whether the first line that is meant may be one of a trace: an action, or the name of a file."""
+    """Return whether the first line with content may begin a trace: an action, or the name of a file."""
     return line.split(None, 1)[0].isdigit() or _listed(index, line) is not None
 
 
@@ -178,7 +178,7 @@ def _path(index: str, number: int, line: bytes) -> str:
 
 
 def _listed(index: str, line: bytes) -> str | None:
-    """Return the path of the file that a line names, if it is there: beside the index, or from here."""
+    """Return the path of the file that a line names, if it exists beside the index or in the current folder."""
     listed = os.fsdecode(line.strip())
     beside = os.path.join(os.path.dirname(index), listed)
     return next((path for path in (beside, listed) if "\0" not in path and os.path.isfile(path)), None)
@@ -192,7 +192,7 @@ def _rank_of(name: str, number: int, line: bytes) -> int:
 
 
 def excerpt(line: bytes) -> str:
-    """Return the beginning of a line, for messages."""
+    """Return the beginning of a line, for error messages."""
     return repr(line.strip()[:40].decode(errors="replace"))
 
 
@@ -208,7 +208,7 @@ class _Rank:
         self._log = RankLog(self._where)
 
     def log(self) -> RankLog:
-        """Read them all."""
+        """Read all actions."""
         with closing(self._files.lines(self._number)) as lines:
             self._read(lines)
         if not self._log.calls or self._log.calls[-1].function != "MPI_Finalize":
@@ -236,14 +236,14 @@ class _Rank:
         return Error(f"{self._where(self._line)}: {message}")
 
     def _parsed(self, line: bytes) -> tuple[str, dict[str, Any]]:
-        """Return the action of a line, and its values by their names."""
+        """Return the action of a line, and its values by name."""
         words = line.decode("ascii", errors="replace").split()
         if len(words) < 2 or words[1] not in _ACTIONS:
             raise self._error(f"got {excerpt(line)}, expected an action that SimGrid replays")
         return words[1], self._values(words[1], words[2:])
 
     def _values(self, action: str, words: list[str]) -> dict[str, Any]:
-        """Return the values of an action by their names."""
+        """Return the values of an action by name."""
         names, values = _ACTIONS[action].split(), dict[str, Any]()
         if names == ["ignored?"]:
             return values
@@ -269,7 +269,7 @@ class _Rank:
         return values
 
     def _without_displacements(self, words: list[str]) -> list[str]:
-        """Return the numbers of types that are left of what follows the sizes of an allgatherv."""
+        """Return the numbers of types after the sizes of an allgatherv, without displacements."""
         return words if len(words) <= 2 else words[: len(words) - self._ranks]
 
     def _expected(self, names: Iterable[str]) -> str:
@@ -331,7 +331,7 @@ class _Rank:
         self._call(name, arguments)
 
     def _data(self, values: Mapping[str, Any], prefix: str = "", size: str = "size") -> dict[str, Any]:
-        """Return how many elements there are, or how many for each rank, and of which type."""
+        """Return the number of elements, or the numbers for each rank, and their type."""
         name, size_bytes = values.get(f"{prefix}type", self._default)
         many = f"{prefix}{size}s"
         counts = {f"{prefix}counts": values[many]} if many in values else {f"{prefix}count": values[f"{prefix}{size}"]}
@@ -412,7 +412,7 @@ _COLLECTIVES: Mapping[str, tuple[str, frozenset[str]]] = {
     )
 }
 _UNKNOWN: Mapping[str, Any] = {"count": 0, "type": "MPI_BYTE", "type_bytes": 1}
-"""The data of a receive that does not tell how much it has room for: as much as it gets."""
+"""The data of a receive whose buffer size is not in the trace: as much as it gets."""
 
 
 def _number(word: str, least: float) -> float | None:

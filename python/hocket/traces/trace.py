@@ -1,4 +1,4 @@
-"""The one trace type: the MPI calls of each rank, with the time between them."""
+"""The type of all traces: the MPI calls of each rank, with the time between them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["ANY", "NOBODY", "SELF", "THIS_ROOT", "WORLD", "Call", "Communicator", "RankTrace", "Trace"]
 
 WORLD, SELF = 0, 1
-"""Every rank's numbers of MPI_COMM_WORLD and MPI_COMM_SELF."""
+"""The numbers of MPI_COMM_WORLD and MPI_COMM_SELF at every rank."""
 
 ANY, NOBODY, THIS_ROOT = -1, -2, -3
 """MPI_ANY_SOURCE and MPI_ANY_TAG, MPI_PROC_NULL, and MPI_ROOT, as peers, tags and roots."""
@@ -18,12 +18,12 @@ ANY, NOBODY, THIS_ROOT = -1, -2, -3
 
 @dataclass(frozen=True)
 class Communicator:
-    """A communicator, the same for all of its ranks.
+    """A communicator, equal for all of its ranks.
 
     Attributes:
-        ranks: Its ranks, in order, by their numbers in MPI_COMM_WORLD.
-        remote_ranks: Of an intercommunicator, the ranks of the other group.
-        occurrence: How many communicators with these ranks were made before it.
+        ranks: Its ranks, in order, as ranks of MPI_COMM_WORLD.
+        remote_ranks: For an intercommunicator, the ranks of the other group.
+        occurrence: The number of earlier communicators with the same ranks.
     """
 
     ranks: tuple[int, ...]
@@ -32,12 +32,12 @@ class Communicator:
 
     @property
     def peers(self) -> tuple[int, ...]:
-        """The ranks that peers and roots are numbers of."""
+        """The ranks to which peers and roots refer."""
         return self.remote_ranks or self.ranks
 
     @property
     def both_sides(self) -> Communicator:
-        """The same from either side, to be compared with what other ranks know."""
+        """A value that is equal on both sides of an intercommunicator, for comparisons between ranks."""
         if not self.remote_ranks or self.ranks < self.remote_ranks:
             return self
         return Communicator(self.remote_ranks, self.ranks, self.occurrence)
@@ -47,7 +47,7 @@ class Communicator:
 
     @cached_property
     def _hash(self) -> int:
-        """Worked out once: there may be as many ranks as there are communicators."""
+        """Computed only once: there may be as many communicators as ranks."""
         return hash((self.ranks, self.remote_ranks, self.occurrence))
 
 
@@ -57,10 +57,10 @@ class Call:
 
     Attributes:
         function: The MPI function, without `_c`.
-        start_s: When it began, by this rank's clock, since tracing began.
-        end_s: When it returned.
-        arguments: What it was called with and what it gave, as docs/traces.md lists it for the function.
-        line: The line of the file that it was read from.
+        start_s: Time when it began, by this rank's clock, since the start of tracing.
+        end_s: Time when it returned.
+        arguments: Its arguments and results, as docs/traces.md lists them for the function.
+        line: Its line in the file.
     """
 
     function: str
@@ -74,14 +74,14 @@ class Call:
 
     @property
     def thread(self) -> int:
-        """Which thread of its process called."""
+        """The thread of its process that called."""
         return int(self.arguments.get("thread", 0))
 
     def size_bytes(self, prefix: str = "") -> int:
-        """Return the size of its data: of the message, or of one block, or of all blocks where they differ.
+        """Return the size of its data: the message, one block, or all blocks if their sizes differ.
 
         Args:
-            prefix: `recv_` for what is received, where a call tells both.
+            prefix: `recv_` for received data, if a call has both.
         """
         counts = self.arguments.get(f"{prefix}counts")
         count = self.arguments.get(f"{prefix}count", 0) if counts is None else sum(counts)
@@ -94,9 +94,9 @@ class RankTrace:
 
     Attributes:
         host: The name of the host it ran on.
-        clock_offset_s: What its times lack to be those of rank 0, at the beginning and at the end.
-        calls: Its calls, MPI_Init first, MPI_Finalize last.
-        communicators: Its communicators, by the numbers that its calls have for them.
+        clock_offset_s: Rank 0's clock minus this rank's clock, at the beginning and at the end.
+        calls: Its calls, from MPI_Init to MPI_Finalize.
+        communicators: Its communicators, by the numbers in its calls.
     """
 
     host: str
@@ -106,28 +106,28 @@ class RankTrace:
 
     @property
     def end_s(self) -> float:
-        """When it called MPI_Finalize."""
+        """Time when it called MPI_Finalize."""
         return self.calls[-1].start_s
 
     @cached_property
     def mpi_s(self) -> float:
-        """The time that its first thread was inside of MPI."""
+        """The time that its first thread spent inside MPI."""
         return sum(call.end_s - call.start_s for call in self.calls if call.thread == 0)
 
     def on_rank_0_s(self, time_s: float) -> float:
-        """Return a time of this rank as rank 0's clock has it; clocks drift evenly in between."""
+        """Convert a time of this rank to rank 0's clock; the clocks drift evenly."""
         first, last = self.clock_offset_s
         return time_s + first + (last - first) * (time_s / self.end_s if self.end_s else 0.0)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What an MPI program called.
+    """The calls of an MPI program.
 
     Attributes:
         program: Its name.
-        mpi: What the MPI calls itself.
-        date: When it ended, as in ISO 8601.
+        mpi: The MPI's own name and version.
+        date: The end of the program, in ISO 8601 format.
         ranks: Each rank's calls.
         file: The file it was read from.
     """
@@ -140,9 +140,9 @@ class Trace:
 
     @property
     def calls(self) -> int:
-        """How many calls all ranks made."""
+        """Number of calls of all ranks."""
         return sum(len(rank.calls) for rank in self.ranks)
 
     def where(self, rank: int, call: Call | None = None) -> str:
-        """Return how errors name a rank, or a call of it: "app.hktrace, rank 3, line 17"."""
+        """Return the place of a rank or a call for error messages: "app.hktrace, rank 3, line 17"."""
         return f"{self.file}, rank {rank}" + (f", line {call.line}" if call and call.line else "")

@@ -1,1 +1,1 @@
-"""Deciding which algorithm a collective takes, for which ranks and sizes: by measurement, by simulation, or by both."""
+"""Choosing the algorithm of a collective for ranks and sizes, by measurement, by simulation, or by both."""

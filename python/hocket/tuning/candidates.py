@@ -1,4 +1,4 @@
-"""Which algorithms are tried at a point, and with which values of their parameters."""
+"""The algorithms to try at a point, and the values of their parameters."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ __all__ = [
 _BYTES = tuple(4096 * 4**i for i in range(5))
 _COUNTS = (2, 3, 4, 8, 16)
 _COUNTED = ("aggregate", "group", "radix", "window")
-"""Parameters that say how many others a rank deals with; of others, such as the sides of a torus, the machine tells."""
+"""Parameters that count ranks. For other parameters, such as the sides of a torus, the machine gives the value."""
 _MOST_RANKS_COMPARED = 16
 
 
 def unit_of(collective: str, ranks: int) -> int:
-    """Return what sizes are multiples of: reductions add doubles, and a reduce_scatter some for each rank."""
+    """Return the unit of sizes: reductions add doubles, and a reduce_scatter adds some for each rank."""
     return unit_bytes(collective, ranks) if collective in REDUCTIONS else 1
 
 
 def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tuple[int, ...]:
-    """Return sizes, each rounded up to a whole number of units; the one size of a barrier is 0."""
+    """Return sizes, each rounded up to a multiple of the unit; a barrier has only size 0."""
     if collective == "barrier":
         return (0,)
     unit = unit_of(collective, ranks)
@@ -51,12 +51,12 @@ def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tupl
 
 
 def usual_sizes() -> tuple[int, ...]:
-    """Return the sizes that are tuned for unless others are asked for."""
+    """Return the default sizes for tuning."""
     return tuple(8 * 4**i for i in range(10))
 
 
 def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | None = None) -> Call:
-    """Return the call of a choice of the catalogue at a point, like another if one is given."""
+    """Return the call of a catalogue choice at a point, similar to a given call if there is one."""
     if like is not None:
         return replace(like, parameters=dict(choice.parameters))
     element_bytes = DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1
@@ -70,12 +70,12 @@ def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | Non
 
 @dataclass(frozen=True)
 class Candidates:
-    """The choices of the catalogue at a point.
+    """The catalogue choices at a point.
 
     Attributes:
         point: The point.
-        alike: The choices, by the one that is tried for all of its like: those whose ranks do exactly the same.
-        refused: Algorithms that refuse the call, and why.
+        alike: Choices whose ranks do exactly the same, by the one choice that is tried for all of them.
+        refused: Algorithms that refuse the call, with reasons.
     """
 
     point: Point
@@ -86,13 +86,13 @@ class Candidates:
 def candidates(
     choices: Iterable[Choice], point: Point, like: Call | None = None, machine: Machine | None = None
 ) -> Candidates:
-    """Return which of some choices take a call at a point, those together whose ranks do the same.
+    """Return the choices that accept a call at a point; choices whose ranks do the same are grouped.
 
     Args:
         choices: The choices.
         point: The point.
-        like: A call there; by default one of doubles, where they are added up, or of bytes.
-        machine: The machine that decides what the call leaves to it.
+        like: A similar call; by default a call with doubles for reductions, else with bytes.
+        machine: The machine that completes the call.
     """
     alike: dict[object, list[Choice]] = {}
     refused: dict[str, str] = {}
@@ -109,18 +109,18 @@ def candidates(
 
 
 def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:
-    """Give every algorithm with its usual parameters, and with each of them changed alone."""
+    """Give every algorithm with its default parameters, and with each parameter changed alone."""
     for algorithm in among:
         yield from _varied(algorithm, point, {}, [parameter.name for parameter in algorithm.parameters])
 
 
 def of_any_machine(point: Point) -> Iterator[Choice]:
-    """Give the same of the algorithms of the catalogue that are made for no topology."""
+    """Give the choices of `of_catalogue`, only with algorithms that are not made for a topology."""
     return of_catalogue((each for each in algorithms(point.collective) if each.topology is None), point)
 
 
 def of_library(library: str, point: Point) -> Iterator[Choice]:
-    """Give the algorithms that do what those of a library of `LIBRARIES` do, with the values that it can be told."""
+    """Give the equivalents of a library's algorithms (see `LIBRARIES`), with parameter values that it allows."""
     for known in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
         if known.hocket is not None and known.takes(point.ranks):
             algorithm = find(f"{point.collective}/{known.hocket}")
@@ -130,7 +130,7 @@ def of_library(library: str, point: Point) -> Iterator[Choice]:
 def _varied(
     algorithm: Algorithm, point: Point, fixed: Mapping[str, int | str], names: Collection[str]
 ) -> Iterator[Choice]:
-    """Give an algorithm with fixed values, and with the value of each of some parameters changed alone."""
+    """Give an algorithm with fixed values, and with each of some parameters changed alone."""
     defaults = {parameter.name: parameter.default for parameter in algorithm.parameters}
     usual = tuple((name, value) for name, value in fixed.items() if value != defaults[name])
     yield Choice("catalogue", algorithm.name, usual)
@@ -151,17 +151,17 @@ def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
 
 
 def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) -> bytes | None:
-    """Return the same for calls in which all ranks do the same; None where that is not known, or expensive."""
+    """Return a value that is equal for calls in which all ranks do the same; None if unknown or expensive."""
     if call.ranks > _MOST_RANKS_COMPARED:
         return None
     try:
         return hashlib.sha256(record(algorithm, call, machine=machine).as_bytes("json")).digest()
     except Error:
-        return None  # what it does depends on times
+        return None  # the operations depend on times
 
 
 def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
-    """Return the same for choices that cut a call alike: pieces as large as all of it are the same as larger ones."""
+    """Return a value that is equal for choices that cut a call alike; a piece is never larger than the data."""
     all_bytes = point.size_bytes * (point.ranks if KNOWN[point.collective].size_is_one_block else 1)
     given = dict(choice.parameters)
     values = ((p, given.get(p.name, p.default)) for p in algorithm.parameters)
@@ -170,5 +170,5 @@ def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
 
 
 def algorithm_of(point: Point, choice: Choice) -> Algorithm:
-    """Return the algorithm of a choice of the catalogue."""
+    """Return the algorithm of a catalogue choice."""
     return find(f"{point.collective}/{choice.name}")

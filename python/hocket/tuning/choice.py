@@ -1,4 +1,4 @@
-"""What is decided: points, choices at them, and decisions over ranges of ranks and sizes."""
+"""The terms of tuning: points, choices at points, and decisions over ranges of ranks and sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Owner = Literal["default", "catalogue", "mpi", "composition"]
-"""Whose choice it is: whatever the MPI takes by itself, Hocket's catalogue, the MPI when it is told, or other calls."""
+"""The owner of a choice: the MPI by default, Hocket's catalogue, the MPI when told, or a composition of other calls."""
 
 
 @dataclass(frozen=True, order=True)
@@ -48,12 +48,13 @@ class Point:
 
 @dataclass(frozen=True, order=True)
 class Choice:
-    """One way to do a collective.
+    """A way to do a collective.
 
     Attributes:
-        owner: Whose algorithm it is.
-        name: Its name there.
-        parameters: Values of its parameters that are not the defaults; of the MPI's own the variables that choose it.
+        owner: The owner of the algorithm.
+        name: The owner's name for it.
+        parameters: Values of its parameters that differ from the defaults; for the MPI's own algorithms, the variables
+            that choose them.
     """
 
     owner: Owner
@@ -71,7 +72,7 @@ class Choice:
 
 
 DEFAULT = Choice("default", "native")
-"""What the MPI takes by itself."""
+"""The MPI's own choice."""
 
 
 def choice_of(data: Mapping[str, Any]) -> Choice:
@@ -81,12 +82,12 @@ def choice_of(data: Mapping[str, Any]) -> Choice:
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long a choice takes.
+    """The time of a choice.
 
     Attributes:
         median_s: The median.
-        low_s: Where its confidence interval begins.
-        high_s: Where it ends.
+        low_s: Lower end of its confidence interval.
+        high_s: Upper end.
     """
 
     median_s: float
@@ -95,18 +96,18 @@ class Estimate:
 
     @classmethod
     def exact(cls, time_s: float) -> Estimate:
-        """Return a time that is known."""
+        """Return the estimate of a time that is exactly known."""
         return cls(time_s, time_s, time_s)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The choice for ranges of ranks and sizes, which hold their first values and end before their second.
+    """A choice for ranges of ranks and sizes. A range includes its first value and excludes its second one.
 
     Attributes:
         collective: The collective.
-        ranks: From how many ranks, to below how many.
-        sizes_bytes: From which size, to below which.
+        ranks: The range of rank counts.
+        sizes_bytes: The range of sizes.
         choice: The choice.
     """
 
@@ -116,7 +117,7 @@ class Decision:
     choice: Choice
 
     def holds(self, point: Point) -> bool:
-        """Return whether it is for a call."""
+        """Return whether it applies to a call."""
         return (
             self.collective == point.collective
             and self.ranks[0] <= point.ranks < self.ranks[1]
@@ -134,15 +135,15 @@ class Decision:
 
 
 def chosen(decisions: Iterable[Decision], point: Point) -> Choice:
-    """Return what decisions choose for a call: the MPI's default where there is none."""
+    """Return the choice of decisions for a call; without a decision it is the MPI's default."""
     return next((one.choice for one in decisions if one.holds(point)), DEFAULT)
 
 
 def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
-    """Return a rule for a choice that rules can name: the catalogue's, or the MPI's default.
+    """Return a rule for a choice that rules can express: of the catalogue, or the MPI's default.
 
     Raises:
-        Error: It is one that rules cannot name.
+        Error: Rules cannot express the choice.
     """
     if choice.owner not in ("default", "catalogue"):
         raise Error(f"{choice}: got a choice of {choice.owner}, expected one that rules can name")
@@ -162,7 +163,7 @@ def _conditions(decision: Decision) -> str:
 
 
 def has_sizes(collective: str) -> bool:
-    """Return whether calls of a collective have a size that all ranks know."""
+    """Return whether all ranks know the size of a collective's calls."""
     return collective != "barrier" and KNOWN[collective].size_is_known
 
 

@@ -1,4 +1,4 @@
-"""Where two tuning files choose differently, and what that costs on a machine."""
+"""Comparing two tuning files: where they choose differently, and the cost on a machine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["Difference", "Side", "differences", "is_simulated", "kept_gain"]
 
 @dataclass(frozen=True)
 class Side:
-    """What one file chooses.
+    """The choice of one file.
 
     Attributes:
-        line: The line that decides, or none where the library decides by itself.
-        choice: The algorithm in the library's words; none where that is not known.
-        algorithm: Hocket's algorithm that does the same; none if there is none.
-        time_s: How long it takes on the machine; none if that is not known.
+        line: The line that decides; None if the library decides by itself.
+        choice: The algorithm in the library's words; None if unknown.
+        algorithm: The equivalent algorithm of Hocket; None if there is none.
+        time_s: Its time on the machine; None if unknown.
     """
 
     line: int | None
@@ -43,10 +43,10 @@ class Difference:
 
     Attributes:
         function: The MPI function in small letters.
-        ranks: How many ranks it has.
-        size_bytes: Its message.
-        one: What the first file chooses.
-        two: What the second one does.
+        ranks: Number of ranks.
+        size_bytes: The size of its message.
+        one: The choice of the first file.
+        two: The choice of the second file.
     """
 
     function: str
@@ -57,7 +57,7 @@ class Difference:
 
     @property
     def ratio(self) -> float | None:
-        """The time of the second over that of the first; none if one of them is not known."""
+        """The ratio of the second time to the first; None if one of them is unknown."""
         if self.one.time_s is None or self.two.time_s is None:
             return None
         return self.two.time_s / self.one.time_s
@@ -71,7 +71,7 @@ def differences(
     Args:
         one: The first rules.
         two: The second.
-        machine: Where both choices are simulated.
+        machine: The machine on which both choices are simulated.
         functions: The MPI functions of the calls.
         ranks: Their numbers of ranks.
         sizes: Their messages, in bytes; a barrier has none.
@@ -85,21 +85,21 @@ def differences(
 
 
 def is_simulated(function: str) -> bool:
-    """Return whether a function is a blocking one of all ranks, with blocks of one size."""
+    """Return whether a function can be simulated: it is blocking, involves all ranks, and has blocks of one size."""
     found = collective_of(function)
     return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
 
 
 def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int], sizes: Sequence[int]) -> float | None:
-    """Return which share of the gain of one set of rules another keeps; none where no gain is known.
+    """Return the share of one rule set's gain that another rule set keeps; None if no gain is known.
 
-    The gain is the sum, over the calls whose times are known, of the logarithm of the time of what the library of the
-    second set runs by itself over the time of what the rules choose.
+    Only calls with known times count. The gain of a call is the logarithm of a ratio: the default time of the second
+    set's library, over the time of the rules' choice. The gain of a rule set is the sum over the calls.
 
     Args:
         one: The first rules.
-        two: The second, of a library whose own decisions are known.
-        machine: Where the choices are simulated.
+        two: The second rules, of a library whose default choices are known.
+        machine: The machine on which the choices are simulated.
         ranks: The numbers of ranks of the calls.
         sizes: Their messages, in bytes; a barrier has none.
     """
@@ -138,7 +138,7 @@ def _timed(side: Side, function: str, ranks: int, size: int, machine: Machine) -
         return side
     chosen = choose(f"{found[0]}: {side.algorithm}", found[0], Call(ranks=ranks, size_bytes=size))
     if chosen is None:
-        return side  # Hocket's algorithm refuses the call
+        return side  # the algorithm of Hocket refuses the call
     try:
         time_s = simulate(*chosen, machine=machine).time_s.mean
     except Error:

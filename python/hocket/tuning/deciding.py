@@ -1,4 +1,4 @@
-"""From times at points to decisions: what is good enough at each size, few intervals over sizes, and their regret."""
+"""From times at points to decisions: acceptable choices at each size, few intervals over sizes, and regrets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, cho
 __all__ = ["Regret", "Times", "acceptable", "decide", "held_out", "merge", "regrets"]
 
 Times = Mapping[Choice, Estimate]
-"""How long each choice takes at a point."""
+"""The time of each choice at a point."""
 
 
 def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
-    """Return the choices that are good enough at a point: the default alone, if it is.
+    """Return the acceptable choices at a point; if the default is acceptable, only the default.
 
-    Good enough is what cannot be told from the fastest, because their intervals overlap, or what is slower than it by
-    no more than the tolerance, as a share. So a rule never stands where its gain is within the noise.
+    A choice is acceptable if its interval overlaps the fastest one's, or if it is slower than the fastest by at most
+    the tolerance, as a share. So no rule is made for a gain within the noise.
     """
     if not times:
         return frozenset((DEFAULT,))
@@ -30,10 +30,10 @@ def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
 
 
 def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
-    """Return a choice for each of the points, which are in order of size: each good enough there, with fewest changes.
+    """Return an acceptable choice for each point, with the fewest changes; the points are in order of size.
 
-    Of several ways with as few changes, that of the smallest total loss is taken, the loss of a choice being the
-    logarithm of its time over the fastest.
+    Among several ways with the fewest changes, the one with the smallest total loss wins. The loss of a choice is the
+    logarithm of its time over the fastest time.
     """
     ways: dict[Choice, tuple[int, float, tuple[Choice, ...]]] = {}
     for times in points:
@@ -57,10 +57,10 @@ def _loss(times: Times, choice: Choice) -> float:
 def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
     """Return decisions for points: by collective, then by ranks, then by size.
 
-    Sizes between two that were measured are divided where the times of their choices cross, if these are powers of the
-    size in between; next to the default, all of them are the default's. Ranks between two measured counts belong to the
-    nearer, by their ratio. Beyond what was measured nothing is decided. Rank counts whose sizes are decided alike share
-    a decision.
+    Sizes between two measured sizes are divided where the times of the two choices cross, assuming that times are
+    powers of the size in between. If one of the choices is the default, all sizes in between get the default. Ranks
+    between two measured counts belong to the nearer count, by ratio. Outside the measured range nothing is decided.
+    Rank counts with the same decisions share them.
     """
     decisions = []
     for collective, of_collective in groupby(sorted(times), key=lambda point: point.collective):
@@ -74,7 +74,7 @@ def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
 
 
 _Row = list[tuple[tuple[int, int], Choice]]
-"""Ranges of sizes, and the choice for each."""
+"""Ranges of sizes, each with its choice."""
 
 
 def _intervals(points: Sequence[Point], times: Sequence[Times], tolerance: float) -> _Row:
@@ -87,7 +87,7 @@ def _intervals(points: Sequence[Point], times: Sequence[Times], tolerance: float
 
 
 def _crossing(points: Sequence[Point], times: Sequence[Times], choices: Sequence[Choice], change: int) -> int:
-    """Return where the choice before a change becomes slower than the one after it; the default has what is between."""
+    """Return the size at which the choice before a change becomes slower; the default gets all sizes in between."""
     before, after = choices[change - 1], choices[change]
     low, high = points[change - 1].size_bytes, points[change].size_bytes
     if DEFAULT in (before, after):
@@ -99,14 +99,14 @@ def _crossing(points: Sequence[Point], times: Sequence[Times], choices: Sequence
 
 
 def _ahead(times: Times, before: Choice, after: Choice) -> float:
-    """Return by how much one choice is faster than another, as a logarithm; 0 where that is not known."""
+    """Return how much faster one choice is than another, as a logarithm; 0 if unknown."""
     if before not in times or after not in times:
         return 0.0
     return log(max(times[after].median_s, 1e-12) / max(times[before].median_s, 1e-12))
 
 
 def _rank_ranges(rows: Sequence[tuple[int, _Row]]) -> list[tuple[tuple[int, int], _Row]]:
-    """Return ranges of ranks, and the row of each; neighbours of equal rows are one range."""
+    """Return ranges of ranks with their rows; neighbours with equal rows share a range."""
     groups = [list(group) for _, group in groupby(rows, key=lambda row: row[1])]
     counts = [(group[0][0], group[-1][0]) for group in groups]
     middles = [max(ceil((low * high) ** 0.5), low + 1) for (_, low), (high, _) in pairwise(counts)]
@@ -115,7 +115,7 @@ def _rank_ranges(rows: Sequence[tuple[int, _Row]]) -> list[tuple[tuple[int, int]
 
 
 def held_out(sizes_bytes: Iterable[int], unit: int) -> tuple[int, ...]:
-    """Return sizes between neighbouring ones, at their geometric mean, in whole units."""
+    """Return the geometric means of neighbouring sizes, in whole units."""
     sizes = sorted(set(sizes_bytes))
     middles = (round((max(low, 1) * high) ** 0.5 / unit) * unit for low, high in pairwise(sizes))
     return tuple(m for m, (low, high) in zip(middles, pairwise(sizes), strict=True) if low < m < high)
@@ -123,16 +123,16 @@ def held_out(sizes_bytes: Iterable[int], unit: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Regret:
-    """How good decisions are at a size that they were not made from.
+    """The quality of decisions at a size that was not used for deciding.
 
     Attributes:
         point: The point.
-        choice: What they choose.
-        best: The fastest of what was measured there.
-        time_s: How long the choice takes.
-        best_s: How long the fastest takes.
-        default_s: How long the MPI's default takes, where that is known.
-        is_slower_than_default: Whether it is so beyond the noise: their intervals are apart.
+        choice: The choice of the decisions.
+        best: The fastest measured choice at the point.
+        time_s: The time of the choice.
+        best_s: The time of the fastest.
+        default_s: The time of the MPI's default; None if unknown.
+        is_slower_than_default: Whether it is slower than the default beyond the noise: their intervals do not overlap.
         is_beyond_noise: Whether it is slower than the fastest beyond the noise.
     """
 
@@ -147,12 +147,12 @@ class Regret:
 
     @property
     def share(self) -> float:
-        """How much longer the choice takes than the fastest, as a share of that."""
+        """How much longer the choice takes than the fastest, as a share of the fastest time."""
         return self.time_s / self.best_s - 1 if self.best_s > 0 else 0.0
 
 
 def regrets(decisions: Sequence[Decision], times: Mapping[Point, Times]) -> list[Regret]:
-    """Return the regret of decisions at points; what was not measured there is as the default, or left out."""
+    """Return the regrets of decisions at points. A choice not measured there counts as the default, or is left out."""
     found = []
     for point in sorted(times):
         here = times[point]

@@ -1,8 +1,8 @@
-"""Successive elimination: measure what may be the best until it is known well enough, and drop what cannot be.
+"""Successive elimination: measure possible winners until one is known well enough, and drop those that cannot win.
 
-All intervals of all checks hold at the same time with a probability of `CONFIDENCE`: check k of n choices gets a
-share of 6 / (pi k)^2 / n of the rest. So the fastest choice is dropped with at most that probability, and whatever
-leads when a race is decided is within the tolerance of the fastest.
+All intervals of all checks hold together with probability `CONFIDENCE`: check k of n choices gets a share of 6 / (pi
+k)^2 / n of the remaining probability. So the fastest choice is dropped at most with this remaining probability, and the
+leader of a decided race is within the tolerance of the fastest.
 
 Sources: E. Even-Dar, S. Mannor, Y. Mansour, "Action elimination and stopping conditions for the multi-armed bandit and
 reinforcement learning problems", JMLR 7 (2006); intervals between order statistics: H. A. David, H. N. Nagaraja, "Order
@@ -25,16 +25,16 @@ CONFIDENCE = 0.95
 
 
 def share_of_check(check: int, choices: int) -> float:
-    """Return the probability with which the interval of one choice at check 1, 2, .. may be wrong."""
+    """Return the allowed error probability of one choice's interval at check 1, 2, ..."""
     return (1 - CONFIDENCE) * 6 / (pi * check) ** 2 / choices
 
 
 @lru_cache(maxsize=4096)
 def rank_of_bound(count: int, wrong: float) -> int:
-    """Return k such that the k-th smallest and the k-th largest of so many samples enclose the median.
+    """Return k such that the k-th smallest and the k-th largest of `count` samples enclose the median.
 
-    They fail to with a probability of at most `wrong`, whatever the distribution: the number of samples below the
-    median is binomial. 0 where there are too few samples.
+    They fail with a probability of at most `wrong`, whatever the distribution, because the number of samples below the
+    median is binomial. The result is 0 if there are too few samples.
     """
     below, k = 0.0, 0
     while k < count // 2:
@@ -46,7 +46,7 @@ def rank_of_bound(count: int, wrong: float) -> int:
 
 
 def estimate(samples_s: Sequence[float], wrong: float) -> Estimate:
-    """Return the median of samples, and an interval that does not hold with a probability of at most `wrong`."""
+    """Return the median of samples, and an interval that is wrong with a probability of at most `wrong`."""
     if not samples_s:
         return Estimate(inf, 0.0, inf)
     ordered, k = sorted(samples_s), rank_of_bound(len(samples_s), wrong)
@@ -55,15 +55,15 @@ def estimate(samples_s: Sequence[float], wrong: float) -> Estimate:
 
 
 class Race:
-    """Choices at one point, of which some are still measured.
+    """A race of choices at one point; some are still measured, the others are dropped.
 
     Args:
-        families: Sets of choices; the best of each is looked for. A choice may be in several.
-        tolerance: How much slower than the fastest the leader may be, as a share, when its family is decided.
+        families: Sets of choices; the race looks for the best of each. A choice may be in several.
+        tolerance: How much slower than the fastest the leader of a decided family may be, as a share.
 
     Attributes:
         samples_s: The samples so far.
-        estimates: What they say, as of the last check; of those that were dropped, as of then.
+        estimates: Estimates from the last check; for a dropped choice, from its last check.
         running: The choices that are still measured.
     """
 
@@ -77,7 +77,7 @@ class Race:
         self.running: tuple[Choice, ...] = tuple(choices)
 
     def add(self, samples_s: Mapping[Choice, Iterable[float]]) -> None:
-        """Take the samples of another batch, and drop what cannot be the fastest of its family."""
+        """Add the samples of another batch, and drop choices that cannot be the fastest of any of their families."""
         for choice, more in samples_s.items():
             self.samples_s[choice].extend(more)
         self._checks += 1
@@ -99,7 +99,7 @@ class Race:
         del self.samples_s[choice]
 
     def _running_of(self, family: Collection[Choice]) -> tuple[Choice, ...]:
-        """Return those of a family that may be its fastest."""
+        """Return the choices of a family that may be its fastest."""
         running = [choice for choice in family if choice in self.running]
         least_high_s = min((self.estimates[choice].high_s for choice in running), default=inf)
         return tuple(choice for choice in running if self.estimates[choice].low_s <= least_high_s)

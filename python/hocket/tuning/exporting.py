@@ -1,4 +1,4 @@
-"""The tuning file of the MPI itself, from what was decided among its own algorithms: it needs no preloaded library."""
+"""The tuning file of the MPI itself, for decisions among its own algorithms. It works without the preloaded library."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 __all__ = ["Exporter", "exporter_for", "function_of"]
 
 _FUNCTIONS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
-"""The functions that are measured, and have another name than the collective."""
+"""Measured functions whose names differ from the collective's."""
 _KINDS = {"Open MPI": "openmpi", "MPICH": "mpich"}
 _SEGMENT_SIZE = "_segmentsize"
 
 
 def exporter_for(library: str) -> Exporter | None:
-    """Return what writes the tuning file of an MPI, by what it calls itself; None if Hocket has no format for it."""
+    """Return the exporter of an MPI, by the MPI's own name; None if Hocket has no format for its tuning files."""
     version = re.search(r"(\d+\.\d+)\.", library)
     kind = next((kind for name, kind in _KINDS.items() if library.startswith(name)), None)
     name = f"{kind}-{version[1]}" if version else ""
@@ -39,12 +39,12 @@ class Exporter:
 
     @property
     def file_name(self) -> str:
-        """What the file is called: from this name `hocket rules` knows the format."""
+        """The name of the file, from which `hocket rules` knows the format."""
         return f"own.{self.format.name}.{'json' if self._writes_json else 'conf'}"
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """How a program is told to take the file, as variables of its environment; FILE stands for the file."""
+        """The environment variables that make a program use the file; FILE stands for the file."""
         if self.format.name.startswith("mpich"):
             return ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE",)
         return (
@@ -57,13 +57,13 @@ class Exporter:
         return self.format.name in ("mpich-5.0", "openmpi-6.0")
 
     def can_name(self, point: Point, choice: Choice) -> bool:
-        """Return whether files have a place for a choice of the MPI's own."""
+        """Return whether files can express one of the MPI's own choices."""
         return choice.owner != "mpi" or self._named(point.collective, choice) is not None
 
     def text(self, decisions: Iterable[Decision]) -> str | None:
-        """Return the file for decisions among the MPI's own algorithms; None if it has nothing to tell.
+        """Return the file for decisions among the MPI's own algorithms; None if it would be empty.
 
-        Calls beyond what was measured, and those for which nothing was confirmed, are left to the MPI.
+        Calls outside the measured range, and calls for which nothing was confirmed, are left to the MPI.
         """
         rules = tuple(rule for decision in decisions for rule in self._rules(decision))
         return self.format.write(Rules(self.format.library, rules)) if rules else None
@@ -76,7 +76,7 @@ class Exporter:
         if decision.choice == DEFAULT or named is None or measure == "type":
             return
         if measure == "nothing" and decision.collective != "barrier":
-            return  # sizes cannot be told apart
+            return  # the library does not distinguish sizes
         known, choice = named
         blocks = range(first, end) if measure == "total" else (1,)
         for ranks in blocks:
@@ -92,7 +92,7 @@ class Exporter:
             )
 
     def _named(self, collective: str, choice: Choice) -> tuple[Known, Named] | None:
-        """Return the library's words for a choice; None where files have no place for what it needs."""
+        """Return a choice in the library's words; None if files cannot express it."""
         function, values = function_of(collective), dict(choice.parameters)
         algorithms = LIBRARIES[self.format.library].algorithms.get(function, ())
         begin = f"MPIR_{function.capitalize()}_"
@@ -106,5 +106,5 @@ class Exporter:
 
 
 def function_of(collective: str) -> str:
-    """Return the MPI function that is measured for a collective, in small letters."""
+    """Return the MPI function that represents a collective in measurements, in small letters."""
     return _FUNCTIONS.get(collective, collective)

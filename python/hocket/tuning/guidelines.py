@@ -1,4 +1,4 @@
-"""Guidelines that an MPI's defaults should keep: no slower than other collectives that do the same, or than less work.
+"""Guidelines for an MPI's defaults: no slower than other collectives with the same effect, or than more work.
 
 Sources: J. L. Träff, W. D. Gropp, R. Thakur, "Self-consistent MPI performance guidelines", IEEE TPDS 21 (2010);
 S. Hunold, A. Carpen-Amarie, "Autotuning MPI collectives using performance guidelines", HPC Asia 2018.
@@ -29,23 +29,23 @@ _COMPOSITIONS: Mapping[str, tuple[str, ...]] = {
     "scan": ("exscan + reduce_local",),
     "scatter": ("broadcast", "scatterv"),
 }
-"""Other collectives that do what a collective does, by their names in `tune.c`."""
+"""Other collectives that have the same effect, by their names in `tune.c`."""
 
 
 def compositions(collective: str) -> list[Choice]:
-    """Return other collectives that do what a collective does."""
+    """Return the compositions of other collectives with the same effect as a collective."""
     return [Choice("composition", name) for name in _COMPOSITIONS.get(collective, ())]
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A default that is slower than it should be, beyond the noise: intervals are apart.
+    """A default that violates a guideline beyond the noise: the intervals do not overlap.
 
     Attributes:
-        point: Where.
-        guideline: What it should be no slower than.
-        default: How long it takes.
-        other: How long that takes.
+        point: The point.
+        guideline: The reference that it should not be slower than.
+        default: The time of the default.
+        other: The time of the reference.
     """
 
     point: Point
@@ -55,7 +55,7 @@ class Violation:
 
     @property
     def factor(self) -> tuple[float, float, float]:
-        """The default's time over the other: of the medians, and the least and the most that it may be."""
+        """The ratio of the default's time to the reference's: of medians, and the least and the most possible one."""
         default, other = self.default, self.other
         return default.median_s / other.median_s, default.low_s / other.high_s, default.high_s / other.low_s
 
@@ -79,7 +79,7 @@ class Violation:
 
 
 def violations(found: Iterable[Found]) -> list[Violation]:
-    """Return where defaults are beaten, by point: by other collectives, other algorithms of the MPI, and more work."""
+    """Return violations by point: by other collectives, by other algorithms of the MPI, and by calls with more work."""
     known = sorted(found, key=lambda one: one.point)
     beaten = [violation for one in known for violation in _beaten(one)]
     return sorted([*beaten, *_not_monotone(known)], key=lambda one: one.point)
@@ -93,7 +93,7 @@ def _beaten(found: Found) -> Iterable[Violation]:
 
 
 def _not_monotone(known: Sequence[Found]) -> Iterable[Violation]:
-    """Give the defaults that are slower than with more bytes, or on more ranks."""
+    """Give the defaults that take longer than with more bytes or on more ranks."""
     there = [one for one in known if DEFAULT in one.times]
     for less, more in combinations(there, 2):
         a, b = less.point, more.point

@@ -1,4 +1,4 @@
-"""Times at points by measurement: all choices in turns, in one program, until it is known which are good enough."""
+"""Times by measurement: all choices of a point take turns in one program until the acceptable ones are known."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = ["MOMENTS", "Measured", "measure_points", "number_of_choices", "own_ch
 _FIRST_ROUNDS = 20
 _ROUNDS_AT_ONCE = 5
 MOMENTS = 12
-"""At how many moments choices are measured beside the default: 6 bound a median with 95 %, and a few are to spare."""
+"""The number of moments for measuring choices beside the default: 6 bound a median with 95 %; a few are spare."""
 _APART_S = 5.0
-"""How far moments are apart, if they may take so long: a machine may be in one of several states for some seconds."""
+"""The time between moments, in seconds, if there is enough: the state of a machine may last for some seconds."""
 _MOMENTS_OF_HOPE = 6
-"""After how many moments a choice that was no faster than the default at half of them is given up."""
+"""The number of moments after which a choice is given up if it was no faster than the default at half of them."""
 _ROUNDS_AT_A_MOMENT = 40
 _FAR = 1.5
-"""A choice that is slower than the fastest by this factor at both neighbouring sizes is left out between them."""
+"""A choice slower than the fastest by this factor at both neighbouring sizes is left out between them."""
 
 _SEGMENTED = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary", "binomial", "segmented_ring")
 _SEGMENTS = (8192, 65536)
@@ -48,15 +48,16 @@ _SEGMENTS = (8192, 65536)
 
 @dataclass
 class Measured:
-    """How to measure.
+    """Settings of measurements.
 
     Attributes:
         installation: The MPI.
         tolerance: The share by which a choice may be slower than the fastest.
-        launcher: What tells the command that starts the program.
-        model: How to simulate what need not be measured, if a machine is given.
-        factor: How many times slower than the fastest the model must say that a choice is, for it not to be measured.
-        checks: Whether defaults are compared with what guidelines ask for, and not with the catalogue.
+        launcher: Returns the command that starts the program.
+        model: The simulation that tells what need not be measured, if a machine is given.
+        factor: A choice is not measured if the model predicts it to be slower than the fastest by more than this
+            factor.
+        checks: Whether to compare defaults with guidelines instead of with the catalogue.
     """
 
     installation: Installation
@@ -67,22 +68,22 @@ class Measured:
     checks: bool = False
     _ratios: dict[str, list[float]] = field(default_factory=dict)
     ended: dict[tuple[str, Choice], str] = field(default_factory=dict)
-    """The MPI's own algorithms that ended a program, by collective, and why they are left out."""
+    """The MPI's own algorithms that ended a program, by collective, with the reasons for leaving them out."""
 
     def learn(self, found: Found) -> None:
-        """Correct the model by what was measured: each algorithm by the median of measured over predicted times."""
+        """Correct the model for each algorithm by the median ratio of measured to predicted times."""
         for choice, said in found.predicted_s.items():
             if choice in found.times and said > 0:
                 self._ratios.setdefault(choice.name, []).append(found.times[choice].median_s / said)
 
     def corrected_s(self, choice: Choice, said: float) -> float:
-        """Return what the model says of a choice, as far as it was corrected."""
+        """Return the model's prediction for a choice, corrected as far as possible."""
         everything = [ratio for ratios in self._ratios.values() for ratio in ratios]
         ratios = self._ratios.get(choice.name) or everything or [1.0]
         return said * median(ratios)
 
     def far_behind(self, said: Mapping[Choice, float]) -> dict[Choice, str]:
-        """Return the choices that the corrected model puts far behind, and why they are not measured."""
+        """Return the choices that are too slow by the corrected model, with the reasons for not measuring them."""
         times_s = {choice: self.corrected_s(choice, time_s) for choice, time_s in said.items()}
         least_s = min(times_s.values(), default=0.0)
         return {
@@ -101,11 +102,11 @@ def measure_points(
     limit_s: float,
     on_done: Callable[[], object] = ignore,
 ) -> None:
-    """Measure the points that the records do not have, or have without a decision, and add them.
+    """Measure the points that are missing or undecided in the records, and add them.
 
-    Each point gets an equal part of the time that is left. A point takes longer if its first five rounds do. When the
-    time is over, points are left out, but for the very first. Left out is also what is far behind at both neighbours
-    of a point, among those that are given.
+    Each point gets an equal part of the remaining time, or more if its first five rounds take longer. When the time is
+    over, the remaining points are left out, but at least one point is measured. Choices that are far behind at both
+    neighbours of a point (among the given ones) are also left out.
 
     Raises:
         Error: The program fails, or a result is wrong.
@@ -143,9 +144,9 @@ def pair_points(
 ) -> None:
     """Measure choices beside the default at points, at separate moments, and add the ratios to the records.
 
-    All points have a turn at each moment, until the time is over. Up to half of it is spent waiting between moments.
-    What the records have already is not measured again.
-    Unless slow ones are kept, a choice that was mostly no faster than the default at some moments has no more turns.
+    All points have a turn at each moment, until the time is over. Waiting between moments takes up to half of the time.
+    Ratios that the records already have are not measured again. A choice that was no faster than the default at most of
+    its first moments gets no more turns, unless slow choices are kept.
 
     Raises:
         Error: The program fails, or a result is wrong.
@@ -187,7 +188,7 @@ def _moments(records: Records, point: Point) -> int:
 
 
 class _Pairs:
-    """What moments say of choices beside the default at a point."""
+    """The ratios of choices to the default at a point, at several moments."""
 
     def __init__(self, choices: Sequence[Choice]) -> None:
         self._choices = tuple(choices)
@@ -196,15 +197,15 @@ class _Pairs:
 
     @property
     def moments(self) -> int:
-        """How many moments there were."""
+        """The number of moments."""
         return len(self._defaults_s)
 
     def running(self, keeps_slow: bool) -> list[Choice]:
-        """Return the choices that have another turn."""
+        """Return the choices that get another turn."""
         return [c for c in self._choices if keeps_slow or not _is_hopeless(self._ratios[c])]
 
     def add(self, samples_s: Mapping[Choice, Sequence[float]]) -> None:
-        """Take the samples of a moment: of each choice in turn, call by call."""
+        """Add the samples of a moment: of each choice, call by call."""
         defaults_s = samples_s[DEFAULT]
         self._defaults_s.append(median(defaults_s))
         for choice, times_s in samples_s.items():
@@ -212,13 +213,13 @@ class _Pairs:
                 self._ratios[choice].append(median(a / b for a, b in zip(times_s, defaults_s, strict=True)))
 
     def added_to(self, found: Found | None, point: Point) -> Found:
-        """Return what is known of the point, and of a new one the default's time, which does not make it decided."""
+        """Return the point's record with the ratios. A new record has the default's time and counts as undecided."""
         found = found or Found(point, {DEFAULT: Estimate(median(self._defaults_s), 0.0, inf)}, is_decided=False)
         return replace(found, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 
 def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
-    """Return the choices that are far behind at both neighbours of a point."""
+    """Return the choices that are far behind at both neighbours of a point, with the reason."""
     alike = [p for p in neighbors if (p.collective, p.ranks) == (point.collective, point.ranks) and p in records.found]
     below = max((p for p in alike if p.size_bytes < point.size_bytes), default=None)
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
@@ -234,7 +235,7 @@ def _slow(times: Mapping[Choice, Estimate]) -> set[Choice]:
 
 
 class _Job(AbstractContextManager["_Job"]):
-    """A program that measures on so many ranks, started again when an algorithm of the MPI ends it."""
+    """A program that measures on a number of ranks. It is restarted if an algorithm of the MPI ends it."""
 
     def __init__(self, by: Measured, ranks: int) -> None:
         self._by, self._ranks = by, ranks
@@ -248,7 +249,7 @@ class _Job(AbstractContextManager["_Job"]):
             self._turns.__exit__(kind, error, trace)
 
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> Found:
-        """Measure a point, in so many seconds if its least rounds take no longer."""
+        """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._started()
         alike = _choices(point, self._by)
         said = self._said(point, list(alike))
@@ -273,7 +274,7 @@ class _Job(AbstractContextManager["_Job"]):
         return _found(point, race, alike, said, skipped)
 
     def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
-        """Return samples of the default, of choices that run, and of the default again, in turns, of one moment."""
+        """Return samples of one moment: the default, the choices that run, and the default again, in turns."""
         numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
         end_s, turns = monotonic() + limit_s, self._started()
         try:
@@ -301,10 +302,10 @@ class _Job(AbstractContextManager["_Job"]):
         return {c: one.median_s for c, one in predicted(point, self._by.model, choices).items()}
 
     def _ended_by(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
-        """Return the MPI's own algorithm that ended the program, which is left out of it when it starts again.
+        """Return the MPI's own algorithm that ended the program; it is left out after the restart.
 
         Raises:
-            Error: It was none of the MPI's own.
+            Error: Something else ended the program.
         """
         turns = self._turns
         assert turns is not None
@@ -318,19 +319,19 @@ class _Job(AbstractContextManager["_Job"]):
 
 
 def _choices(point: Point, by: Measured) -> Mapping[Choice, Sequence[Choice]]:
-    """Return what is measured besides the MPI's own algorithms: one choice for all of its like."""
+    """Return the choices to measure besides the MPI's own algorithms: one of each group of equivalent choices."""
     if by.checks:
         return {choice: (choice,) for choice in compositions(point.collective)}
     return candidates(of_any_machine(point), point).alike
 
 
 def number_of_choices(point: Point, by: Measured) -> int:
-    """Return how many choices are tried at a point, with the default and without the MPI's own algorithms."""
+    """Return the number of choices at a point, including the default but not the MPI's own algorithms."""
     return 1 + len(_choices(point, by))
 
 
 def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float) -> None:
-    """Measure until the race is decided or the time is over: each time half as much again as there is."""
+    """Measure until the race is decided or the time is over; each batch adds half as many samples as there are."""
     end_s, done, batch = monotonic() + limit_s, 0, _FIRST_ROUNDS
     while not race.is_decided and (not done or monotonic() < end_s):
         samples_s: dict[Choice, list[float]] = {choice: [] for choice in race.running}
@@ -351,7 +352,7 @@ def _found(
     said: Mapping[Choice, float],
     skipped: Mapping[Choice, str],
 ) -> Found:
-    """Return what a race found; what is said of a choice holds for those that do the same."""
+    """Return the result of a race; the result of a choice also holds for its equivalents."""
 
     def all_of(choice: Choice) -> Sequence[Choice]:
         return alike.get(choice, (choice,))
@@ -367,7 +368,7 @@ def _found(
 
 
 def ways_of(point: Point, numbers: Mapping[Choice, int]) -> list[Way]:
-    """Return how choices are told to the program that measures."""
+    """Return the choices in the form of the measuring program."""
     return [Way(number, *_told(point, choice)) for choice, number in numbers.items()]
 
 
@@ -380,10 +381,10 @@ def _told(point: Point, choice: Choice) -> tuple[str, str]:
 
 
 def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Choice]:
-    """Return the MPI's own algorithms for a collective, by the variables that choose them.
+    """Return the MPI's own algorithms for a collective, as the variables that choose them.
 
-    Those of Open MPI's component "tuned" name their values, and some take segments; those of MPICH are listed in the
-    order of their values in the text about the variable.
+    The variables of Open MPI's component "tuned" name their values, and some algorithms take segments. For MPICH, the
+    text about a variable lists the algorithms in the order of the values.
     """
     name = function_of(point.collective)
     found: list[Choice] = []

@@ -1,12 +1,14 @@
-"""Choices beside the MPI's default, in the same turns, at separate moments: what is nominated, confirmed and judged.
+"""Measuring choices and the MPI's default in the same turns, at separate moments, to confirm and judge choices.
 
-The race at a size nominates choices; its times are no proof, since the luckiest of many choices leads, and since a
-machine whose state lasts for seconds gives one size the times of one state. So what was nominated is measured again.
-At each of several moments, between which all other sizes have their turns, a choice and the default take turns call by
-call; the median of the ratios of both, call by call, is one ratio. Samples of one moment belong together: the interval
-of a ratio is between order statistics of the moments, of which each counts once, and holds for any distribution.
+The race at a size nominates choices. Its times are no proof, for two reasons: the leader of many choices may only be
+lucky, and a machine whose state lasts for seconds measures a size in only one state. So nominated choices are measured
+again, at several moments; between two moments, all other sizes have their turns. At a moment, a choice and the default
+take turns call by call, and the median of the ratios of paired calls is one ratio. Samples of one moment depend on each
+other, so each moment counts once. The interval of a ratio is between order statistics of the moments and holds for any
+distribution.
 
-What such a comparison cannot tell apart is seen where the default runs against itself, as `AGAIN`, in the same turns.
+To find out what such a comparison cannot distinguish, the default also runs against itself in the same turns, as
+`AGAIN`.
 """
 
 from __future__ import annotations
@@ -32,33 +34,33 @@ OWN: tuple[Owner, ...] = ("default", "mpi")
 _FAMILIES = (BY_RULES, OWN)
 
 _NOMINATED = 3
-"""The most choices of each family that are measured again at a size."""
+"""The largest number of choices of each family that are measured again at a size."""
 _USUAL = 0.95
-"""The share of sizes at which the default differs from itself by no more than the noise."""
+"""The share of sizes at which the default's difference from itself is within the noise."""
 _HOPEFUL = 1.25
-"""A neighbour's choice is nominated if it is no slower than the default by more than this factor."""
+"""A neighbour's choice is nominated if it is slower than the default by at most this factor."""
 
 
 def times_of(found: Found, owners: Collection[Owner]) -> Times:
-    """Return the times of some owners' choices."""
+    """Return the times of the choices of some owners."""
     return {choice: times for choice, times in found.times.items() if choice.owner in owners}
 
 
 def ratio(found: Found, choice: Choice) -> Estimate:
-    """Return a choice's time over the default's: the median over moments, with its interval."""
+    """Return the ratio of a choice's time to the default's: the median over moments, with its interval."""
     return estimate(found.ratios.get(choice, ()), 1 - CONFIDENCE)
 
 
 def noise_of(found: Iterable[Found]) -> float:
-    """Return by what share the default seems to differ from itself, at most, at 95 % of the points; 0 of none."""
+    """Return the noise: the default differs from itself by at most this share at 95 % of points; 0 without points."""
     shares = sorted(abs(log(median(one.ratios[AGAIN]))) for one in found if one.ratios.get(AGAIN))
     return expm1(shares[ceil(_USUAL * len(shares)) - 1]) if shares else 0.0
 
 
 def confirmed(found: Found, owners: Collection[Owner], noise: float) -> Times:
-    """Return the times that decisions may be made from, as shares of the default's where that was measured.
+    """Return the times for decisions; if the default was measured, they are ratios to the default.
 
-    Then it has, besides the default, the choices whose interval lies below 1 by more than the noise.
+    In that case, only the default and the choices whose intervals are below 1 by more than the noise are included.
     """
     if found.is_simulated or DEFAULT not in found.times:
         return times_of(found, owners)
@@ -68,9 +70,9 @@ def confirmed(found: Found, owners: Collection[Owner], noise: float) -> Times:
 
 
 def compared(found: Found, owners: Collection[Owner], noise: float) -> Times:
-    """Return the times that decisions are judged by: where the default was measured, its time and ratios to it alone.
+    """Return the times for judging decisions; if the default was measured, only its time and multiples of it.
 
-    Of too few moments there are none.
+    The result is empty if there are too few moments.
     """
     if found.is_simulated or DEFAULT not in found.times:
         return times_of(found, owners)
@@ -88,10 +90,11 @@ def compared(found: Found, owners: Collection[Owner], noise: float) -> Times:
 def nominated(
     found: Iterable[Found], tolerance: float, can_be: Callable[[Point, Choice], bool]
 ) -> dict[Point, tuple[Choice, ...]]:
-    """Return what is measured beside the default at the points that races were run at, and between neighbours.
+    """Return the choices to measure beside the default, at the points of races and between neighbours.
 
-    At a point these are what few intervals would have there and at both neighbours, and the fastest; between two points
-    what is nominated at either. What cannot be is left out. Where nothing is nominated the default needs no proof.
+    At a point, these are the fastest choice and the choices that `merge` makes at this point and its two neighbours.
+    Between two points, these are the choices nominated at either one. Impossible choices are left out. If no choice is
+    nominated, the default needs no proof.
     """
     wanted: dict[Point, tuple[Choice, ...]] = {}
     rows = groupby(sorted(found, key=lambda one: one.point), key=lambda one: (one.point.collective, one.point.ranks))
@@ -114,7 +117,7 @@ def nominated(
 def _of_family(
     row: Sequence[Found], owners: Collection[Owner], tolerance: float, can_be: Callable[[Point, Choice], bool]
 ) -> list[tuple[Choice, ...]]:
-    """Return what is nominated at the points of a row: what few intervals would have, the fastest, the neighbours'."""
+    """Return the nominated choices at the points of a row: by `merge`, the fastest, and those of the neighbours."""
     times = [
         {
             choice: one
@@ -135,7 +138,7 @@ def _fastest(times: Times) -> Choice:
 
 
 def _distinct(times: Times, choices: Iterable[Choice]) -> tuple[Choice, ...]:
-    """Return choices that may be faster than the default, one of those that do the same."""
+    """Return choices that may be faster than the default, one of each group of equivalent choices."""
     kept: dict[Estimate, Choice] = {}
     for choice in choices:
         if choice in times and DEFAULT in times and times[choice].median_s < _HOPEFUL * times[DEFAULT].median_s:
@@ -144,7 +147,7 @@ def _distinct(times: Times, choices: Iterable[Choice]) -> tuple[Choice, ...]:
 
 
 def rivals(found: Found, decisions: Mapping[tuple[Owner, ...], Sequence[Decision]]) -> tuple[Choice, ...]:
-    """Return what judges decisions at a point: what each family's choose there, and the fastest of the race there."""
+    """Return the choices that judge decisions at a point: each family's decision, and the fastest of the race there."""
     wanted: dict[Choice, None] = {}
     for owners, of_family in decisions.items():
         choice, times = chosen(of_family, found.point), times_of(found, owners)

@@ -1,4 +1,4 @@
-"""Which points are tuned for, which are held out to judge the decisions, and the conclusion from both."""
+"""Which points are tuned, which are held out to judge the decisions, and the conclusions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hocket.tuning.report import Tuning
 __all__ = ["Plan", "concluded", "decided", "plan_of", "refined", "tuned_collectives", "unsettled"]
 
 _NEAR = 1.25
-"""Neighbours that differ in choice are near if the larger size is no more than this factor above the smaller."""
+"""Neighbours with different choices are near if the larger size is at most this factor above the smaller one."""
 
 
 def tuned_collectives(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the collectives that are asked for, each once, or all that are tuned.
+    """Return the requested collectives, each once, or all collectives that can be tuned.
 
     Raises:
-        Error: One is unknown, or is not tuned.
+        Error: A collective is unknown or cannot be tuned.
     """
     found = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES_OF_KNOWN_SIZE
     for name in found:
@@ -41,9 +41,10 @@ class Plan:
     """The points of a tuning.
 
     Attributes:
-        training: Those that are decided from.
-        held_out: Those that judge the decisions, between the others.
-        confirms: Whether decisions are confirmed, in the middle between neighbours, too: others are held out then.
+        training: The points for deciding.
+        held_out: The points for judging the decisions, between the others.
+        confirms: Whether decisions are confirmed, also in the middle between neighbours; other points are then held
+            out.
     """
 
     training: tuple[Point, ...]
@@ -52,11 +53,11 @@ class Plan:
 
     @property
     def confirming(self) -> tuple[Point, ...]:
-        """Those that decisions are made from in the end."""
+        """The points from which the final decisions are made."""
         return tuple(sorted({*self.training, *_between(self.training)})) if self.confirms else self.training
 
     def with_points(self, more: Iterable[Point]) -> Plan:
-        """Return the plan with more points for training, and others held out between them."""
+        """Return the plan with more points for deciding, and held-out points between them."""
         training = tuple(sorted({*self.training, *more}))
         between = _beside_middles if self.confirms else _between
         return Plan(training, tuple(between(training)), self.confirms)
@@ -65,7 +66,7 @@ class Plan:
 def plan_of(
     collectives: Iterable[str], ranks: Iterable[int], sizes_bytes: Sequence[int], *, confirms: bool = False
 ) -> Plan:
-    """Return the points for collectives at ranks and sizes; sizes are rounded up to what each collective can have."""
+    """Return the plan for collectives, ranks and sizes; sizes are rounded up to what each collective allows."""
     counts = sorted(set(ranks))
     return Plan((), (), confirms).with_points(
         Point(collective, count, size)
@@ -76,14 +77,14 @@ def plan_of(
 
 
 def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
-    """Return points between neighbours that differ in choice, and are not near in size."""
+    """Return points between neighbours whose choices differ and whose sizes are not near."""
     found = [records.found[point] for point in plan.training]
     changes = _changes(found, lambda one: times_of(one, BY_RULES), tolerance)
     return tuple(point for ends in changes for point in _between(ends))
 
 
 def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
-    """Return confirmed points between raced ones, where no race was run, and whose neighbour chose differently."""
+    """Return confirmed points between raced ones that had no race and whose neighbour has another choice."""
     found = _known(plan.confirming, records)
     noise = noise_of(found)
     changes = _changes(found, lambda one: confirmed(one, BY_RULES, noise), max(tolerance, noise))
@@ -93,7 +94,7 @@ def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ..
 def _changes(
     found: Iterable[Found], times: Callable[[Found], Times], tolerance: float
 ) -> Iterator[tuple[Point, Point]]:
-    """Give neighbouring points that differ in choice, and are not near in size."""
+    """Give pairs of neighbours whose choices differ and whose sizes are not near."""
     for _, row in groupby(found, key=lambda one: _row_of(one.point)):
         points = list(row)
         choices = merge(list(map(times, points)), tolerance)
@@ -114,7 +115,7 @@ def _between(points: Iterable[Point]) -> Iterator[Point]:
 
 
 def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
-    """Give points between neighbours and their middle: below it and above it by turns."""
+    """Give held-out points: below or above the middle of two neighbours, by turns."""
     for (collective, ranks), row in groupby(points, key=_row_of):
         unit = unit_of(collective, ranks)
         for number, (low, high) in enumerate(pairwise(point.size_bytes for point in row)):
@@ -124,7 +125,7 @@ def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
 
 
 def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner, ...], tuple[Decision, ...]]:
-    """Return decisions among what rules can name, and among the MPI's own: of the default, what was confirmed."""
+    """Return decisions among choices that rules can express, and among the MPI's own, from confirmed times."""
     found = _known(plan.confirming, records)
     noise = noise_of(found)
     return {
@@ -142,7 +143,7 @@ def concluded(
     exporter: Exporter | None = None,
     left_out: int = 0,
 ) -> Tuning:
-    """Return what follows from the points that are done; others may have been left out."""
+    """Return the conclusions from the finished points; other points may have been left out."""
     judging = _known(plan.held_out, records)
     decisions = decided(plan, records, tolerance)
     noise = noise_of(judging)

@@ -1,4 +1,4 @@
-"""What was found at points, in a file that outlives an interruption: a line of JSON for each point that is done."""
+"""The findings at points, in a file that survives an interruption: a line of JSON for each finished point."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ _FORMAT = 3
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a point.
+    """The findings at a point.
 
     Attributes:
         point: The point.
-        times: How long choices take: measured, or simulated where nothing was measured.
-        samples_s: The samples of what was measured, a call each.
-        predicted_s: How long the machine says that choices take.
-        skipped: Choices that were not measured, and why.
-        is_simulated: Whether the times are simulated: then nothing is confirmed.
-        ratios: Of choices that were measured again beside the default: their time over its time, at each moment.
-        is_decided: Whether the times are known well enough to decide.
+        times: The times of choices: measured, or simulated if nothing was measured.
+        samples_s: The samples of each measured choice, one per call.
+        predicted_s: The machine's predictions for choices.
+        skipped: Choices that were not measured, with reasons.
+        is_simulated: Whether the times are simulated; then nothing is confirmed.
+        ratios: For choices that were measured again beside the default: the ratio of their time to its time, at each
+            moment.
+        is_decided: Whether the times are known well enough for a decision.
     """
 
     point: Point
@@ -69,7 +70,7 @@ class Found:
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> Found:
-        """Return it from plain data."""
+        """Return the findings from plain data."""
         there, others = data["choices"], data["not_measured"]
         return Found(
             point=Point(data["collective"], data["ranks"], data["size_bytes"]),
@@ -84,23 +85,24 @@ class Found:
 
 
 def _estimate(data: Mapping[str, Any]) -> Estimate:
-    """Return an estimate from plain data, which has no infinity: too few samples have no end of their interval."""
+    """Return an estimate from plain data. JSON has no infinity: with too few samples, an interval has no upper end."""
     high_s = data["high_s"]
     return Estimate(data["median_s"], data["low_s"], inf if high_s is None else high_s)
 
 
 class Records:
-    """The points that are done, and the file that keeps them.
+    """The finished points, and the file that keeps them.
 
-    Its first line says what the file is about. A line is written at once; a last line that was cut off is dropped. The
-    folder of the file is made if it is not there. Work that fails before a point is done leaves nothing behind.
+    The first line of the file says what the file is about. Each line is written at once; a cut-off last line is
+    dropped. The folder of the file is made if necessary. Work that fails before the first point is done leaves nothing
+    behind.
 
     Args:
-        path: The file, which is made if it is not there.
-        about: Where the times are from: a file about something else is refused.
+        path: The file, which is made if necessary.
+        about: The source of the times; a file with another source is refused.
 
     Attributes:
-        found: The points that are done.
+        found: The finished points.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:
@@ -132,7 +134,7 @@ class Records:
                 self._path.parent.rmdir()
 
     def add(self, found: Found) -> None:
-        """Keep a point."""
+        """Add a point."""
         self.found[found.point] = found
         self._write(found.as_dict())
 

@@ -1,4 +1,4 @@
-"""What `hocket tune` tells: decisions with their times, held-out sizes with their regrets, as JSON and as Markdown."""
+"""The report of `hocket tune`: decisions with their times, and held-out sizes with regrets, as JSON and as Markdown."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from hocket.tuning.records import Found
 __all__ = ["RULES_FILE", "Tuning", "markdown"]
 
 RULES_FILE = "hocket.rules"
-"""The name of the rules among the results."""
+"""The file name of the rules among the results."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was decided, and how good that is.
+    """The decisions, and their quality.
 
     Attributes:
-        about: Where the times are from: the names of the MPI and of the machine.
+        about: The source of the times: the names of the MPI and of the machine.
         tolerance: The share by which a choice may be slower than the fastest.
-        decisions: What Hocket's rules say.
-        own: The same among the algorithms of the MPI alone, which no rule of Hocket can name.
-        found: What is known of the points that races were run at.
-        confirming: What is known of the points at which decisions were confirmed.
-        regrets: How good the decisions are at the sizes that were held out.
-        own_regrets: The same of those among the algorithms of the MPI alone.
-        judging_noise: By what share the default seems to differ from itself at the sizes that were held out.
-        left_out: How many points were not measured, since the time was over.
-        exporter: What writes the MPI's own tuning file, if there is an MPI that has one.
+        decisions: The decisions that Hocket's rules express.
+        own: The decisions among the algorithms of the MPI alone, which Hocket's rules cannot express.
+        found: The findings at the points of races.
+        confirming: The findings at the points where decisions were confirmed.
+        regrets: The regrets of the decisions at held-out sizes.
+        own_regrets: The regrets of the decisions among the algorithms of the MPI alone.
+        judging_noise: The noise at held-out sizes: the share by which the default seems to differ from itself.
+        left_out: The number of points that were not measured for lack of time.
+        exporter: Writes the MPI's own tuning file, if there is an MPI with such a file.
     """
 
     about: Mapping[str, Any]
@@ -63,14 +63,14 @@ class Tuning:
 
     @cached_property
     def own_file(self) -> str | None:
-        """The MPI's own tuning file as text; None if nothing is to be told to it."""
+        """The MPI's own tuning file as text; None if it would be empty."""
         return None if self.exporter is None else self.exporter.text(self.own)
 
     def write(self, folder: str | Path) -> None:
-        """Write rules, decisions, report and the MPI's own tuning file; one of before that is wrong now is removed.
+        """Write rules, decisions, report and the MPI's own tuning file; remove earlier ones that no longer apply.
 
         Raises:
-            Error: A file cannot be written; then there is none.
+            Error: A file cannot be written; then none is written.
         """
         place = Path(folder)
         decisions = json.dumps({**self.as_dict(), "version": version()}, indent=2) + "\n"
@@ -83,12 +83,12 @@ class Tuning:
 
     @property
     def noise(self) -> float:
-        """By what share the default seems to differ from itself where decisions were confirmed."""
+        """The share by which the default seems to differ from itself where decisions were confirmed."""
         return noise_of(self.confirming)
 
     @property
     def gains(self) -> list[Outcome]:
-        """What was confirmed, and what was not, by point: of what rules name, and of the MPI's own."""
+        """The confirmed and the refused choices by point: those that rules express, and the MPI's own."""
         families = ((BY_RULES, self.decisions), (OWN, self.own))
         outcomes = (
             _outcome(one, owners[1], chosen(decisions, one.point))
@@ -99,13 +99,13 @@ class Tuning:
 
     @property
     def regret(self) -> tuple[float, float] | None:
-        """The median and the worst regret of the sizes that were held out."""
+        """The median and the worst regret of held-out sizes."""
         shares = [one.share for one in self.regrets]
         return (median(shares), max(shares)) if shares else None
 
     @property
     def undecided(self) -> int:
-        """How many points were left before their times were known well enough."""
+        """The number of points whose times were not known well enough in the end."""
         return sum(not one.is_decided for one in self.found)
 
     def as_dict(self) -> dict[str, Any]:
@@ -147,11 +147,11 @@ def _regret(one: Regret) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A choice that was measured beside the default.
+    """The result of measuring a choice beside the default.
 
     Attributes:
-        found: What is known of the point.
-        choice: The choice that was taken, or the one that seemed the fastest.
+        found: The findings at the point.
+        choice: The choice that was taken, or the one that seemed fastest.
         is_taken: Whether it was taken.
     """
 
@@ -161,7 +161,7 @@ class Outcome:
 
     @property
     def over_default(self) -> Estimate:
-        """Its time over the default's."""
+        """The ratio of its time to the default's."""
         return ratio(self.found, self.choice)
 
     def why_not(self, noise: float) -> str:
@@ -187,7 +187,7 @@ class Outcome:
 
 
 def _outcome(found: Found, owner: str, choice: Choice) -> Outcome | None:
-    """Return what became of an owner's choices at a point; nothing if none was measured beside the default."""
+    """Return the result for an owner's choices at a point; None if none was measured beside the default."""
     measured = [one for one, ratios in found.ratios.items() if one.owner == owner and ratios]
     if choice in measured:
         return Outcome(found, choice, True)
@@ -196,13 +196,13 @@ def _outcome(found: Found, owner: str, choice: Choice) -> Outcome | None:
 
 
 def _rules_file(tuning: Tuning) -> str:
-    """Return the rules, behind a line that says where they are from."""
+    """Return the rules, after a comment that names their source."""
     source = ", ".join(f"{name} {value}" for name, value in tuning.about.items() if value)
     return f"# By hocket tune {version()}: {source}.\n{tuning.rules}"
 
 
 def markdown(tuning: Tuning) -> str:
-    """Return the report."""
+    """Return the report as Markdown."""
     source = "\n".join(f"- {name}: {value}" for name, value in tuning.about.items() if value)
     parts = [f"# What hocket tune decided\n\n{source}\n- tolerance: {tuning.tolerance:.1%}\n"]
     parts.append(f"## Rules\n\n```text\n{tuning.rules}```\n")
@@ -228,7 +228,7 @@ def _by_collective(found: Iterable[Found]) -> list[tuple[str, list[Found]]]:
 
 
 def _times(found: Sequence[Found]) -> str:
-    """Return the fastest choices of each point beside the default, and what the machine says of the fastest."""
+    """Return the fastest choices of each point beside the default, and the machine's prediction for the fastest."""
     has_machine = any(one.predicted_s for one in found)
     columns = ["ranks", "size", "fastest", "time", "next", "time over fastest", "default over fastest"]
     columns += ["machine says", "fastest over that", "not measured"] if has_machine else []
@@ -256,7 +256,7 @@ def _interval(times: Times, choice: Choice) -> str:
 
 
 def _ratio(times: Times, choice: Choice, best: Choice) -> str:
-    """Return a time over another, with the interval from the least to the most that it may be."""
+    """Return a ratio of times, with the interval of its possible values."""
     one, other = times[choice], times[best]
     if not (other.low_s > 0 and isfinite(one.high_s)):
         return "-"
@@ -273,7 +273,7 @@ def _against_machine(found: Found, ordered: Sequence[Choice]) -> list[str]:
 
 
 def _beside_default(tuning: Tuning) -> str:
-    """Return where choices win, by how much, and what was left to the default, and why."""
+    """Return where choices win and by how much, and what was left to the default and why."""
     gains, noise = tuning.gains, tuning.noise
     silent = sum(not (one.ratios.keys() - {AGAIN}) for one in tuning.found)
     said = (

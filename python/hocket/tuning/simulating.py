@@ -1,4 +1,4 @@
-"""Times at points by simulation, for machines that are not there."""
+"""Times by simulation, for machines that need not exist here."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from hocket.tuning.records import Found, Records
 __all__ = ["NOISY_TRIALS", "Simulated", "predicted", "simulate_points", "usual_trials"]
 
 NOISY_TRIALS = 64
-"""How often a machine with noise is simulated, unless something else is asked for."""
+"""The default number of trials on a machine with noise."""
 
 
 def usual_trials(machine: Machine) -> Trials:
-    """Return how often a machine is simulated, unless something else is asked for."""
+    """Return the default number of trials on a machine."""
     return Trials(NOISY_TRIALS if machine.noise else 1)
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """How to simulate.
+    """Settings of simulations.
 
     Attributes:
         machine: The machine.
-        trials: How often, on a machine with noise.
-        library: The library that is tuned: only its algorithms are tried, and the one it runs by itself, where known.
-            None: the whole catalogue is tried.
+        trials: The trials on a machine with noise.
+        library: The library to tune: only its algorithms are tried, including its default choice if known. None tries
+            the whole catalogue.
     """
 
     machine: Machine
@@ -46,13 +46,13 @@ class Simulated:
     library: str | None = None
 
     def choices(self, point: Point) -> Iterator[Choice]:
-        """Give what is tried at a point."""
+        """Give the choices to try at a point."""
         if self.library is not None:
             return of_library(self.library, point)
         return of_catalogue(made_for(self.machine, algorithms(point.collective)), point)
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
-        """Return how long a call takes.
+        """Return the time of a call.
 
         Raises:
             Error: The algorithm or the machine refuses it.
@@ -69,7 +69,7 @@ def simulate_points(
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> None:
-    """Simulate every choice at every point that the records do not have yet, and add it to them.
+    """Simulate every choice at every point that the records do not have yet, and add the points.
 
     Raises:
         Error: The machine has no room for the ranks.
@@ -88,7 +88,7 @@ def simulate_points(
 def predicted(
     point: Point, by: Simulated, choices: Sequence[Choice], like: Call | None = None
 ) -> dict[Choice, Estimate]:
-    """Return how long choices of the catalogue take, in a call like another if one is given, but refused ones."""
+    """Return the times of catalogue choices in a call, similar to a given one if there is one, without refusals."""
     times = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
@@ -108,7 +108,7 @@ def _found(point: Point, by: Simulated) -> Found:
 
 
 def _untuned(point: Point, by: Simulated) -> dict[Choice, Estimate]:
-    """Return how long what the library runs by itself takes, where that is known."""
+    """Return the time of the library's default choice, if known."""
     if by.library not in DEFAULTS:
         return {}
     like = call_at(algorithms(point.collective)[0], DEFAULT, point)

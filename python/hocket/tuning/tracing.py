@@ -1,4 +1,4 @@
-"""Rules for one application: proposed for the calls of its trace, judged by replaying it, and as few as matter."""
+"""Rules for one application: proposed for the calls of its trace, judged by replays, reduced to the important ones."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Application:
-    """A trace, and how it is replayed where no rule is proposed.
+    """A trace, and how it is replayed without proposed rules.
 
     Attributes:
         trace: The trace.
-        by: The machine, and how often on one with noise.
-        baseline: Rules of the calls that no proposed rule decides, before `DEFAULT_RULES`.
-        baseline_name: What errors call these rules.
+        by: The machine, and the number of trials if it has noise.
+        baseline: Rules for the calls that no proposed rule decides; they come before `DEFAULT_RULES`.
+        baseline_name: The name of these rules in error messages.
     """
 
     trace: Trace
@@ -52,20 +52,20 @@ class Application:
     baseline_name: str = "baseline"
 
     def replayed(self, rules: Iterable[str]) -> Replay:
-        """Replay the trace under rules, which come before the baseline."""
+        """Replay the trace with rules, which come before the baseline."""
         texts = {"proposed rules": "\n".join(rules), self.baseline_name: self.baseline}
         return replay(self.trace, self.by.machine, rules=texts, trials=self.by.trials)
 
 
 @dataclass(frozen=True)
 class TracedCall:
-    """Calls of a trace that a rule cannot tell apart.
+    """Calls of a trace that rules cannot distinguish.
 
     Attributes:
-        point: Their collective, number of ranks, and size as rules have it.
-        is_started: Whether they are nonblocking: these have rules of their own.
-        like: The most frequent of them, with its root, its elements, and whether its operator commutes.
-        calls: How often it is called; once for all ranks of a communicator.
+        point: Their collective, number of ranks, and size as rules see it.
+        is_started: Whether they are nonblocking: nonblocking calls have their own rules.
+        like: The most frequent of these calls, with its root, its elements, and whether its operator commutes.
+        calls: The number of calls; a call counts once for all ranks of a communicator.
     """
 
     point: Point
@@ -75,7 +75,7 @@ class TracedCall:
 
 
 def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN_SIZE) -> tuple[TracedCall, ...]:
-    """Return the calls of a trace that are tuned: of some collectives, on two ranks or more, in order."""
+    """Return the calls of a trace to tune: of some collectives, on at least two ranks, in order."""
     wanted = frozenset(collectives)
     counted: dict[tuple[Point, bool], Counter[tuple[int, int, bool]]] = defaultdict(Counter)
     for number, rank in enumerate(trace.ranks):
@@ -105,11 +105,11 @@ _COLLECTIVE_OF = {
         if name not in ("MPI_Allgatherv", "MPI_Alltoallw")
     },
 }
-"""The collective of the catalogue that a blocking function is."""
+"""The catalogue's collective for each blocking function."""
 
 
 def _size(collective: str, arguments: Mapping[str, Any], ranks: int) -> tuple[int, int]:
-    """Return the bytes of a call as rules have them, and those of an element, as its root or rank 0 tells them."""
+    """Return the size of a call as rules see it, and its element size, both from its root or rank 0."""
     if collective == "barrier":
         return 0, 1
     prefix = "recv_" if collective in ("allgather", "alltoall", "gather") else ""
@@ -134,11 +134,11 @@ def _like(point: Point, root: int, element_bytes: int, is_commutative: bool) -> 
 
 @dataclass(frozen=True)
 class Proposed:
-    """A rule that is proposed.
+    """A proposed rule.
 
     Attributes:
         rule: The rule.
-        calls: How many calls of the trace it fits.
+        calls: The number of calls of the trace to which it applies.
     """
 
     rule: str
@@ -153,15 +153,15 @@ def propose(
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> tuple[Proposed, ...]:
-    """Return a rule for each range of ranks and sizes where the baseline is not good enough, call by call.
+    """Return a rule for each range of ranks and sizes where the baseline is not good enough, judged call by call.
 
-    What the baseline chooses for nonblocking calls is not asked: a rule that gains nothing is dropped later.
+    For nonblocking calls, the baseline's choice is not considered: rules without a gain are dropped later.
 
     Args:
         calls: The calls.
-        application: Where they are from.
+        application: The application of the calls.
         tolerance: The share by which a call may be slower than the fastest.
-        executor: Who simulates.
+        executor: The executor of the simulations.
         on_done: Called after each call.
 
     Raises:
@@ -179,7 +179,7 @@ def propose(
 
 
 def _times(call: TracedCall, application: Application) -> Times:
-    """Return how long all choices take in a call, and what the baseline chooses."""
+    """Return the times of all choices in a call, and the baseline's choice."""
     by = application.by
     there = candidates(by.choices(call.point), call.point, call.like, by.machine)
     found = predicted(call.point, by, list(there.alike), call.like)
@@ -200,12 +200,12 @@ def _rule(decision: Decision, is_started: bool) -> str:
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much a run is shorter, with the 95 % confidence interval of the mean over trials; each trial with itself.
+    """The gain of a run's time: mean over paired trials, with its 95 % confidence interval.
 
     Attributes:
         mean_s: The mean.
-        low_s: Where its interval begins.
-        high_s: Where it ends.
+        low_s: Lower end of its interval.
+        high_s: Upper end.
     """
 
     mean_s: float
@@ -214,7 +214,7 @@ class Gain:
 
     @classmethod
     def between(cls, slower: Replay, faster: Replay) -> Gain:
-        """Return what the second gains over the first; both of the same trials."""
+        """Return the gain of the second run over the first; both have the same trials."""
         differences = tuple(a - b for a, b in zip(slower.times_s, faster.times_s, strict=True))
         found = Statistics.of(differences)
         return cls(found.mean, *found.interval)
@@ -222,12 +222,12 @@ class Gain:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a rule does for the run.
+    """The effect of a rule on the run.
 
     Attributes:
         proposed: The rule.
-        gain: What it gained beside the others that were left when it was last looked at.
-        is_kept: Whether it is one of the few.
+        gain: Its gain beside the other remaining rules, when it was last considered.
+        is_kept: Whether it is one of the few rules that are kept.
     """
 
     proposed: Proposed
@@ -245,13 +245,13 @@ def _told(gain: Gain) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What rules gain for the whole run.
+    """The gains of rules for the whole run.
 
     Attributes:
-        baseline: The run without them.
-        all_rules: The run under all that were proposed.
-        kept: The run under the few.
-        effects: The rules: those that are kept, in their order, then the others, the last dropped first.
+        baseline: The run without proposed rules.
+        all_rules: The run with all proposed rules.
+        kept: The run with the kept rules.
+        effects: The effects of the rules: first the kept rules in their order, then the others, the last dropped first.
     """
 
     baseline: Replay = field(repr=False)
@@ -261,12 +261,12 @@ class Tuned:
 
     @property
     def rules(self) -> str:
-        """The few rules, one per line."""
+        """The kept rules, one per line."""
         return "".join(f"{one.proposed.rule}\n" for one in self.effects if one.is_kept)
 
     @property
     def gain(self) -> Gain:
-        """What the few rules gain."""
+        """The gain of the kept rules."""
         return Gain.between(self.baseline, self.kept)
 
     def as_dict(self) -> dict[str, Any]:
@@ -295,19 +295,19 @@ def fewest_rules(
 ) -> Tuned:
     """Return the few rules that matter.
 
-    Again and again the rule is dropped without which the run is shortest, as long as no more is lost than a share of
-    the largest gain that was seen.
+    Step by step, the function drops the rule without which the run is shortest. It stops before the loss exceeds a
+    share of the largest gain so far.
 
     Args:
         proposed: The rules.
-        application: What is replayed.
-        baseline: Its run under none of the rules.
+        application: The application to replay.
+        baseline: Its run without any of the rules.
         threshold: The share, from 0 to 1.
-        executor: Who replays.
+        executor: The executor of the replays.
         on_done: Called after each replay, at most (n + 1) n / 2 times for n rules.
 
     Raises:
-        Error: The trace cannot be replayed, or the threshold is no share.
+        Error: The trace cannot be replayed, or the threshold is not a share.
     """
     checks.number("threshold", threshold, "a share from 0 to 1", is_right=lambda share: 0 <= share <= 1)
 

@@ -1,4 +1,4 @@
-"""Rules for collectives, stage by stage: raced, refined where choices change, confirmed, and judged."""
+"""Tuning collectives in stages: races, more points where choices change, confirmation, and judgement."""
 
 from __future__ import annotations
 
@@ -42,25 +42,26 @@ def tune(
     trials: Trials | None = None,
     folder: str | Path | None = None,
 ) -> Tuning:
-    """Decide by simulation which algorithm each collective gets on a machine; `hocket tune` also measures.
+    """Choose an algorithm for each collective on a machine, by simulation; `hocket tune` can also measure.
 
     >>> import hocket
     >>> print(hocket.tune("barrier", ranks=[4, 8], machine="cluster").rules, end="")
     barrier[ranks=4..9]: dissemination
 
     Args:
-        collectives: Names of collectives; all that are tuned, if there are none.
+        collectives: Names of collectives; by default all that can be tuned.
         ranks: Numbers of ranks.
-        sizes: Sizes in bytes, or as texts such as "8B..1MiB", rounded up to what each collective can have; by default
-            8 B to 2 MiB.
+        sizes: Sizes in bytes, or as texts such as "8B..1MiB"; each is rounded up to what the collective allows. The
+            default is 8 B to 2 MiB.
         machine: A machine, the name of a preset, or the path of a machine file.
-        library: Try only what a library has, such as "openmpi-5.0".
-        tolerance: By what share a choice may be slower than the fastest.
-        trials: How often to simulate on a machine with noise.
-        folder: Where what was found is kept, and taken up again: by default nowhere.
+        library: Try only algorithms of this library, such as "openmpi-5.0".
+        tolerance: The share by which a choice may be slower than the fastest.
+        trials: The number of trials on a machine with noise.
+        folder: The folder that keeps results and from which tuning resumes; by default none.
 
     Raises:
-        Error: An unknown collective, machine or library, a wrong number of ranks or size, or a machine without room.
+        Error: A collective, machine or library is unknown; a number of ranks or a size is invalid; or the machine has
+            no room for the ranks.
     """
     names = (collectives,) if isinstance(collectives, str) else several("collectives", collectives, str, "names")
     counts = [whole("ranks", count) for count in (ranks if isinstance(ranks, Iterable) else [ranks])]
@@ -70,7 +71,7 @@ def tune(
     on = as_machine(machine)
     repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
     name = None if library is None else library_of(text("library", library)).name
-    by = Simulated(on, replace(repeated, threads=1), name)  # points, not trials, are simulated side by side
+    by = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
     return tuned(
         plan_of(tuned_collectives(names), counts, sizes_bytes), BySimulation(by), share, folder=place, machine=on
     )
@@ -85,18 +86,18 @@ def tuned(
     machine: Machine | None,
     on_begin: Callable[[Plan], object] = ignore,
 ) -> Tuning:
-    """Follow all stages of a plan.
+    """Run all stages of a plan.
 
     Args:
-        plan: Which calls are tuned for.
-        work: What finds times.
-        tolerance: By what share a choice may be slower than the fastest.
-        folder: Where what was found is kept, and taken up again; None for nowhere.
+        plan: The calls to tune.
+        work: Finds the times.
+        tolerance: The share by which a choice may be slower than the fastest.
+        folder: The folder that keeps results and from which tuning resumes; None for none.
         machine: The machine that the work simulates, if there is one.
         on_begin: Called before the first stage.
 
     Raises:
-        Error: What is kept there is of something else, the machine has no room, or a program fails.
+        Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
     """
     with _kept(folder, _RECORDS, work, machine) as records:
         on_begin(plan)
@@ -108,10 +109,10 @@ def tuned(
 def checked(
     plan: Plan, work: Work, *, folder: str | Path | None, on_begin: Callable[[Plan], object] = ignore
 ) -> Checked:
-    """Measure the defaults of an MPI, and say which guidelines they do not keep.
+    """Measure the defaults of an MPI, and find the guidelines that they violate.
 
     Raises:
-        Error: What is kept in the folder is of something else, or a program fails.
+        Error: The folder has results of something else, or a program fails.
     """
     with _kept(folder, _CHECKED, work, None) as records:
         on_begin(plan)
@@ -123,13 +124,13 @@ def checked(
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of the defaults of an MPI.
+    """The result of checking the defaults of an MPI.
 
     Attributes:
-        violations: Where a default is slower than a guideline asks for.
-        calls: How many calls were measured.
-        undecided: Of these, how many are not known well enough.
-        left_out: How many calls were not measured, since the time was over.
+        violations: Defaults that are slower than a guideline allows.
+        calls: The number of measured calls.
+        undecided: The number of measured calls whose times are not known well enough.
+        left_out: The number of calls that were not measured for lack of time.
     """
 
     violations: tuple[Violation, ...]
@@ -149,7 +150,7 @@ class Checked:
 
 @contextmanager
 def _kept(folder: str | Path | None, name: str, work: Work, machine: Machine | None) -> Iterator[Records]:
-    """Give the records of a folder, or passing ones; they are about what measurements depend on."""
+    """Give the records of a folder, or temporary ones; `about` is what the measurements depend on."""
     digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
     about = {**work.about, **digest, "version": version()}
     with TemporaryDirectory() as passing, Records(Path(folder or passing) / name, about) as records:

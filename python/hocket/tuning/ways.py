@@ -1,4 +1,4 @@
-"""Three ways to tune, by simulation, by measurement, and by both: what each costs, and how good its choices are."""
+"""Comparing three ways of tuning, by simulation, by measurement, and by both: their costs and their regrets."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ROUNDS, _MOST_TURNS = 5, 6
 
 @dataclass(frozen=True)
 class Tried:
-    """A way, and what it chose.
+    """A way, and its choices.
 
     Attributes:
         name: "simulation", "measurement" or "both".
         choices: Its choice at each point.
-        cost_s: How long it took.
+        cost_s: The time that it took.
     """
 
     name: str
@@ -43,18 +43,18 @@ class Tried:
 
 @dataclass(frozen=True)
 class Judged:
-    """Ways, and how long their choices take.
+    """Ways, and the times of their choices.
 
     Attributes:
         ways: The ways.
-        times_s: The median at each point of each choice, measured anew.
+        times_s: The newly measured median of each choice at each point.
     """
 
     ways: tuple[Tried, ...]
     times_s: Mapping[Point, Mapping[Choice, float]]
 
     def regrets(self, way: Tried) -> list[float]:
-        """Return how much longer the choices of a way take than the fastest, as shares of that, the least first."""
+        """Return how much longer a way's choices take than the fastest, as shares of the fastest, in rising order."""
         found = ((here[way.choices[point]], min(here.values())) for point, here in self.times_s.items())
         return sorted(time_s / best_s - 1 for time_s, best_s in found)
 
@@ -76,7 +76,7 @@ class Judged:
         }
 
     def summary(self, way: Tried) -> dict[str, float]:
-        """Return the median regret of a way, that which nine of ten points do not exceed, and the worst."""
+        """Return the median regret of a way, the regret that nine of ten points do not exceed, and the worst."""
         regrets = self.regrets(way)
         ninth = regrets[ceil(0.9 * len(regrets)) - 1]
         return {"median_regret": median(regrets), "ninth_regret": ninth, "worst_regret": regrets[-1]}
@@ -90,17 +90,17 @@ def try_ways(
     limit_s: float,
     on_done: Callable[[], object] = ignore,
 ) -> Judged:
-    """Tune in three ways, and measure what they chose anew, in turns, so that no way is judged by its own samples.
+    """Tune in three ways, and measure their choices anew, in turns, so that no way is judged by its own samples.
 
-    A way chooses at each point what its times put first, and the MPI's default where it has none. The fastest of what
-    the ways chose is the measured best.
-    All ways choose among the algorithms that are not made for a topology; those that measure, the MPI's default, too.
+    At each point, a way chooses the fastest by its own times, or the MPI's default if it has no times. The best choice
+    is the fastest of all ways' choices by the new measurements. All ways choose among the algorithms that are not made
+    for a topology; ways that measure also consider the MPI's default.
 
     Args:
         points: The calls.
-        by: How to measure, without a model.
-        model: The machine that is there, for the ways that simulate.
-        limit_s: How long each way may measure, and how long to judge.
+        by: Settings of measurements, without a model.
+        model: The simulation, for the ways that simulate; its machine is the real one.
+        limit_s: Time limit for each way's measurements, and for judging.
         on_done: Called after each point, four times in all.
 
     Raises:
@@ -130,7 +130,7 @@ def _simulated(point: Point, model: Simulated) -> Times:
 def _measured(
     points: Sequence[Point], by: Measured, limit_s: float, on_done: Callable[[], object]
 ) -> tuple[dict[Point, Times], float]:
-    """Return what is measured of what rules can name, nothing at points that had no turn, and how long that takes."""
+    """Return measured times of choices that rules can express (none at unreached points), and the time it took."""
     begun_s = monotonic()
     with TemporaryDirectory() as folder, Records(Path(folder) / "records", {}) as records:
         measure_points(points, (), by, records, limit_s=limit_s, on_done=on_done)
@@ -151,7 +151,7 @@ def _fastest(times: Times) -> Choice:
 def _judged(
     wanted: Mapping[Point, Sequence[Choice]], by: Measured, limit_s: float, on_done: Callable[[], object]
 ) -> dict[Point, dict[Choice, float]]:
-    """Return the medians of choices, measured in turns: five rounds at least."""
+    """Return the medians of choices, measured in turns, with at least five rounds."""
     found = {}
     share_s = limit_s / len(wanted)
     for ranks, points in groupby(sorted(wanted, key=lambda point: point.ranks), key=lambda point: point.ranks):

@@ -1,4 +1,4 @@
-"""What finds the times of a tuning: simulation on a machine, or measurement under an MPI."""
+"""Sources of times for tuning: simulation of a machine, or measurement under an MPI."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from hocket.tuning.simulating import Simulated, simulate_points
 __all__ = ["CONFIRMED", "JUDGED", "RACED", "REFINED", "TRAINED", "ByMeasurement", "BySimulation", "Work"]
 
 TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
-"""When stages end, as shares of the time: first points, more where choices change, confirming, held-out, judging."""
+"""The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 
 
 class Work(Protocol):
-    """What finds times."""
+    """A source of times."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """Where the times are from."""
+        """A description of the source."""
 
     @property
     def confirms(self) -> bool:
@@ -37,13 +37,13 @@ class Work(Protocol):
 
     @property
     def exporter(self) -> Exporter | None:
-        """What writes the MPI's own tuning file, if there is an MPI that has one."""
+        """Writes the MPI's own tuning file, if there is an MPI with such a file."""
 
     def announced(self, points: Sequence[Point]) -> str:
-        """Return where the times of the points to decide from will be from, in words."""
+        """Return a description of the source, and of the work for the points to decide from."""
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
-        """Return how many seconds of one core each point takes about, where there is no limit."""
+        """Return the estimated seconds of each point on one core, if there is no time limit."""
 
     def do(
         self,
@@ -54,7 +54,7 @@ class Work(Protocol):
         until: float,
         share: float = 1.0,
     ) -> None:
-        """Find the times of points between neighbours, if they have some, in a share of the time until then.
+        """Find the times of points, using their neighbours if they have some, in a share of the remaining time.
 
         Points may be left out when the time is over.
         """
@@ -62,17 +62,17 @@ class Work(Protocol):
     def pair(
         self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
     ) -> None:
-        """Measure choices beside the default, until then; to judge, those that turn out slow as often as the others."""
+        """Measure choices beside the default while there is time. For judging, slow choices get equal turns."""
 
 
 @dataclass(frozen=True)
 class BySimulation:
-    """Simulation on a machine that need not be there.
+    """Simulation of a machine, which need not exist here.
 
     Attributes:
-        by: How to simulate.
-        jobs: How many points at a time; one per processor by default.
-        shown: What shows how far each stage is.
+        by: Settings of simulations.
+        jobs: Number of points at a time; by default one per processor.
+        shown: Shows the progress of each stage.
     """
 
     by: Simulated
@@ -84,18 +84,18 @@ class BySimulation:
 
     @property
     def about(self) -> dict[str, Any]:
-        """The machine, and how often it was simulated."""
+        """The machine, and the number of trials."""
         trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
         library = {} if self.by.library is None else {"library": self.by.library}
         return {"machine": self.by.machine.name, **library, **trials}
 
     def announced(self, points: Sequence[Point]) -> str:
-        """Return where the times are from."""
+        """Return a description of the source."""
         of_library = "" if self.by.library is None else f", what {self.by.library} has"
         return f"simulated on {self.by.machine.name}{of_library}"
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
-        """Return how many seconds of one core each point takes about."""
+        """Return the estimated seconds of each point on one core."""
         return [
             sum(
                 simulation_s(
@@ -115,20 +115,20 @@ class BySimulation:
         """Do nothing: simulated times are exact."""
 
     def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
-        """Simulate all points, however long that takes."""
+        """Simulate all points, without a time limit."""
         with workers(self.jobs) as executor, self.shown("simulating", len(points)) as on_done:
             simulate_points(points, self.by, records, executor=executor, on_done=on_done)
 
 
 @dataclass(frozen=True)
 class ByMeasurement:
-    """Measurement under an MPI, which must end in time.
+    """Measurement under an MPI, with a time limit.
 
     Attributes:
-        by: How to measure.
-        hosts: The hosts of the ranks, separated by commas; None for this one.
-        limit_s: How long it may take.
-        shown: What shows how far each stage is.
+        by: Settings of measurements.
+        hosts: The hosts of the ranks, separated by commas; None for this host.
+        limit_s: The time limit.
+        shown: Shows the progress of each stage.
     """
 
     by: Measured
@@ -141,12 +141,12 @@ class ByMeasurement:
 
     @property
     def about(self) -> dict[str, Any]:
-        """The MPI and its hosts, and the machine that says what need not be measured."""
+        """The MPI and its hosts, and the machine that predicts what need not be measured."""
         machine = {} if self.by.model is None else {"machine": self.by.model.machine.name, "factor": self.by.factor}
         return {"mpi": self.by.installation.library, "hosts": self.hosts or "this host", **machine}
 
     def announced(self, points: Sequence[Point]) -> str:
-        """Return where the times are from, how long each stage may take, and how much is tried."""
+        """Return a description of the source, the time limit of each stage, and the number of choices."""
         counts = format_ranks({point.ranks for point in points})
         most = max(number_of_choices(point, self.by) for point in _smallest(points))
         where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
@@ -156,12 +156,12 @@ class ByMeasurement:
         return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own"
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
-        """Return nothing: the limit is known."""
+        """Return nothing, because the time limit is known."""
         return []
 
     @cached_property
     def exporter(self) -> Exporter | None:
-        """What writes the MPI's own tuning file, if Hocket knows its format."""
+        """Writes the MPI's own tuning file, if Hocket knows its format."""
         return exporter_for(self.by.installation.library)
 
     def do(
@@ -173,7 +173,7 @@ class ByMeasurement:
         until: float,
         share: float = 1.0,
     ) -> None:
-        """Measure points as long as there is time."""
+        """Measure points until the time is over."""
         limit_s = share * self._left_s(until)
         with self.shown("measuring", len(points)) as on_done:
             measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
@@ -181,7 +181,7 @@ class ByMeasurement:
     def pair(
         self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
     ) -> None:
-        """Measure choices beside the default as long as there is time."""
+        """Measure choices beside the default until the time is over."""
         with self.shown("beside the default", MOMENTS * len(wanted)) as on_done:
             limit_s = self._left_s(until)
             pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
@@ -191,7 +191,7 @@ class ByMeasurement:
 
 
 def _smallest(points: Sequence[Point]) -> list[Point]:
-    """Return the point of the smallest size for each collective and number of ranks."""
+    """Return the point with the smallest size for each collective and number of ranks."""
     first: dict[tuple[str, int], Point] = {}
     for point in sorted(points):
         first.setdefault((point.collective, point.ranks), point)

@@ -9,8 +9,8 @@ from hocket.cli.group import Group
 __all__ = ["lab"]
 
 _SUMMARIES = {
-    "compare": "Time algorithms for a COLLECTIVE in a lab, and simulate them: times, and bytes on each link.",
-    "down": "Remove labs, and end what runs there: those named, or all that no command uses.",
+    "compare": "Time algorithms for a COLLECTIVE in a lab and simulate them: times, and bytes on each link.",
+    "down": "Remove the named labs, or all that no command uses, and end the programs that run there.",
     "status": "List the labs of this host.",
     "up": "Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.",
 }

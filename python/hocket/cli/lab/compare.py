@@ -1,4 +1,4 @@
-"""`hocket lab compare`: algorithms timed in a lab, beside the simulator."""
+"""`hocket lab compare`: algorithms timed in a lab and simulated."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def compare(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Time algorithms for a COLLECTIVE in a lab, and simulate them: times, and bytes on each link.
+    """Time algorithms for a COLLECTIVE in a lab and simulate them: times, and bytes on each link.
 
-    Times are those of the machine: what the lab takes, times its scale. The lab is the one that is up as
-    "lab", unless --lab says otherwise.
+    Measured times are multiplied by the lab's scale, so that they are times of the machine. Without --lab, the command
+    uses the lab named "lab", which must be up.
     """
     with in_lab(lab or DEFAULT, scale) as there:
         asked = replace(asked, call=there.call(asked.call))
@@ -52,7 +52,7 @@ def compare(
         before = there.sent()
 
         def least_s(size: int) -> float:
-            """Return how long the least samples of a size take, with one call before them and one that proves."""
+            """Return the time of the fewest samples allowed at a size, with a warm-up call and a proving call."""
             times_s = (one.time_s.mean for (_, bytes_), one in simulated.items() if bytes_ == size)
             return (there.LEAST_ROUNDS + 2) * sum(times_s)
 
@@ -112,4 +112,4 @@ def _ratio(point: Point) -> str:
 
 
 _FAR = 0.15
-"""Deviation that is shown in red."""
+"""Deviations from here on are shown in red."""

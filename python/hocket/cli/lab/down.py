@@ -1,4 +1,4 @@
-"""`hocket lab down`: labs are removed."""
+"""`hocket lab down`: remove labs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["down"]
 @click.command()
 @click.argument("names", nargs=-1)
 def down(names: tuple[str, ...]) -> None:
-    """Remove labs, and end what runs there: those named, or all that no command uses.
+    """Remove the named labs, or all that no command uses, and end the programs that run there.
 
-    A command that was killed may have left a lab of its own behind; without names it is removed, too.
+    Without names, it also removes the labs of commands that were killed.
     """
     building.check_host()
     known = labs()

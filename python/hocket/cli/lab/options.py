@@ -1,4 +1,4 @@
-"""Options of several commands of `hocket lab`."""
+"""Options that several commands of `hocket lab` share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hocket.lab.laboratory import Lab, temporary
 __all__ = ["DEFAULT", "building", "built", "in_lab", "name_option", "scale_option"]
 
 DEFAULT = "lab"
-"""The name of a lab that is given none."""
+"""The default name of a lab."""
 
 
 def _scale(text: str) -> Fraction:
@@ -38,14 +38,14 @@ scale_option = click.option(
     "--scale",
     type=Read(_scale, name="FRACTION"),
     default="1",
-    help="How fast the lab's links are, as a fraction of the machine's.",
+    help="Speed of the lab's links, as a fraction of the machine's link speed.",
 )
 name_option = click.option("--name", default=DEFAULT, show_default=True, help="The name of the lab.")
 
 
 @contextmanager
 def building(machine: Machine) -> Iterator[Callable[[], object]]:
-    """Show how far a lab is built."""
+    """Show the progress of building a lab."""
     topology = Topology.parse(machine.text, machine.file)
     with progress("building", topology.nodes + topology.switches if topology else 0) as on_done:
         yield on_done
@@ -53,7 +53,7 @@ def building(machine: Machine) -> Iterator[Callable[[], object]]:
 
 @contextmanager
 def _ends_by_exit() -> Iterator[None]:
-    """Leave by way of what is to be removed when the process is told to end; its children end at once."""
+    """On SIGTERM and SIGHUP, exit through the clean-up code; child processes end at once."""
     process = os.getpid()
 
     def end(kind: int, frame: object) -> None:
@@ -71,7 +71,7 @@ def _ends_by_exit() -> Iterator[None]:
 
 @contextmanager
 def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
-    """Find the lab of a name, which is up, or build that of a machine file for as long as the command runs."""
+    """Find a lab by its name, or build the lab of a machine file while the command runs."""
     if "." in text or "/" in text:
         with built(Machine.load(text), scale) as lab:
             yield lab
@@ -83,7 +83,7 @@ def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
 
 @contextmanager
 def built(machine: Machine, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
-    """Build the lab of a machine for as long as something runs, however it ends."""
+    """Build the lab of a machine while the command runs, and remove it however the command ends."""
     with ExitStack() as stack:
         stack.enter_context(_ends_by_exit())
         with building(machine) as on_done:

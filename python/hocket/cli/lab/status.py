@@ -1,4 +1,4 @@
-"""`hocket lab status`: the labs of this host."""
+"""`hocket lab status`: list the labs of this host."""
 
 from __future__ import annotations
 

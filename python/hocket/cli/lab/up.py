@@ -1,4 +1,4 @@
-"""`hocket lab up`: a lab is built, and stays."""
+"""`hocket lab up`: build a lab that stays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["up"]
 def up(machine: Machine, name: str, scale: Fraction) -> None:
     """Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.
 
-    It stays until `hocket lab down`, or until this host starts anew.
+    The lab stays until `hocket lab down`, or until this host reboots.
     """
     with building(machine) as on_done:
         lab = Lab.up(name, machine, scale, on_done)

@@ -9,14 +9,14 @@ from hocket.cli.group import Group
 __all__ = ["mpi"]
 
 _SUMMARIES = {
-    "bench": "Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.",
-    "build": "Compile the library that programs preload, for one MPI; other commands do so by themselves.",
-    "calibrate": "Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.",
-    "env": "Print the variables under which programs run by the rules, for launchers of one's own.",
+    "bench": "Time algorithms for a COLLECTIVE under a real MPI, in turns with the MPI's own algorithm.",
+    "build": "Compile the library that programs preload, for one MPI; other commands do this when they need it.",
+    "calibrate": "Measure the cost of messages and computation, and write a machine file for `hocket simulate`.",
+    "env": "Print the environment variables that make a program follow the rules, for your own launcher.",
     "install": "Install the library for one MPI, rules and a module file for all users of a machine.",
-    "noise": "Record what interrupts programs on every processor of this machine.",
-    "report": "Add up the logs of jobs that programs wrote under HOCKET_JOB_LOG: files, or folders of them.",
-    "run": "Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.",
+    "noise": "Record interruptions of programs on every processor of this machine.",
+    "report": "Add up job logs that programs wrote under HOCKET_JOB_LOG, given as files or folders.",
+    "run": "Run PROGRAM under mpiexec, with the algorithms that rules choose for its collectives.",
     "trace": "Run PROGRAM under mpiexec, and write a trace of its MPI calls.",
 }
 

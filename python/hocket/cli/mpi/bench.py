@@ -1,4 +1,4 @@
-"""`hocket mpi bench`: algorithms timed under a real MPI."""
+"""`hocket mpi bench`: time algorithms under a real MPI."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
 __all__ = ["ALL", "Asked", "bench", "bench_options", "print_bench"]
 
 ALL = "all"
-"""Names all algorithms."""
+"""The name of all algorithms together."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What to measure.
+    """A measurement that the user asks for.
 
     Attributes:
         installation: The MPI.
-        candidates: The algorithms, None for the MPI's own.
+        candidates: The algorithms; None is the MPI's own.
         call: Ranks, root and parameters.
         sizes_bytes: The sizes.
-        share: How far the intervals of medians may reach.
-        limit_s: Seconds for each size.
+        share: Largest distance between a median and the ends of its interval, as a share of the median.
+        limit_s: Time limit for each size, in seconds.
     """
 
     installation: Installation
@@ -69,11 +69,11 @@ class Asked:
     limit_s: float
 
     def measure(self, *, least_s: Callable[[int], float] = lambda _: 0.0, **more: Any) -> Bench:
-        """Measure it, with a progress bar.
+        """Measure, with a progress bar.
 
         Args:
-            least_s: How long the least samples of all algorithms take at a size, as far as that is known.
-            more: What else `hocket.mpi.benchmark.bench` takes.
+            least_s: Time of the fewest samples allowed of all algorithms at a size, if it is known.
+            more: Other arguments of `hocket.mpi.benchmark.bench`.
         """
         more |= {"share": self.share, "limit_s": self.limit_s}
         tell(sum(max(self.limit_s, least_s(size)) for size in self.sizes_bytes), "up to ")
@@ -82,7 +82,7 @@ class Asked:
 
 
 def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F]) -> Callable[[F], F]:
-    """Add what to measure, with these defaults, and options `by` which the MPI is found; the command gets `asked`."""
+    """Add options for a measurement, with these defaults, and the options `by` that find the MPI; pass `asked`."""
 
     def decorate(command: F) -> F:
         @click.argument("collective", shell_complete=completion.collectives)
@@ -90,7 +90,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
         @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
         @sizes_option
         @click.option(
-            "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, where the collective has one."
+            "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, if the collective has one."
         )
         @neighbors_option
         @parameter_option
@@ -99,7 +99,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
             type=Read(parse_share, name="SHARE"),
             default="2%",
             show_default=True,
-            help="Repeat until the 95 % confidence interval of each median is within this share of it.",
+            help="Repeat until the 95 % confidence interval of each median is within this share of the median.",
         )
         @click.option(
             "--time-limit",
@@ -107,7 +107,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
             type=Read(parse_duration, name="TIME"),
             default=f"{limit_s:g}s",
             show_default=True,
-            help="How long for each size; longer, if the least samples of each algorithm take longer.",
+            help="Time limit for each size; exceeded if the minimum number of samples takes longer.",
         )
         @wraps(command)
         def with_asked(
@@ -145,7 +145,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
 @click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
-    help="Also simulate each on this machine, such as one of `hocket mpi calibrate`; all messages then go by MPI.",
+    help="Also simulate on this machine, such as one of `hocket mpi calibrate`; all messages then go through MPI.",
 )
 @plot_option
 @output_option
@@ -161,10 +161,11 @@ def bench(
     every: bool,
     as_json: bool,
 ) -> None:
-    """Time algorithms for a COLLECTIVE under a real MPI, in turn, against the MPI's own.
+    """Time algorithms for a COLLECTIVE under a real MPI, in turns with the MPI's own algorithm.
 
-    `native` names the MPI's own, `all` the catalogue; without a name, both are measured. All run in one program. The
-    library's own count proves that each one ran, and each result is checked. In a lab, times are those of the lab.
+    `native` is the MPI's own algorithm and `all` is the whole catalogue; without a name, both are measured. All
+    algorithms run in one program. The library's own count proves that each one ran, and each result is checked. In a
+    lab, times are as measured there.
     """
     more: dict[str, Any] = {"only_by_mpi": machine is not None}
     if lab is not None:
@@ -184,7 +185,7 @@ def bench(
 
 
 def _candidates(collective: str, names: Sequence[str]) -> tuple[Algorithm | None, ...]:
-    """Return the algorithms that are named, the MPI's own as None."""
+    """Return the named algorithms; None is the MPI's own."""
     if not set(names) - {NATIVE_NAME}:
         raise Error(f"algorithms: got {NATIVE_NAME}, expected algorithms of the catalogue beside it")
     found: list[Algorithm | None] = []
@@ -204,7 +205,7 @@ def print_bench(
     *,
     every: bool,
 ) -> None:
-    """Print what was measured, of the fastest or of every algorithm, and over what a machine says of it."""
+    """Print the measurements, of the fastest or of every algorithm, and their ratio to a machine's predictions."""
     click.secho(f"{found.collective} on {found.ranks} ranks, {found.mpi}", bold=True)
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
     said = {(one.size_bytes, one.algorithm): one for one in predictions}
@@ -233,7 +234,7 @@ def print_bench(
 
 
 _Over = Callable[[Bench, int, str], str]
-"""Returns a measurement over something else."""
+"""Returns the ratio of a measurement to something else, as text."""
 
 
 def _print_fastest(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
@@ -273,7 +274,7 @@ def _over_native(found: Bench, size: int, name: str) -> str:
 
 
 def _over_machine(found: Bench, said: Mapping[tuple[int, str], Prediction], size: int, name: str) -> str:
-    """Return a time over the simulated one, and over the formula's."""
+    """Return a time over the simulated time, and over the formula's."""
     ours, one = found.at(size, name), said.get((size, name))
     if ours is None or one is None:
         return "-"

@@ -1,4 +1,4 @@
-"""`hocket mpi build`: the library to preload."""
+"""`hocket mpi build`: compile the library to preload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["build"]
 @installation_options
 @as_json_option
 def build(installation: Installation, as_json: bool) -> None:
-    """Compile the library that programs preload, for one MPI; other commands do so by themselves."""
+    """Compile the library that programs preload, for one MPI; other commands do this when they need it."""
     facts = {
         "library": str(build_library(installation)),
         "mpi": installation.library,

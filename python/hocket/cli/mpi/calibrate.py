@@ -1,4 +1,4 @@
-"""`hocket mpi calibrate`: a machine file from measurements."""
+"""`hocket mpi calibrate`: write a machine file from measurements."""
 
 from __future__ import annotations
 
@@ -30,20 +30,22 @@ _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
 
 
 @click.command()
-@click.option("-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 with each.")
+@click.option(
+    "-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 pairs with each."
+)
 @output_option
 @click.option(
     "--model",
     type=OneOf(["loggp", "hockney"]),
     default="loggp",
     show_default=True,
-    help="The network model of the file: with ranges of sizes, or one line for all.",
+    help="The network model of the file: loggp fits a line to each range of sizes, hockney one line to all.",
 )
 @click.option(
     "--most",
     type=Read(parse_bytes, name="SIZE"),
     show_default="8MiB, 256KiB in a lab",
-    help="The largest message.",
+    help="Size of the largest message.",
 )
 @click.option(
     "--time-limit",
@@ -51,7 +53,7 @@ _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
     type=Read(parse_duration, name="TIME"),
     default="10s",
     show_default=True,
-    help="How long to measure; longer, if measuring each size ten times takes longer.",
+    help="Time limit; exceeded if ten measurements of each size take longer.",
 )
 @measuring_options
 @plot_option
@@ -68,9 +70,9 @@ def calibrate(
     plot: str | None,
     as_json: bool,
 ) -> None:
-    """Measure what messages and computing cost, and write a machine file that `hocket simulate` takes.
+    """Measure the cost of messages and computation, and write a machine file for `hocket simulate`.
 
-    The samples are written beside it, as JSON. In a lab, times are those of the lab.
+    The samples are written beside the machine file, as JSON. In a lab, times are as measured there.
     """
     from hocket.fitting.calibrating import calibrated, steps
     from hocket.mpi.machine_files import machine_file

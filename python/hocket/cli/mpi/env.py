@@ -1,4 +1,4 @@
-"""`hocket mpi env`: the variables for a launcher of one's own."""
+"""`hocket mpi env`: print variables for your own launcher."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["env"]
 @installation_options
 @as_json_option
 def env(installation: Installation, rules: tuple[str, ...], file: str | None, log: str | None, as_json: bool) -> None:
-    """Print the variables under which programs run by the rules, for launchers of one's own."""
+    """Print the environment variables that make a program follow the rules, for your own launcher."""
     variables = environment(installation, saved_rules(rules, file), log)
     if as_json:
         print_json(variables)

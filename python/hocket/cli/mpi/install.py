@@ -1,4 +1,4 @@
-"""`hocket mpi install`: the library for all users of a machine."""
+"""`hocket mpi install`: install the library for all users of a machine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ __all__ = ["install"]
 
 
 @click.command()
-@click.option("--prefix", required=True, type=click.Path(), help="The folder; several MPIs lie there side by side.")
+@click.option(
+    "--prefix", required=True, type=click.Path(), help="The folder to install into; it can serve several MPIs."
+)
 @rules_options
-@click.option("--job-logs", type=click.Path(), help="The folder of the logs of jobs; by default there are none.")
-@click.option("--requires", help="The module of the MPI, which has to be loaded before.")
-@click.option("--name", help="A name of the MPI and its version; by default as mpich-5.0.2.")
+@click.option("--job-logs", type=click.Path(), help="The folder for job logs; by default no logs are written.")
+@click.option("--requires", help="The MPI's module, which users have to load first.")
+@click.option("--name", help="Name and version of the MPI; by default such as mpich-5.0.2.")
 @installation_options
 @as_json_option
 def install(
@@ -35,9 +37,8 @@ def install(
 ) -> None:
     """Install the library for one MPI, rules and a module file for all users of a machine.
 
-    For an MPICH with two ABIs (mpicc and mpicc_abi) it installs a library for each; the name of the standard one ends
-    with "-abi".
-    Without --rule and --rules those that are installed stay. Python is not needed where programs run.
+    For an MPICH with two ABIs (mpicc and mpicc_abi) it installs a library for each; the name of the standard ABI's
+    library ends with "-abi".
     """
     text = joined_rules(rules, file) if rules or file is not None else None
 

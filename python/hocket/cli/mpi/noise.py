@@ -1,4 +1,4 @@
-"""`hocket mpi noise`: interruptions of programs by the operating system."""
+"""`hocket mpi noise`: record how the operating system interrupts programs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _processors(text: str) -> tuple[int, ...]:
 
 
 def _one_more(text: str) -> str:
-    """Return a list of processors, which begin with 0, as a list of rank counts, which begin with 1."""
+    """Shift a list of processors, counted from 0, by one, so that it reads as a list of rank counts."""
     parts = (part.split("-") for part in text.split(","))
     if not all(number.isdecimal() for part in parts for number in part):
         raise Error(f'got "{text}", expected processors such as 0-3 or 0,2')
@@ -43,7 +43,7 @@ def _one_more(text: str) -> str:
     type=Read(parse_time, name="TIME"),
     default="10 s",
     show_default=True,
-    help="How long to watch.",
+    help="How long to record.",
 )
 @click.option(
     "--shortest",
@@ -51,12 +51,12 @@ def _one_more(text: str) -> str:
     type=Read(parse_time, name="TIME"),
     default="1 us",
     show_default=True,
-    help="The shortest interruption.",
+    help="The shortest interruption to record.",
 )
 @click.option(
     "--processors",
     type=Read(_processors, name="LIST"),
-    help="Their numbers, such as 0-3 or 0,2; all that this program may use otherwise.",
+    help="Numbers of the processors, such as 0-3 or 0,2; by default all that this program may use.",
 )
 @click.option(
     "--output",
@@ -68,7 +68,7 @@ def _one_more(text: str) -> str:
 def noise(
     length_s: float, threshold_s: float, processors: tuple[int, ...] | None, output: str | None, as_json: bool
 ) -> None:
-    """Record what interrupts programs on every processor of this machine."""
+    """Record interruptions of programs on every processor of this machine."""
     if not 0 < length_s <= 3600:
         raise click.UsageError(f"--time: got {format_time(length_s)}, expected more than 0 s and no more than an hour")
     with working("recording"):
@@ -78,7 +78,7 @@ def noise(
     if output is not None:
         files.write(output, text)
         if files.is_stdout(output):
-            return  # nothing goes behind what was asked for
+            return  # print nothing after the requested output
     if as_json:
         print_json(
             {

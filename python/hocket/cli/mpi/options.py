@@ -1,4 +1,4 @@
-"""Options of several commands of `hocket mpi`."""
+"""Options that several commands of `hocket mpi` share."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def installation_options(command: F) -> F:
-    """Add --mpi, --mpicc and --mpiexec; the command is given `installation`."""
+    """Add --mpi, --mpicc and --mpiexec; pass `installation` to the command."""
 
-    @click.option("--mpi", type=OneOf(list(KINDS)), help="An MPI of this kind, of those on the path.")
+    @click.option("--mpi", type=OneOf(list(KINDS)), help="The kind of MPI to use; it is looked up on the path.")
     @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
-    @click.option("--mpiexec", help="Its launcher; by default the one beside the wrapper.")
+    @click.option("--mpiexec", help="The launcher of the MPI; by default the one beside the wrapper.")
     @wraps(command)
     def found(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
         return command(*arguments, installation=found_installation(mpi, mpicc, mpiexec), **more)
@@ -47,10 +47,10 @@ def installation_options(command: F) -> F:
 
 
 def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) -> Installation:
-    """Return the MPI that --mpi, --mpicc and --mpiexec name.
+    """Return the MPI that --mpi, --mpicc and --mpiexec choose.
 
     Raises:
-        Error: There is none.
+        Error: There is no such MPI.
     """
     if mpi is None:
         return Installation.find(mpicc, mpiexec)
@@ -60,13 +60,13 @@ def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) 
 
 
 lab_option = click.option(
-    "--lab", help="In a lab: the name of one that is up, or a machine file, whose lab is up for this command alone."
+    "--lab", help="Run in a lab: the name of one that is up, or a machine file to build one for this command."
 )
-hosts_option = click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this one.")
+hosts_option = click.option("--hosts", help="The hosts of the ranks, separated by commas; by default this host.")
 
 
 def measuring_options(command: F) -> F:
-    """Add those of the MPI, --hosts and --lab; the command is given `installation`, `launcher` and `lab`."""
+    """Add the options of the MPI, --hosts and --lab; pass `installation`, `launcher` and `lab` to the command."""
 
     @hosts_option
     @lab_option
@@ -79,7 +79,7 @@ def measuring_options(command: F) -> F:
 
 
 def placed_in(installation: Installation, hosts: str | None, lab: str | None) -> tuple[Launcher, Lab | None]:
-    """Return what starts programs on hosts, or in a lab, and this lab, which is there until the command ends.
+    """Return the launcher for hosts, or for a lab, and the lab, which exists until the command ends.
 
     Raises:
         Error: There is no such lab, or it cannot be built.
@@ -104,7 +104,7 @@ def say_what_root_lacks(installation: Installation) -> None:
 
 @contextmanager
 def working(label: str) -> Iterator[None]:
-    """Say on stderr what goes on, if that is a terminal."""
+    """Show the current work on stderr, if that is a terminal."""
     from rich.console import Console
 
     with Console(stderr=True).status(label):
@@ -118,11 +118,9 @@ def rules_options(command: F) -> F:
             "--rule",
             "rules",
             multiple=True,
-            help="Which algorithm calls get, as 'allreduce[size=64KiB..]: ring'; may be given several times.",
+            help="A rule, such as 'allreduce[size=64KiB..]: ring'; may be given several times.",
         ),
-        click.option(
-            "--rules", "file", help="A file of rules, tried after those of --rule, or mpich-5.0 or openmpi-5.0."
-        ),
+        click.option("--rules", "file", help="A file of rules, or mpich-5.0 or openmpi-5.0; --rule takes precedence."),
     )
     for option in reversed(options):
         command = option(command)
@@ -132,6 +130,6 @@ def rules_options(command: F) -> F:
 def rule_options(command: F) -> F:
     """Add --rule, --rules and --log."""
     log = click.option(
-        "--log", type=OneOf(LOGS), help="Calls by algorithm, and calls left to MPI: counts, or every call."
+        "--log", type=OneOf(LOGS), help="Log calls by algorithm and calls left to MPI: counts, or every call."
     )
     return rules_options(log(command))

@@ -1,4 +1,4 @@
-"""`hocket mpi report`: what jobs called, and which algorithms answered."""
+"""`hocket mpi report`: show what jobs called, and which algorithms answered."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def _names(text: str) -> tuple[str, ...]:
     "--by",
     type=Read(_names, name="NAMES"),
     default="collective,size,algorithm",
-    help=f"By what calls are added up: {', '.join(GROUPS)}, separated by commas.",
+    help=f"Group calls by these, separated by commas: {', '.join(GROUPS)}.",
 )
-@click.option("--top", type=click.IntRange(min=1), default=30, show_default=True, help="How many rows are printed.")
-@click.option("--skip-damaged", is_flag=True, help="Leave out files that are no logs, and say so on stderr.")
+@click.option("--top", type=click.IntRange(min=1), default=30, show_default=True, help="Number of rows to print.")
+@click.option("--skip-damaged", is_flag=True, help="Skip files that are not logs, and say so on stderr.")
 @as_json_option
 def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:
-    """Add up the logs of jobs that programs wrote under HOCKET_JOB_LOG: files, or folders of them.
+    """Add up job logs that programs wrote under HOCKET_JOB_LOG, given as files or folders.
 
-    Rows are in the order of the time inside their calls, which is added up over all ranks.
+    Rows are sorted by the time inside their calls, added up over all ranks.
     """
     paths = log_files(logs)
     found, left = Report(by), Report(("function", "reason"))
@@ -117,7 +117,7 @@ def _print(found: Report, reasons: list[ReportRow], skipped: int, top: int) -> N
 
 
 def _hours(time_s: float) -> str:
-    """Return a time of all ranks together."""
+    """Return a time added up over all ranks, in hours."""
     return f"{time_s / 3600:.4g} rank hours" if time_s >= 3600 else f"{time_s:.4g} rank seconds"
 
 

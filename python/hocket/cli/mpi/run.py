@@ -1,4 +1,4 @@
-"""`hocket mpi run`: a program, its collectives by rules."""
+"""`hocket mpi run`: run a program with the algorithms that rules choose."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ def run(
     log: str | None,
     program: tuple[str, ...],
 ) -> None:
-    """Run PROGRAM under mpiexec, its collectives by the algorithms that rules choose.
+    """Run PROGRAM under mpiexec, with the algorithms that rules choose for its collectives.
 
-    In a lab, a rank runs at each of its nodes. Put -- before the program, so that its options are not taken for those
-    of this command.
+    In a lab, one rank runs on each node. Put -- before the program to separate its options from this command's.
     """
     variables = environment(installation, saved_rules(rules, file), log)
     launcher, entered = placed_in(installation, None, lab)

@@ -1,4 +1,4 @@
-"""`hocket mpi trace`: what a program calls, when, and on what."""
+"""`hocket mpi trace`: record the MPI calls of a program."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ __all__ = ["trace"]
     "--output",
     "-o",
     type=Read(files.writable, name="FILE"),
-    help="Where to write the trace; PROGRAM.hktrace otherwise.",
+    help="The trace file; by default PROGRAM.hktrace.",
 )
-@click.option("--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces, here.")
-@click.option("--allprof", type=click.Path(file_okay=False), help="Also write logs as of liballprof, here.")
+@click.option(
+    "--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces to this folder."
+)
+@click.option(
+    "--allprof", type=click.Path(file_okay=False), help="Also write logs in liballprof's format to this folder."
+)
 @installation_options
 @as_json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -45,7 +49,7 @@ def trace(
 ) -> int:
     """Run PROGRAM under mpiexec, and write a trace of its MPI calls.
 
-    Put -- before the program, so that its options are not taken for those of this command.
+    Put -- before the program to separate its options from this command's.
     """
     if not program:
         raise click.UsageError("no program, expected one after --")
@@ -90,7 +94,7 @@ def _summary(trace: Trace) -> dict[str, Any]:
 
 
 def _moved_bytes(rank: RankTrace, call: Call) -> int:
-    """Return what a rank's call moves: of an alltoall a block for each rank."""
+    """Return the bytes that a rank's call moves: for an alltoall, a block for each rank."""
     blocks = 1
     if call.function in ("MPI_Alltoall", "MPI_Ialltoall"):
         blocks = len(rank.communicators[call["comm"]].peers)

@@ -9,11 +9,11 @@ from hocket.cli.group import Group
 __all__ = ["rules"]
 
 _SUMMARIES = {
-    "convert": "Write the rules of the file SOURCE as the file TARGET, in another format.",
-    "defaults": "Print what LIBRARY decides where no file says anything, with its source.",
-    "diff": "Say where the files ONE and TWO choose differently, and what it costs on a machine.",
-    "explain": "Say which line of FILE decides a call, and why.",
-    "lint": "Say what in FILE its library takes in a way that may not be meant.",
+    "convert": "Convert the rules in the file SOURCE to another format and write them to TARGET.",
+    "defaults": "Print the choices that LIBRARY makes without a tuning file, with their source.",
+    "diff": "Show where the files ONE and TWO choose differently, and the cost on a machine.",
+    "explain": "Show which line of FILE decides a call, and why.",
+    "lint": "Report lines of FILE that its library may read in an unintended way.",
 }
 
 

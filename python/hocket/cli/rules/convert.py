@@ -1,4 +1,4 @@
-"""`hocket rules convert`: a tuning file in another format."""
+"""`hocket rules convert`: convert a tuning file to another format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["convert"]
 @click.argument("source", type=click.Path())
 @click.argument("target", type=Read(writable, name="FILE"))
 @from_option
-@click.option("--to", "target_format", help=f"The format of TARGET, likewise: {', '.join(FORMATS)}.")
+@click.option("--to", "target_format", help=f"The format of TARGET: {', '.join(FORMATS)}.")
 @rank_counts_option
 @machine_option
 def convert(
@@ -32,11 +32,11 @@ def convert(
     ranks: tuple[int, ...] | None,
     machine: Machine,
 ) -> None:
-    """Write the rules of the file SOURCE as the file TARGET, in another format.
+    """Convert the rules in the file SOURCE to another format and write them to TARGET.
 
-    SOURCE may also be the name of defaults, such as mpich-5.0. What the other format does not have is said on stderr,
-    and left to the library, with the share of the gain on --machine that is kept. Where a file cannot be exact for all
-    numbers of ranks, it is so for those of --ranks.
+    SOURCE may also name a library's defaults, such as mpich-5.0. Rules that the other format cannot express are left to
+    the library. The command reports them on stderr, with the share of the gain on --machine that TARGET keeps. If a
+    file cannot be exact for all numbers of ranks, it is exact for the numbers in --ranks.
     """
     format = format_of(target, target_format, "--to")
     rules = read(source, source_format)

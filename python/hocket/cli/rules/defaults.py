@@ -1,4 +1,4 @@
-"""`hocket rules defaults`: what a library decides by itself."""
+"""`hocket rules defaults`: what a library chooses by default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["defaults"]
 @click.argument("library", metavar=f"[{'|'.join(DEFAULTS)}]")
 @as_json_option
 def defaults(library: str, as_json: bool) -> None:
-    """Print what LIBRARY decides where no file says anything, with its source."""
+    """Print the choices that LIBRARY makes without a tuning file, with their source."""
     found = defaults_of(library)
     if as_json:
         print_json(vars(found))

@@ -26,7 +26,7 @@ __all__ = ["diff"]
 @sizes_option
 @function_option
 @click.option("--from-one", help="The format of ONE, unless the file's name tells it.")
-@click.option("--from-two", help="The format of TWO, likewise.")
+@click.option("--from-two", help="The format of TWO, unless the file's name tells it.")
 @as_json_option
 def diff(
     one: str,
@@ -39,9 +39,9 @@ def diff(
     from_two: str | None,
     as_json: bool,
 ) -> None:
-    """Say where the files ONE and TWO choose differently, and what it costs on a machine.
+    """Show where the files ONE and TWO choose differently, and the cost on a machine.
 
-    Either may also be the name of defaults, such as openmpi-5.0.
+    ONE and TWO may also name a library's defaults, such as openmpi-5.0.
     """
     first, second = read(one, from_one, option="--from-one"), read(two, from_two, option="--from-two")
     functions = [each for each in dict.fromkeys((*first.functions, *second.functions)) if is_simulated(each)]

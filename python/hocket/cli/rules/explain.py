@@ -26,10 +26,10 @@ __all__ = ["explain"]
 def explain(
     file: str, ranks: int, size: int | None, collective: str | None, source_format: str | None, as_json: bool
 ) -> None:
-    """Say which line of FILE decides a call, and why.
+    """Show which line of FILE decides a call, and why.
 
-    One rank per node is assumed, an operator of MPI's, and no MPI_IN_PLACE. Without --collective each that FILE has
-    rules for is explained.
+    The command assumes one rank per node, a predefined MPI operator, and no MPI_IN_PLACE. Without --collective it
+    explains every collective that FILE has rules for.
     """
     rules = read(file, source_format)
     if collective is not None and collective not in rules.functions:

@@ -1,4 +1,4 @@
-"""`hocket rules lint`: what in a tuning file may not be meant."""
+"""`hocket rules lint`: find likely mistakes in a tuning file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["lint"]
 @from_option
 @as_json_option
 def lint(file: str, source_format: str | None, as_json: bool) -> int:
-    """Say what in FILE its library takes in a way that may not be meant.
+    """Report lines of FILE that its library may read in an unintended way.
 
-    The exit status is 1 if there is a mistake; a hint alone does not change it.
+    The exit status is 1 if there is a mistake. Hints do not change the exit status.
     """
     format = format_of(file, source_format, "--from")
     rules = read(file, format.name)

@@ -1,4 +1,4 @@
-"""Options of several commands of `hocket rules`."""
+"""Options that several commands of `hocket rules` share."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hocket.rules.tuning_files.formats import FORMATS
 __all__ = ["RANKS", "SIZES", "from_option", "function_option", "print_notes"]
 
 RANKS = (4, 16, 64)
-"""The numbers of ranks for which files are compared unless others are asked for."""
+"""The default numbers of ranks for comparing files."""
 SIZES = tuple(8 * 16**step for step in range(6))
-"""The sizes, likewise, in bytes."""
+"""The default sizes for comparing files, in bytes."""
 _NAMES = ", ".join(FORMATS)
 
 from_option = click.option("--from", "source_format", help=f"The format, unless the file's name tells it: {_NAMES}.")
@@ -24,6 +24,6 @@ function_option = click.option(
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Say on stderr what is to be known beside a result."""
+    """Print notes about a result on stderr."""
     for note in notes:
         click.echo(f"hocket: note: {note}", err=True)

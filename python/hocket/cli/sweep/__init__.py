@@ -1,4 +1,4 @@
-"""`hocket sweep`: a whole grid of simulations."""
+"""`hocket sweep`: simulate a grid."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ _SUMMARIES = {
     "--output",
     "-o",
     type=Read(_table_file, name="FILE"),
-    help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep goes on where it was.",
+    help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep can go on later.",
 )
 @click.option(
     "--plot",
     type=Read(picture_file, name="FILE"),
-    help=f"Also draw the times; the file ends in {' or '.join(PICTURES)}. `hocket sweep plot` draws a table anew.",
+    help=f"Also draw the times; the file ends in {' or '.join(PICTURES)}. `hocket sweep plot` draws a saved table.",
 )
 @click.option(
     "--executor",
     type=Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
     default="local",
     show_default=True,
-    help="Where the work is done: threads, the ranks of an MPI job, or Dask.",
+    help="Where to run the simulations: in threads, on the ranks of an MPI job, or on Dask.",
 )
 @jobs_option
 @yes_option
@@ -75,7 +75,7 @@ def sweep(
 ) -> None:
     """Simulate the grid of algorithms, ranks, sizes, machines and noises that the file SPEC describes.
 
-    `hocket sweep plot TABLE` draws the table of a sweep instead; a SPEC of that name is ./plot.
+    `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
     grid = Grid.load(spec)
     announce([_effort_s(cell) for cell in unfinished(grid, output=output)], jobs=jobs, yes=yes)
@@ -102,7 +102,7 @@ def _effort_s(cell: Cell) -> float:
 
 @contextmanager
 def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
-    """Say what an interrupted sweep need not do again."""
+    """On an interruption, say how many cells are already done."""
     try:
         yield
     except KeyboardInterrupt:
@@ -165,7 +165,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _spread(row: Row) -> str:
-    """Return how far the confidence interval of the mean reaches, where there is more than one trial."""
+    """Return half the width of the confidence interval of the mean, if there are several trials."""
     if not row.time_mean_s or row.time_interval_high_s is None or row.trials == 1:
         return ""
     return f" {format_reach(row.time_interval_high_s / row.time_mean_s - 1)}"

@@ -1,4 +1,4 @@
-"""`hocket sweep plot`: the picture of a table that a sweep wrote."""
+"""`hocket sweep plot`: draw the table that a sweep wrote."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["plot"]
     help=f"The picture; the file ends in {' or '.join(PICTURES)}.",
 )
 @click.option("--x", help="Column of the horizontal axis: size_bytes, ranks, or a param_NAME of numbers.")
-@click.option("--color", help="Column that lines differ in; the algorithm with its parameters when absent.")
-@click.option("--facet", help="Column with a panel for each value; when absent, whatever else varies.")
+@click.option("--color", help="Column with a line for each value; by default the algorithm with its parameters.")
+@click.option("--facet", help="Column with a panel for each value; by default all other columns that vary.")
 @as_json_option
 def plot(table: str, output: str, x: str | None, color: str | None, facet: str | None, as_json: bool) -> None:
     """Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."""

@@ -97,6 +97,7 @@ the collective where rules are turned into Hocket's."""
 
 _SEGMENT = {"seg_size": "segment"}
 _WHOLE = {"segment": WHOLE_BYTES}
+_TOGETHER = {"sends": "together"}
 _CHAINS = "several chains side by side"
 
 _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
@@ -126,13 +127,16 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("rabenseifner", 6, "rabenseifner", short="basic_linear"),
     ),
     "alltoall": (
-        Known("linear", 1, "linear", fixed={"window": 0}),
+        Known("linear", 1, "linear", fixed={"window": 0, **_TOGETHER}, like=("linear", {"window": 0})),
         Known("pairwise", 2, "pairwise_exchange", fixed={"pairing": "shift"}),
         Known("modified_bruck", 3, "bruck", fixed={"radix": 2}),
-        Known("linear_sync", 4, "linear", named={"reqs": "window"}),
+        Known("linear_sync", 4, "linear", fixed=_TOGETHER, named={"reqs": "window"}, like=("linear", {})),
         Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
     ),
-    "alltoallv": (Known("basic_linear", 1, "linear"), Known("pairwise", 2, "pairwise_exchange")),
+    "alltoallv": (
+        Known("basic_linear", 1, "linear", fixed=_TOGETHER, like=("linear", {})),
+        Known("pairwise", 2, "pairwise_exchange"),
+    ),
     "barrier": (
         Known("linear", 1, what="all ranks tell rank 0, which tells all"),
         Known("double_ring", 2, what="a message goes round the ring twice"),
@@ -165,8 +169,8 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("linear", 1, "linear"),
         Known("chain", 2, what=_CHAINS),
         Known("pipeline", 3, "chain", named=_SEGMENT),
-        Known("binary", 4, "binary_tree", named=_SEGMENT),
-        Known("binomial", 5, "binomial"),
+        Known("binary", 4, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
+        Known("binomial", 5, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
         Known("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
         Known("rabenseifner", 7, "rabenseifner", short="linear"),
     ),
@@ -297,12 +301,18 @@ _MPICH_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("intra_brucks", hocket="bruck", fixed={"radix": 2}, needs=_APART),
         Known("intra_k_brucks", hocket="bruck", named={"k": "radix"}, needs=_APART),
         Known("intra_pairwise", hocket="pairwise_exchange", fixed={"pairing": "xor_or_shift"}, needs=_APART),
-        Known("intra_scattered", hocket="linear", fixed={"window": 32}, needs=_APART),
+        Known(
+            "intra_scattered",
+            hocket="linear",
+            fixed={"window": 32, **_TOGETHER},
+            needs=_APART,
+            like=("linear", {"window": 32}),
+        ),
         Known("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
     ),
     "alltoallv": _mpich(
         "alltoallv",
-        Known("intra_scattered", hocket="linear", needs=_APART),
+        Known("intra_scattered", hocket="linear", fixed=_TOGETHER, needs=_APART, like=("linear", {})),
         Known("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
     ),
     "barrier": _mpich(

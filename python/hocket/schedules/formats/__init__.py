@@ -1,6 +1,6 @@
-"""Schedules in the formats of others: read, written, told apart by content; one format per file.
+"""Schedules in the formats of other tools: reading, writing, detection by content; one module per format.
 
-The formats are described in docs/schedules.md.
+docs/schedules.md describes the formats.
 """
 
 from __future__ import annotations

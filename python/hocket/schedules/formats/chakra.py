@@ -1,4 +1,4 @@
-"""Chakra's execution traces, as ASTRA-sim runs them: one file for each rank."""
+"""Chakra execution traces, as ASTRA-sim runs them: one file for each rank."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, 
 
 
 def _timed(schedule: Schedule, machine: Machine | None) -> Sequence[Sequence[Mapping[str, Any]]]:
-    """Return the tasks of each rank, whose reductions and copies are computing of the machine's time, as in GOAL."""
+    """Return the tasks of each rank with reductions and copies as computation of the machine's time, as in GOAL."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "schedule.bin"
         schedule.save(file, format="goal_binary", machine=machine)

@@ -1,4 +1,4 @@
-"""What a format of schedules is."""
+"""The interface of a schedule format."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Format"]
 
 @dataclass(frozen=True)
 class Format:
-    """A format.
+    """A format of schedules.
 
     Attributes:
-        name: As in `--format`.
-        ending: What the names of its files end in.
-        is_text: Whether it is text, which may go to a terminal.
-        begins: Whether these first bytes of a file are its own.
-        read: Reads a file: its name, and the bytes of a rank's larger buffer where `is_sized`.
-        save: Writes a file, and returns the names of the files that it wrote.
-        as_bytes: Returns the content of the file; None where a schedule is several files.
-        is_sized: Whether its files leave open how many bytes a call has.
-        lacks: Why a file can be checked for its messages only; empty where `verify` checks all of it.
+        name: Its name, as in `--format`.
+        ending: The ending of its file names.
+        is_text: Whether it is text, which may be printed to a terminal.
+        begins: Returns whether the first bytes of a file belong to this format.
+        read: Reads a file, given its name and, if `is_sized`, the bytes of a rank's larger buffer.
+        save: Writes a schedule, and returns the names of the written files.
+        as_bytes: Returns the content of the file; None if a schedule has several files.
+        is_sized: Whether its files do not contain the size of the call.
+        lacks: Why only the messages of a file can be checked; empty if `verify` checks everything.
         verify: Checks a file.
     """
 
@@ -44,7 +44,7 @@ class Format:
     verify: Callable[[str], Verdict] | None = None
 
     def checked(self, file: str) -> Verdict:
-        """Return whether the schedule of a file is right, as far as the format tells.
+        """Return whether the schedule of a file is right, as far as the format can tell.
 
         Raises:
             Error: The file cannot be read, or is not of the format.

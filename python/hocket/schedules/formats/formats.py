@@ -21,13 +21,13 @@ __all__ = ["FORMATS", "format_for", "format_of", "load", "save"]
 _MODULES = (json, goal_binary, msccl_xml, chakra, goal)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({module.FORMAT.name: module.FORMAT for module in _MODULES})
-"""The formats by name; GOAL text last: a file is that if it is no other."""
+"""The formats by name. GOAL text is the last: a file that is no other format counts as GOAL text."""
 
 _FIRST_BYTES = 1 << 16
 
 
 def format_of(path: str | PathLike[str]) -> Format:
-    """Return the format of a file, by what it begins with. A pipe, which can be read once, is taken for GOAL or JSON.
+    """Return the format of a file, from its first bytes. A pipe can be read only once and counts as GOAL or JSON.
 
     Raises:
         Error: The file cannot be read.
@@ -44,7 +44,7 @@ def format_of(path: str | PathLike[str]) -> Format:
 
 
 def format_for(path: str | PathLike[str], name: str | None = None) -> Format:
-    """Return the format in which a file is to be written: by name, else by the end of the file's name, else GOAL.
+    """Return the format for writing a file: the given name, else by the ending of the file's name, else GOAL.
 
     Raises:
         Error: There is no such format.
@@ -56,12 +56,12 @@ def format_for(path: str | PathLike[str], name: str | None = None) -> Format:
 
 
 def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> Schedule:
-    """Read a schedule of any format, by what its file begins with.
+    """Read a schedule in any format, detected from the file's first bytes.
 
     Args:
-        path: The file; of Chakra's, which are one for each rank, that of rank 0.
-        size_bytes: In MSCCL XML, which leaves it open, the larger of a GPU's input and output, such as "64KiB"; else
-            None.
+        path: The file; for Chakra, which has one file per rank, the file of rank 0.
+        size_bytes: For MSCCL XML, which does not contain the size: the larger of a GPU's input and output, such as
+            "64KiB". None for other formats.
 
     Raises:
         Error: The file cannot be read or is malformed: file, line or element, and what was expected.
@@ -75,16 +75,17 @@ def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> S
 def save(
     schedule: Schedule, path: str | PathLike[str], *, format: str | None = None, machine: Machine | None = None
 ) -> tuple[str, ...]:
-    """Write a schedule, and return the names of the files that were written: of Chakra's there is one for each rank.
+    """Write a schedule, and return the names of the written files; Chakra has one for each rank.
 
     Args:
         schedule: The schedule.
-        path: The file; of Chakra's, what their names begin with, with or without the ending.
-        format: One of `FORMATS`; by default the one that the name of the file ends in, or GOAL.
-        machine: In GOAL and Chakra, whose times reductions and copies take; without a machine they cost no time.
+        path: The file; for Chakra, the common prefix of the files, with or without the ending.
+        format: One of `FORMATS`; by default the ending of the file's name tells it, else GOAL.
+        machine: The machine that gives the times of reductions and copies in GOAL and Chakra; without it they take no
+            time.
 
     Raises:
-        Error: The file cannot be written, or the format cannot tell what the schedule does.
+        Error: The file cannot be written, or the format cannot express the schedule.
     """
     checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
     return format_for(path, format).save(schedule, os.fspath(path), machine)

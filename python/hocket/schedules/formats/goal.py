@@ -1,4 +1,4 @@
-"""GOAL as text, which files are that begin as no other format does."""
+"""GOAL as text: the format of files that no other format recognises."""
 
 from hocket.schedules.formats.native import native
 

@@ -1,4 +1,4 @@
-"""GOAL's binary form."""
+"""GOAL in binary form."""
 
 from hocket.schedules.formats.native import native
 

@@ -1,4 +1,4 @@
-"""Hocket's own form, which keeps all tasks and their data."""
+"""Hocket's own format, which keeps all tasks and their data."""
 
 from hocket.schedules.formats.native import native
 from hocket.schedules.schedule import Schedule
@@ -7,7 +7,7 @@ __all__ = ["FORMAT"]
 
 
 def _load(file: str) -> Schedule:
-    """Read a file, as a stream where its name tells the compiled module what it is."""
+    """Read a file; if its name tells the format, the compiled module reads it as a stream."""
     return Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file)
 
 

@@ -1,4 +1,4 @@
-"""GOAL and Hocket's own form, which the compiled module reads and writes as streams."""
+"""GOAL and Hocket's own format, which the compiled module reads and writes as streams."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network".
 
-p ranks on nodes of k ports; a message of n bytes takes alpha + n beta on an open connection; setting a connection up
-and releasing it takes gamma, in parallel for all that are set up at once. *Naive* connects for every message; *ahead*
-connects to up to k of the coming peers at once, and keeps a connection as long as it is needed:
+p ranks are on nodes with k ports. A message of n bytes takes alpha + n beta on an open connection. Setting a connection
+up and releasing it takes gamma; connections that are set up at once share one gamma. *Naive* connects for every
+message. *Ahead* connects to up to k of the next peers at once, and keeps a connection as long as it is needed:
 
     linear broadcast, scatter          naive  (p-1) (alpha + n beta + gamma)                              (1)
                                        ahead  (p-1) (alpha + n beta) + ceil((p-1)/k) gamma                (2)
@@ -16,11 +16,12 @@ connects to up to k of the coming peers at once, and keeps a connection as long 
                                        ahead  log2 p (alpha + n beta) + ceil(log2 p / k) gamma            (8)
 
 In allgathers n is a block, the n/p of the study. (5) to (8) are for powers of two. In (3) even ranks send first and odd
-ranks afterwards, as nodes of one port have to: for these (3) stands for *ahead*, too. Without gamma (2), (4), (6), (8)
-are the study's *ideal*. What they assume, and where simulation differs, is on the page on circuits of the docs.
+ranks afterwards, as nodes with one port have to; for such nodes (3) also stands for *ahead*. Without gamma (2), (4),
+(6), (8) are the study's *ideal*. The page on circuits of the docs has the assumptions, and the differences to
+simulations.
 
 The sums count one gamma per batch of connections: the release of a batch and the set-up of the next are one, and nobody
-waits for the last release (`final_release="merged"`). The study's table 4 counts that one, too (`"waited"`).
+waits for the last release (`final_release="merged"`). The study's table 4 also counts the last release (`"waited"`).
 
 All functions take numbers or NumPy arrays, with sizes in bytes and times in seconds, and check nothing.
 
@@ -63,7 +64,7 @@ __all__ = [
 def _time_s(
     messages: ArrayLike, blocks: ArrayLike, batches: ArrayLike, size_bytes: ArrayLike, network: Network
 ) -> NDArray[Any]:
-    """Return the time of messages one after another, of so many blocks in all, over batches of connections."""
+    """Return the time of successive messages, with `blocks` blocks in total, over batches of connections."""
     import numpy as np
 
     parts = (messages, blocks, batches, size_bytes)
@@ -93,7 +94,7 @@ def _steps(ranks: ArrayLike) -> NDArray[Any]:
 
 
 def _batches(connections: ArrayLike, ports: ArrayLike) -> NDArray[Any]:
-    """Return how many batches of so many ports at once connections make."""
+    """Return the number of batches of connections, each with as many connections as ports."""
     import numpy as np
 
     batches: NDArray[Any] = np.ceil(np.asarray(connections, dtype=float) / np.asarray(ports, dtype=float))

@@ -1,8 +1,8 @@
-"""Trinaryx3 on a torus, by the study of the allreduce of the K computer.
+"""Trinaryx3 on a torus, from the study of the allreduce of the K computer.
 
-N bytes go along trees of height H in segments of SS bytes; a hop takes L for the software and SS / BWc for the link,
-and a processor combines BWo bytes per second. The three trees take N / 3 each, while one thread prepares the messages
-of all (see the trinaryx3 page of the docs):
+N bytes go along trees of height H in segments of SS bytes. A hop takes L for the software and SS / BWc for the link. A
+processor combines BWo bytes per second. The three trees take N / 3 each, and one thread prepares the messages of all
+three (see the trinaryx3 page of the docs):
 
     tree broadcast         T    = H (L + SS/BWc) + (N/SS) max(L, SS/BWc) + L                             (1)
     tree reduce            T    = H (L + SS/BWc + SS/BWo) + (N/SS) max(L + SS/BWo, SS/BWc) + L           (2)
@@ -160,13 +160,13 @@ def best_segment_bytes(
     link_bytes_per_s: float,
     reduce_bytes_per_s: float = inf,
 ) -> float:
-    """Return the segment for which Trinaryx3 takes the least time by (3), by (4), or by their sum for an allreduce.
+    """Return the segment size with the least time of Trinaryx3 by (3), by (4), or by their sum for an allreduce.
 
-    It is what `segment=auto` stands for. A part of the message, N/3, is the largest segment there is. Where L is 0
-    there is no least time: the smaller the segments, the faster, and the answer is 0.
+    `segment=auto` stands for this size. The largest segment is a part of the message, N/3. If L is 0 there is no least
+    time: smaller segments are always faster, and the answer is 0.
 
     Args:
-        collective: What Trinaryx3 is used for.
+        collective: The collective that Trinaryx3 does.
         size_bytes: N.
         height_links: H.
         latency_s: L.

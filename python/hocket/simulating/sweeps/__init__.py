@@ -1,4 +1,4 @@
-"""Whole grids of simulations: read from a file, done by any executor, resumed when interrupted, kept as one table."""
+"""Sweeps: grids of simulations, read from a file, run by any executor, resumable, and saved as one table."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def sweep(
 ) -> Table:
     """Simulate every cell of a grid, and return one row for each, in the order of the grid.
 
-    With `output`, each finished cell is kept in `OUTPUT.partial.jsonl`, and a sweep that was interrupted goes on from
-    there. That file is removed once the table is written. Its cells that are not of this grid are ignored.
+    With `output`, each finished cell is kept in `OUTPUT.partial.jsonl`, and an interrupted sweep resumes from this
+    file. The file is removed once the table is written. Cells in it that are not in this grid are ignored.
 
     Args:
         grid: The grid, or the path of the file that describes it.
         output: The file to write the table to, `.csv` or `.parquet`.
-        executor: Who does the work, any of `concurrent.futures`; one thread per processor by default.
-        on_done: Called after each cell, also those that were done already.
+        executor: Any executor of `concurrent.futures`; by default threads, one per processor.
+        on_done: Called after each cell, also after cells that were already done.
 
     Raises:
-        Error: A grid that makes no sense, or a file that cannot be read or written. A call that an algorithm refuses is
-            no error but a row with the sentence.
+        Error: The grid is invalid, or a file cannot be read or written. A call that an algorithm refuses is not an
+            error: its row has the reason.
     """
     grid = grid if isinstance(grid, Grid) else Grid.load(grid)
     function("on_done", on_done)
@@ -68,10 +68,10 @@ def sweep(
 
 
 def unfinished(grid: Grid, *, output: str | PathLike[str] | None = None) -> tuple[Cell, ...]:
-    """Return the cells that a sweep with this output has still to simulate.
+    """Return the cells that a sweep with this output still has to simulate.
 
     Raises:
-        Error: What is kept cannot be read.
+        Error: The file of kept cells cannot be read.
     """
     if output is None or not os.path.exists(_kept(output)):
         return grid.cells

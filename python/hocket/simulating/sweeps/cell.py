@@ -1,4 +1,4 @@
-"""One cell of a grid: plain data that any process can simulate, and that has a key."""
+"""One cell of a grid: plain data with a key, which any process can simulate."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Variant:
 
     Attributes:
         label: The algorithm's label.
-        parameters: The values that are given; the machine, or a default, decides the others.
-        load: Where to look for the algorithm; nothing if it is of the catalogue.
+        parameters: The given values; the machine or the defaults determine the others.
+        load: The files to load the algorithm from; empty for the catalogue.
     """
 
     label: str
@@ -46,12 +46,12 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A machine under one of the noises.
+    """A machine with one of the noises.
 
     Attributes:
         machine: The machine, with the noise.
-        noise: The noise's name, "" for what the machine file says.
-        digest: Digest of the texts of all files that they are read from.
+        noise: The noise's name; "" for the noise of the machine file.
+        digest: Digest of the texts of all files they are read from.
     """
 
     machine: Machine
@@ -71,13 +71,13 @@ class Cell:
 
     @property
     def called(self) -> tuple[Algorithm, Call]:
-        """The algorithm and the call that are simulated."""
+        """The algorithm and the call to simulate."""
         algorithm = find(self.variant.label, among=known(self.variant.load))
         return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
 
     @property
     def key(self) -> str:
-        """The digest of all that its result depends on."""
+        """The digest of everything that the result depends on."""
         description = {
             "label": self.variant.label,
             "parameters": dict(self.variant.parameters),
@@ -99,16 +99,16 @@ def digest(*texts: str) -> str:
 
 @cache
 def known(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
-    """Return the catalogue with the algorithms that some files define.
+    """Return the catalogue together with the algorithms that some files define.
 
     Raises:
-        Error: A file that cannot be loaded.
+        Error: A file cannot be loaded.
     """
     return library([source.path for source in load], base=catalogue())
 
 
 def simulate_cell(cell: Cell) -> Row:
-    """Simulate a cell; what is refused is a row too."""
+    """Simulate a cell; a refused call also gives a row."""
     algorithm, call = cell.called
     try:
         found = simulate(algorithm, call, machine=cell.setting.machine, trials=cell.trials)

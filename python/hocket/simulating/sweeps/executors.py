@@ -1,4 +1,4 @@
-"""Executors of the cells of a grid: threads, the ranks of an MPI job, or the workers of Dask."""
+"""Executors for the cells of a grid: threads, the ranks of an MPI job, or the workers of Dask."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ExecutorKind:
 
     Attributes:
         name: "local", "mpi" or "dask".
-        address: Of a Dask scheduler that runs; otherwise Dask starts workers on this computer.
+        address: The address of a running Dask scheduler; without it Dask starts workers on this computer.
     """
 
     name: str
@@ -30,10 +30,10 @@ class ExecutorKind:
 
     @classmethod
     def parse(cls, text: str) -> ExecutorKind:
-        """Return the executor that a text such as "local" or "dask=tcp://host:8786" names.
+        """Return the executor that a text names, such as "local" or "dask=tcp://host:8786".
 
         Raises:
-            Error: There is none of that name.
+            Error: There is no executor of that name.
         """
         name, equals, address = text.partition("=")
         if name not in _KINDS or bool(equals) != bool(address) or (address and name != "dask"):
@@ -42,7 +42,7 @@ class ExecutorKind:
 
 
 def open_executor(kind: ExecutorKind, *, jobs: int) -> AbstractContextManager[Executor]:
-    """Give an executor of a kind with `jobs` workers; one that runs already has as many as it has.
+    """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
     Raises:
         Error: A package is missing.
@@ -75,7 +75,7 @@ def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
 
 @contextmanager
 def _scheduler(distributed: Any, address: str | None, jobs: int) -> Iterator[Any]:
-    """Give the address of a scheduler, or a cluster on this computer."""
+    """Give the address of a scheduler, or start a cluster on this computer."""
     if address is not None:
         yield address
         return

@@ -1,4 +1,4 @@
-"""Grids of simulations, as a TOML file describes them."""
+"""Grids of simulations, described by TOML files."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ T = TypeVar("T")
 
 _KEYS = ("algorithms", "collective", "load", "machine", "noises", "ranks", "seed", "sizes", "trials", "until-ci")
 _NAMES = {"algorithm": "algorithms", "machines": "machine", "noise": "noises", "size": "sizes", "until_ci": "until-ci"}
-"""What keys are called here, by other names of the same."""
+"""The names used here for keys that have other names elsewhere."""
 
 _OVERRIDDEN = {"network": None, "noise": {"network": None, "os": None}}
 """The sections of a machine file that a noise may change."""
 
 _CELL_BYTES = 1000.0
-"""What a cell takes at least, with its key and its row."""
+"""The least memory of a cell, with its key and its row."""
 
 _MOST_SEED = 2**64 - 1
-_MOST_TRIALS = 1_000_000  # with until-ci, unless trials says otherwise
+_MOST_TRIALS = 1_000_000  # with until-ci, unless trials is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,11 @@ class Grid:
     """What to simulate: every combination of some algorithms, rank counts, sizes, machines and noises.
 
     Attributes:
-        variants: The algorithms with values of their parameters.
+        variants: The algorithms, with values of their parameters.
         ranks: The rank counts.
         sizes_bytes: The sizes; a barrier has only size 0.
-        settings: The machines under each noise.
-        trials: How often to simulate each.
+        settings: The machines, each with each noise.
+        trials: The number of trials for each.
     """
 
     variants: tuple[Variant, ...]
@@ -70,7 +70,7 @@ class Grid:
 
     @classmethod
     def parse(cls, text: str, file: str = "grid") -> Grid:
-        """Read the text of a grid; other files that it names lie in the folder of `file`.
+        """Read the text of a grid; other files that it names are relative to the folder of `file`.
 
         Raises:
             Error: The text does not describe a grid: file, line and key.
@@ -92,7 +92,7 @@ class Grid:
         """The cells in order: settings change fastest, then sizes, rank counts, and algorithms last.
 
         Raises:
-            Error: There are more than there is memory for.
+            Error: The cells do not fit into memory.
         """
         sizes = sum(len(self._sizes_of(variant)) for variant in self.variants)
         count = sizes * len(self.ranks) * len(self.settings)
@@ -109,7 +109,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class _Spec:
-    """The values of a file, and how to complain about them."""
+    """The values of a file, with errors that name file, line and key."""
 
     file: str
     values: Mapping[str, Any]
@@ -124,7 +124,7 @@ class _Spec:
         return self.error(key, f"got {_shown(value)}, expected {expected}")
 
     def read(self, key: str, read: Callable[..., T], *arguments: object) -> T:
-        """Return what a function makes of some arguments; what it refuses is said of the key."""
+        """Return the result of a function; if it fails, the error names the key."""
         try:
             return read(*arguments)
         except Error as error:
@@ -138,7 +138,7 @@ class _Spec:
                 raise self.error(path + name, f"unknown key, {hint(name, known_keys)}")
 
     def many(self, key: str, expected: str, *, default: object = None) -> list[Any]:
-        """Return a value that is a list, or would be one of its items."""
+        """Return a list of values, given as a list or as a single item."""
         value = self.values.get(key, default)
         if value is None:
             raise self.error(key, f"missing, expected {expected}")
@@ -147,7 +147,7 @@ class _Spec:
         return value if isinstance(value, list) else [value]
 
     def texts(self, key: str, expected: str, *, default: object = None) -> list[str]:
-        """Return texts without repetitions."""
+        """Return texts, each once."""
         items = self.many(key, expected, default=default)
         for item in items:
             if not isinstance(item, str):
@@ -274,7 +274,7 @@ def _machine(spec: _Spec, name: str) -> Machine:
 
 
 def _check_changes(spec: _Spec, key: str, changes: Any, sections: Mapping[str, Any] | None) -> None:
-    """Check that the tables of a noise are sections of a machine file that it may change, with texts in them."""
+    """Check that the tables of a noise are sections that it may change, and that their values are texts."""
     for name, value in spec.table(key, changes).items():
         if sections is None and not isinstance(value, str):
             raise spec.refuse(f"{key}.{name}", value, "a text in quotes, with a unit if any")
@@ -292,13 +292,13 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
         try:
             changed = Machine.parse(text, machine.file)
         except Error as error:
-            place = re.escape(machine.file) + r"(:\d+)?: "  # of a text that nobody has seen
+            place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
             raise spec.error(key, re.sub(place, "", str(error))) from error
     return Setting(machine=changed, noise=noise, digest=digest(changed.text, *_traces(changed)))
 
 
 def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes; a file in them is relative to the grid's, not to the machine's."""
+    """Return the changes, with paths relative to the grid's folder instead of the machine's."""
     return {
         key: _with_paths(spec, value)
         if isinstance(value, dict)
@@ -310,7 +310,7 @@ def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section with changes: a table that names a model replaces one, the model "none" removes it."""
+    """Return a section with changes: a table with a model replaces the old one, and the model "none" removes it."""
     result = dict(section)
     for key, change in changes.items():
         if not isinstance(change, dict):
@@ -323,7 +323,7 @@ def _changed(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
 
 def _traces(machine: Machine) -> list[str]:
-    """Return the texts of the recordings that the noise of a machine plays."""
+    """Return the texts of the recordings that the noise of a machine plays back."""
     files = [keys["file"] for keys in machine.noise.values() if "file" in keys]
     return [read_text(Path(machine.file).parent / file) for file in files]
 
@@ -345,7 +345,7 @@ def _union(parts: Iterable[Iterable[int]]) -> tuple[int, ...]:
 
 
 def _text(value: Any, expected: str) -> str:
-    """Return a text, or a whole number as the text that it would be."""
+    """Return a text; a whole number is converted to text."""
     if not isinstance(value, str) and not _is_integer(value):
         raise Error(f"got {_shown(value)}, expected {expected}")
     return str(value)

@@ -1,4 +1,4 @@
-"""The results of a sweep so far, in a file: a line for each finished cell."""
+"""The results of a sweep so far, in a file with a line for each finished cell."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _COLUMNS = {column.name for column in fields(Row)}
 
 
 class Journal:
-    """The finished cells of a sweep by their keys, in a file that outlives an interruption.
+    """The finished cells of a sweep by their keys, in a file that survives an interruption.
 
-    A line is written at once. A last line that was cut off is dropped, and one that holds no row with the columns and
-    of the version of this Hocket is ignored: what it tells of is simulated again.
+    A line is written at once. A cut-off last line is dropped. Lines whose rows have other columns or another version of
+    Hocket are ignored, and their cells are simulated again.
 
     Attributes:
-        rows: The rows that the file held when it was opened.
+        rows: The rows of the file when it was opened.
     """
 
     def __init__(self, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a sweep's table from what a file has: texts of a CSV file, or values of a Parquet file."""
+"""Reading the rows of a sweep's table: from texts of a CSV file, or from values of a Parquet file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows_of(records: Sequence[Mapping[str, Any]], file: str) -> tuple[Row, ...]:
     """Return the rows of a table, given by column.
 
     Raises:
-        Error: It is not the table of a sweep: file, row and column.
+        Error: The file is not the table of a sweep; the message names file, row and column.
     """
     if not records:
         raise Error(f"{file}: no rows, expected the table of a sweep")
@@ -58,7 +58,7 @@ def _row(record: Mapping[str, Any], where: str) -> Row:
 
 
 def _missing(row: Row) -> str | None:
-    """Return a time that a row lacks."""
+    """Return the value of a time that a row lacks."""
     if row.refusal is not None:
         return None
     names = ("time_mean_s", *(("time_interval_low_s", "time_interval_high_s") if (row.trials or 1) > 1 else ()))
@@ -66,7 +66,7 @@ def _missing(row: Row) -> str | None:
 
 
 def _value(given: Any, kind: str, where: str) -> Any:
-    """Return a value of a type such as "int | None", of a text or of what is one already."""
+    """Return a value of a (possibly optional) type, from a text or from a typed value."""
     if given in (None, "") and kind.endswith("None"):
         return None
     read, expected = _KINDS[kind.removesuffix(" | None")]
@@ -83,7 +83,7 @@ def _text(given: Any) -> str:
 
 
 def _whole(given: Any) -> int:
-    """Return a whole number, also of "112.0": what other tools make of a column with empty cells."""
+    """Return a whole number, also from "112.0": other tools write this for columns with empty cells."""
     number = int(given) if isinstance(given, int) or str(given).isdecimal() else float(given)
     if not 0 <= number < _BEYOND or number != int(number):
         raise ValueError

@@ -9,7 +9,7 @@ __all__ = ["Row"]
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One cell: what was asked, and what was found or the refusal.
+    """One cell of a grid, with its result or its refusal.
 
     Attributes:
         algorithm: The algorithm.
@@ -18,10 +18,11 @@ class Row:
         ranks: Number of ranks.
         size_bytes: The message of the MPI call.
         machine: The machine's name.
-        noise: The noise's name; "" where it is what the machine file says.
-        seed: Seed of all randomness.
+        noise: The noise's name; "" for the noise of the machine file.
+        seed: Seed of all random numbers.
         trials: Number of trials; 0 if the call was refused.
-        time_mean_s: When the last rank ended, mean over the trials; None, like all that follows, if it was refused.
+        time_mean_s: Time when the last rank ended, mean over the trials. It and the following values are None if the
+            call was refused.
         time_stderr_s: Standard error of the mean.
         time_interval_low_s: Lower end of the confidence interval of the mean, 95 %.
         time_interval_high_s: Upper end.
@@ -33,10 +34,10 @@ class Row:
         time_q75_s: The quantile 0.75.
         time_q95_s: The quantile 0.95.
         time_q99_s: The quantile 0.99.
-        messages: Messages of all ranks together.
+        messages: Number of messages of all ranks together.
         message_bytes: Bytes of these messages.
         engine: The engine that ran.
-        refusal: Why there is no result, in a sentence; None if there is one.
+        refusal: The reason why there is no result, in a sentence; None if there is a result.
         version: Version of Hocket.
     """
 

@@ -33,11 +33,11 @@ class Table(Result):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Table:
-        """Read a table from a file that ends in `.csv` or `.parquet`, as `write` writes it.
+        """Read a table that `write` wrote, from a file that ends in `.csv` or `.parquet`.
 
         Raises:
-            Error: Another ending, a file that cannot be read or is not the table of a sweep: file, row and column; or
-                `pyarrow` is missing.
+            Error: The ending is unknown; the file cannot be read or is not the table of a sweep (the message names
+                file, row and column); or `pyarrow` is missing.
         """
         check_format(path)
         file = checks.path("table", path)
@@ -46,19 +46,19 @@ class Table(Result):
 
     @property
     def title(self) -> str:
-        """How many simulations it has, and how many calls were refused."""
+        """The number of simulations and of refused calls."""
         return f"{format_count(len(self.rows), 'simulation')}, {self.refused} refused"
 
     @property
     def refused(self) -> int:
-        """How many calls were refused."""
+        """The number of refused calls."""
         return sum(row.refusal is not None for row in self.rows)
 
     @cached_property
     def columns(self) -> dict[str, str]:
         """The names of the columns and their types: "str", "int" or "float".
 
-        After `parameters`, which holds all values as text, each parameter has a column of its own.
+        The column `parameters` holds all values as text; after it, each parameter has its own column.
         """
         values = {name: value for row in self.rows for name, value in row.parameters.items()}
         columns: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Table(Result):
         return columns
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows by column, the same columns in each."""
+        """Return the rows by column; all rows have the same columns."""
         return [{column: record.get(column) for column in self.columns} for record in map(_record, self.rows)]
 
     def plot(
@@ -79,14 +79,14 @@ class Table(Result):
         """Return a chart of the mean time with its confidence interval; refused calls are left out.
 
         Args:
-            x: The column along the horizontal axis: numbers. By default the size, the ranks or a parameter, whichever
+            x: The column of the horizontal axis, with numbers. By default the size, the ranks or a parameter, whichever
                 has several values.
-            color: The column that lines differ in; by default the algorithm with its parameters.
-            facet: The column that has a panel for each value; by default there is a panel for each combination of what
-                else has several values.
+            color: The column with a line for each value; by default the algorithm with its parameters.
+            facet: The column with a panel for each value; by default each combination of the other varying columns has
+                a panel.
 
         Raises:
-            Error: No such column, nothing above zero to draw, or too much.
+            Error: There is no such column, no time above zero, or too much to draw.
         """
         chart: alt.LayerChart | alt.FacetChart = drawn(self, x=x, color=color, facet=facet)
         return chart
@@ -96,7 +96,7 @@ class Table(Result):
         return [{name: record[name] for name in shown} for record in self.records()]
 
     def as_csv(self) -> str:
-        """Return the table as CSV; what is None is empty, and numbers are written to the last digit."""
+        """Return the table as CSV; None becomes an empty cell, and numbers have all digits."""
         text = io.StringIO()
         writer = csv.DictWriter(text, list(self.columns), lineterminator="\n")
         writer.writeheader()
@@ -117,10 +117,10 @@ class Table(Result):
         return content.getvalue()
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the table to a file that ends in `.csv` or `.parquet`: all of it, or none.
+        """Write the table to a file that ends in `.csv` or `.parquet`, completely or not at all.
 
         Raises:
-            Error: Another ending, a file that cannot be written, or `pyarrow` is missing.
+            Error: The ending is unknown, the file cannot be written, or `pyarrow` is missing.
         """
         check_format(path)
         files.write(path, _FORMATS[Path(path).suffix](self))
@@ -129,17 +129,17 @@ class Table(Result):
 _FORMATS: dict[str, Callable[[Table], str | bytes]] = {".csv": Table.as_csv, ".parquet": Table.as_parquet}
 
 FORMATS = tuple(_FORMATS)
-"""The endings of files that a table can be written to, and read from."""
+"""The endings of table files."""
 
 _MOST_BYTES = 1 << 28
 _ROW_BYTES = 3000.0
 
 
 def check_format(path: str | PathLike[str]) -> None:
-    """Check that a table can be in a file of this name: before long work, rather than after.
+    """Check that the name of a file allows writing a table, before long work.
 
     Raises:
-        Error: Another ending than those of tables, or a package is missing for it.
+        Error: The ending is unknown, or its package is missing.
     """
     file = checks.path("table", path)
     suffix = Path(file).suffix
@@ -162,7 +162,7 @@ def _record(row: Row) -> dict[str, Any]:
 
 
 def _from_csv(file: str) -> list[dict[str, Any]]:
-    """Return the lines of a table, by column."""
+    """Return the lines of a table by column."""
     text = files.read_text(file, most_bytes=_MOST_BYTES)
     checks.memory(file, text.count("\n") * _ROW_BYTES)
     reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
