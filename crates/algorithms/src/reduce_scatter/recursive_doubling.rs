@@ -1,26 +1,109 @@
-//! Recursive doubling: an allreduce of the whole vector, of which every rank keeps its block.
+//! Recursive doubling: partners exchange sums of their groups, but for the blocks that the own group keeps.
 //!
-//! Source: for operators that do not commute, as in R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective
-//! communication operations in MPICH", IJHPCA 19 (2005), section 4.3; here with whole vectors, as allreduce
-//! recursive_doubling sends them.
+//! Source: for operators that do not commute: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
+//! in MPICH", IJHPCA 19 (2005), section 4.3; MPICH, `reduce_scatter_intra_recursive_doubling`; Open MPI,
+//! `ompi_coll_base_reduce_scatter_block_intra_recursivedoubling`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: those of allreduce recursive_doubling: log2 P exchanges of n bytes, where ring and pairwise send n (P-1)/P in all.
+//! Counts: in step k n (P - 2^k)/P bytes, for a power of two of ranks. Otherwise ranks whose partner is missing get what the others of
+//! their group received, along a binomial tree.
 //!
 //! ```text
-//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3        step 0: all blocks
-//!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: all blocks, then each keeps its own
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           step 0: each sends the three blocks of other ranks
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: the two blocks of the other pair, then each keeps its own
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
-use crate::allreduce::recursive_doubling as allreduce;
+use crate::about::has_equal_blocks;
+use crate::pattern::group_start;
+use crate::scan::recursive_doubling::steps;
 
-pub const ABOUT: About = About::new(allreduce::ABOUT.cost, allreduce::ABOUT.messages).exact_when(|_| true);
+pub const ABOUT: About = About::new("rounds*alpha + blocks/P*n*(beta + gamma)", "sends")
+    .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
+    .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let vector = r.scratch(c.total());
-    r.copy(c.input(r), vector).await;
-    allreduce::combine_everywhere(r, vector).await;
-    r.copy(c.block(vector, r.rank()), c.result(r)).await;
+    let (rank, size) = (r.rank(), r.size());
+    let (sums, outgoing, arrived) = (r.scratch(c.total()), r.scratch(c.total()), r.scratch(c.total()));
+    r.copy(c.input(r), sums).await;
+    for bit in steps(size) {
+        let partner = rank ^ bit;
+        let (own, other) = (group_start(rank, bit), group_start(partner, bit));
+        let arrived = Outside::new(c, other, bit, arrived);
+        if partner < size {
+            let leaving = Outside::new(c, own, bit, outgoing);
+            for (blocks, place) in leaving.of(c, sums) {
+                r.copy(blocks, place).await;
+            }
+            r.sendrecv(partner, leaving.whole, partner, arrived.whole).await;
+        }
+        for (from, to) in hand_overs(own, bit, size) {
+            if rank == from {
+                r.send(to, arrived.whole).await;
+            } else if rank == to {
+                r.recv(from, arrived.whole).await;
+            }
+        }
+        if other < size {
+            let side = if other < own { Side::Left } else { Side::Right };
+            for (blocks, place) in arrived.of(c, sums) {
+                r.combine(place, blocks, side).await;
+            }
+        }
+    }
+    r.copy(c.block(sums, rank), c.result(r)).await;
+}
+
+/// Who in a group gives what its partner sent to whom in it, whose partner is missing, in this order: along a binomial tree.
+fn hand_overs(start: usize, bit: usize, size: usize) -> Vec<(usize, usize)> {
+    let partners = size.saturating_sub(start + bit).min(bit);
+    let is_lower = start.is_multiple_of(2 * bit);
+    if !is_lower || partners == 0 {
+        return Vec::new();
+    }
+    let halves = std::iter::successors(Some(bit / 2), |half| Some(half / 2)).take_while(|half| *half > 0);
+    halves
+        .flat_map(|half| (start..start + bit).map(move |from| (from, from ^ half, start + (from - start) / (2 * half) * (2 * half))))
+        .filter(|(from, to, tree)| from < to && *from < tree + partners && *to >= tree + partners)
+        .map(|(from, to, _)| (from, to))
+        .collect()
+}
+
+/// The blocks that a group of ranks does not keep, one after another.
+struct Outside {
+    before: usize,
+    end: usize,
+    whole: Span,
+    split: usize,
+}
+
+impl Outside {
+    fn new(c: &Call, start: usize, ranks: usize, room: Span) -> Self {
+        let (before, end) = (start.min(c.ranks), (start + ranks).min(c.ranks));
+        let split = c.blocks(room, 0, before).len;
+        let after = c.blocks(room, end, c.ranks - end).len;
+        Self { before, end, whole: room.part(0, split + after), split }
+    }
+
+    /// Where the blocks lie in a span of all blocks, and where among these.
+    fn of(&self, c: &Call, all: Span) -> [(Span, Span); 2] {
+        let (before, after) = (c.blocks(all, 0, self.before), c.blocks(all, self.end, c.ranks - self.end));
+        [(before, self.whole.part(0, self.split)), (after, self.whole.part(self.split, self.whole.len - self.split))]
+    }
+}
+
+/// What the formulas are made of: all `sends`; the `rounds` in which one follows the other, and the `blocks` of the longest in each.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let (mut sends, mut rounds, mut blocks) = (0, 0, 0);
+    for bit in steps(c.ranks) {
+        let given = |start| hand_overs(start, bit, c.ranks).len();
+        let most_given = (0..c.ranks).step_by(bit).map(given).sum::<usize>();
+        sends += (0..c.ranks).filter(|rank| rank ^ bit < c.ranks).count() + most_given;
+        let depth = 1 + if most_given > 0 { bit.ilog2() as usize } else { 0 };
+        let fewest_kept = if c.ranks.is_multiple_of(bit) { bit } else { c.ranks % bit };
+        rounds += depth;
+        blocks += depth * (c.ranks - fewest_kept);
+    }
+    vec![("sends", sends as u64), ("rounds", rounds as u64), ("blocks", blocks as u64)]
 }

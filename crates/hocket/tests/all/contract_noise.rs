@@ -115,14 +115,19 @@ fn engines_agree_to_the_last_bit_and_dataflow_applies_on_hockney() {
 /// message waits, whatever the noise.
 #[test]
 fn engines_agree_on_one_port_where_dataflow_applies() {
-    let exchanging = ["recursive_doubling", "ring", "rabenseifner", "swing", "dissemination", "pairwise_exchange"];
+    let names = ["recursive_doubling", "ring", "rabenseifner", "swing", "dissemination", "pairwise_exchange"];
+    // What ranks hand over beside the exchanges of reduce_scatter may arrive early.
+    let hands_over = |entry: &Entry, call: &Call| {
+        (entry.collective, entry.name) == (Collective::ReduceScatter, names[0]) && !call.ranks.is_power_of_two()
+    };
+    let exchanges = |entry: &Entry, call: &Call| names.contains(&entry.name) && !hands_over(entry, call);
     for (entry, call) in all_calls() {
         for (more, noise) in [("", ARRIVALS), ("protocol = \"eager\"", STALLS), ("send_overhead = \"0.4 us\"", TAILS)] {
             let platform = hockney_of_ports("1", more, noise);
             let what = || format!("{entry} on {:?} with {:?} in {call:?}", platform.network, platform.noise);
             let dataflow = match many(entry, &call, &platform, first(8), Engine::Dataflow) {
                 Ok(dataflow) => dataflow,
-                Err(why) if more.is_empty() && exchanging.contains(&entry.name) => panic!("{why}: {}", what()),
+                Err(why) if more.is_empty() && exchanges(entry, &call) => panic!("{why}: {}", what()),
                 Err(_) => continue,
             };
             assert_same(&dataflow, &many(entry, &call, &platform, first(8), Engine::Events).unwrap(), what);

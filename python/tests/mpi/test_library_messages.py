@@ -1,0 +1,228 @@
+"""The messages that MPI libraries send for their algorithms are those of the algorithms that stand for them here.
+
+A recorder between the MPI and UCX notes to whom each rank sends how many bytes, in order.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import hocket
+from hocket.mpi.launch import crowded
+from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Known, Library
+
+from .conftest import AS_ROOT, PROGRAMS, Mpi
+
+RANKS = [5, *(pytest.param(ranks, marks=pytest.mark.real_mpi) for ranks in (2, 4, 7, 8))]
+SIZES_BYTES = (8, 1000, 16384, 100_000)
+SEGMENT_BYTES, COUNT = 8192, 2
+"""Of algorithms whose segments, radix or window can be told."""
+
+OF_DOUBLES = {"allreduce", "reduce", "scan", "exscan", "reduce_scatter"}
+WITH_ROOT = {"broadcast", "reduce", "gather", "gatherv", "scatter", "scatterv"}
+COLLECTIVES = {function: collective for collective, functions in FUNCTIONS_OF.items() for function in functions}
+
+BY_UCX = {
+    **{"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_DEVICE_COLLECTIVES": "none"},
+    **{"MPIR_CVAR_COLLECTIVE_FALLBACK": "error", "OMPI_MCA_coll": "tuned,basic,libnbc,self,inter"},
+    **{"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"},
+    **{"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"},
+}
+"""All messages by UCX, also within a node, and the algorithms that are asked for, or none."""
+
+Sent = Mapping[int, Sequence[tuple[int, int]]]
+"""To whom each rank sends how many bytes."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of a function, by an algorithm of a library."""
+
+    function: str
+    known: Known
+    ranks: int
+    root: int
+    size_bytes: int
+
+    @property
+    def collective(self) -> str:
+        return COLLECTIVES.get(self.function, self.function)
+
+    @property
+    def elements(self) -> int:
+        return self.size_bytes // 8
+
+    @property
+    def name(self) -> str:
+        """The algorithm's, without the function's."""
+        return self.known.name.rpartition("_intra_")[2].rpartition("_allcomm_")[2]
+
+    def simulated(self) -> Sent:
+        """Return what the algorithm sends that stands for the library's."""
+        is_short = bool(self.known.short) and self.elements < self.ranks
+        told = {ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT for theirs, ours in self.known.named.items()}
+        call = hocket.Call(
+            ranks=self.ranks,
+            size_bytes=self.size_bytes,
+            root=self.root if self.collective in WITH_ROOT else 0,
+            element_bytes=8 if self.collective in OF_DOUBLES else 1,
+            parameters={} if is_short else {**self.known.fixed, **told},
+        )
+        short = self.known.short.removeprefix("basic_")
+        schedule = hocket.record(f"{self.collective}/{short if is_short else self.known.hocket}", call).data
+        sends = [[task["action"]["send"] for task in tasks if "send" in task["action"]] for tasks in schedule["ranks"]]
+        each = schedule["element_bytes"]
+        return {rank: [(send["to"], send["data"]["len"] * each) for send in own] for rank, own in enumerate(sends)}
+
+
+def is_no_power_of_two(case: Case) -> bool:
+    return bool(case.ranks & (case.ranks - 1))
+
+
+def always(_: Case) -> bool:
+    return True
+
+
+DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Case], bool]]] = {
+    ("openmpi-5.0", "allgather", "sparbit"): ("sends the blocks of a step one by one", lambda case: case.ranks > 2),
+    ("openmpi-5.0", "allgatherv", "sparbit"): ("sends the blocks of a step one by one", lambda case: case.ranks > 2),
+    ("openmpi-5.0", "allreduce", "nonoverlapping"): (
+        "chooses reduce and broadcast as for calls of their own",
+        lambda case: case.ranks > 2,
+    ),
+    ("openmpi-5.0", "allreduce", "rabenseifner"): (
+        "splits the vectors of the ranks beyond a power of two",
+        lambda case: is_no_power_of_two(case) and case.elements >= case.ranks,
+    ),
+    ("openmpi-5.0", "reduce", "rabenseifner"): (
+        "splits the vectors of the ranks beyond a power of two",
+        lambda case: is_no_power_of_two(case) and case.elements >= case.ranks,
+    ),
+    ("openmpi-5.0", "barrier", "recursive_doubling"): ("pairs rank r with r + 2^k beyond 2^k", is_no_power_of_two),
+    ("openmpi-5.0", "bcast", "scatter_allgather_ring"): (
+        "cuts blocks of ceil(n/P)",
+        lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case),
+    ),
+    ("mpich-5.0", "allgatherv", "ring"): ("sends at most 32 KiB at once", lambda case: case.size_bytes > 2**15),
+    ("mpich-5.0", "allreduce", "ring"): (
+        "gathers with at most 32 KiB at once",
+        lambda case: case.size_bytes // case.ranks > 2**15,
+    ),
+    ("mpich-5.0", "allreduce", "recursive_multiplying"): (
+        "pairs rank r with r + 2^k beyond 2^k",
+        is_no_power_of_two,
+    ),
+    ("mpich-5.0", "bcast", "scatter_ring_allgather"): (
+        "cuts blocks of ceil(n/P)",
+        lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case),
+    ),
+    ("mpich-5.0", "reduce", "reduce_scatter_gather"): ("folds odd ranks into even ones", is_no_power_of_two),
+}
+"""Where a library sends other messages: what it does, and in which calls."""
+
+OTHER_ORDER = {("openmpi-5.0", "alltoallv", "basic_linear")}
+"""Sends to rank 0 first, all at once."""
+
+
+def cases(library: Library, ranks: int) -> Iterator[Case]:
+    for function, algorithms in library.algorithms.items():
+        for known in algorithms:
+            if known.hocket is None or not known.takes(ranks):
+                continue
+            for root, size_bytes in enumerate((0,) if function == "barrier" else SIZES_BYTES):
+                elements = size_bytes // 8
+                if function == "reduce_scatter_block":
+                    elements = max(elements // ranks, 1) * ranks
+                whole = COLLECTIVES.get(function, function) in OF_DOUBLES
+                yield Case(function, known, ranks, root % 2, 8 * elements if whole else size_bytes)
+
+
+def settings(case: Case, *, is_open_mpi: bool) -> dict[str, str]:
+    """Return the variables that choose an algorithm."""
+    if not is_open_mpi:
+        return {f"MPIR_CVAR_{case.function.upper()}_INTRA_ALGORITHM": case.name}
+    begin = f"coll_tuned_{case.function}_algorithm"
+    sizes = {"seg_size": ("_segmentsize", SEGMENT_BYTES), "reqs": ("_max_requests", COUNT)}
+    told = [sizes[name] for name in case.known.named]
+    return {begin: str(case.known.number), **{begin + name: str(value) for name, value in told}}
+
+
+def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] | None = None) -> list[Sent | None]:
+    """Return what the library sends in each case; None where it refuses.
+
+    Variables of the environment choose the algorithm in place of those of MPI's tools interface: Open MPI looks at some
+    only there.
+    """
+    recorder = mpi.folder / "recorder.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", PROGRAMS / "recorder.c", "-o", recorder, "-ldl"], check=True)
+    words = [f"{case.function}:{case.root}:{case.size_bytes}" for case in wanted]
+    if variables is None:
+        chosen = [settings(case, is_open_mpi=mpi.is_open_mpi) for case in wanted]
+        words = [":".join([w, *(f"{k}={v}" for k, v in s.items())]) for w, s in zip(words, chosen, strict=True)]
+    program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
+    line = [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks), *program]
+    env = {**os.environ, **AS_ROOT, **crowded(64), **BY_UCX, **(variables or {})}
+    ran = subprocess.run(line, capture_output=True, text=True, timeout=150, env=env, check=False)
+    assert ran.returncode == 0, ran.stderr
+    found: dict[int, dict[int, list[str]]] = defaultdict(dict)
+    for number, rank, *rest in map(str.split, ran.stdout.splitlines()):
+        found[int(number)][int(rank)] = rest
+    return [_read(found[number]) for number in range(len(wanted))]
+
+
+def _read(ranks: Mapping[int, list[str]]) -> Sent | None:
+    if ["refused"] in ranks.values():
+        return None
+    pairs = {rank: zip(map(int, words[::2]), map(int, words[1::2]), strict=True) for rank, words in ranks.items()}
+    return {rank: [(to, bytes_) for to, bytes_ in each if to >= 0] for rank, each in pairs.items()}
+
+
+def are_alike(real: Sent, simulated: Sent, case: Case) -> bool:
+    """Return whether messages go to the same ranks in the same order, and blocks are at most rounded otherwise."""
+    if case.collective != "barrier":
+        real, simulated = ({r: [m for m in own if m[1]] for r, own in each.items()} for each in (real, simulated))
+    return all(
+        [to for to, _ in real[rank]] == [to for to, _ in simulated[rank]]
+        and all(abs(a - b) <= 8 * case.ranks for (_, a), (_, b) in zip(real[rank], simulated[rank], strict=True))
+        for rank in real
+    )
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_messages_are_those_of_the_library(mpi: Mpi, ranks: int) -> None:
+    version = {"MPICH Version:      5.0": "mpich-5.0", "Open MPI v5.0": "openmpi-5.0"}
+    library = next((name for begin, name in version.items() if mpi.installation.library.startswith(begin)), None)
+    if library is None or not list(Path(mpi.installation.mpicc).parents[1].rglob("libucp.so*")):
+        pytest.skip("neither MPICH 5.0 nor Open MPI 5.0, or one without UCX")
+    by_environment: dict[str, list[Case]] = defaultdict(list)
+    others = []
+    for case in cases(LIBRARIES[library], ranks):
+        is_by_environment = mpi.is_open_mpi and case.function == "allgatherv"
+        (by_environment[str(case.known.number)] if is_by_environment else others).append(case)
+    found = list(zip(others, sent(mpi, others), strict=True))
+    for number, few in by_environment.items():
+        variables = {"OMPI_MCA_coll_tuned_allgatherv_algorithm": number}
+        found += zip(few, sent(mpi, few, variables), strict=True)
+    compared = 0
+    for case, real in found:
+        try:
+            simulated = case.simulated()
+        except hocket.Error as error:
+            assert " needs " in str(error)
+            continue
+        if real is None:
+            continue
+        what, differs = DIFFERS.get((library, case.function, case.name), ("", lambda _: False))
+        if (library, case.function, case.name) in OTHER_ORDER:
+            real, simulated = ({r: sorted(own) for r, own in each.items()} for each in (real, simulated))
+        assert are_alike(real, simulated, case) != differs(case), f"{case}: {what}\n{real}\n{simulated}"
+        compared += 1
+    assert compared > 80
