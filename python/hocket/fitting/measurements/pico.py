@@ -41,7 +41,6 @@ _RADIX_2: Values = MappingProxyType({"radix": 2})
 _BINOMIAL: Values = MappingProxyType({"shape": "binomial"})
 _K_NOMIAL: Values = MappingProxyType({"shape": "k_nomial", "radix": 4})
 _BINARY: Values = MappingProxyType({"shape": "binary"})
-_TOGETHER: Values = MappingProxyType({"sends": "together"})
 _SHIFT: Values = MappingProxyType({"pairing": "shift"})
 
 
@@ -66,7 +65,6 @@ _PROGRAMS: Mapping[str, Mapping[str, Program]] = {
         **_same("default-trix3", algorithm="trinaryx3"),
     },
     "alltoall": {
-        **_same("default-linear", algorithm="linear", parameters=_TOGETHER),
         **_same("default-modified-bruck", algorithm="bruck", parameters=_RADIX_2),
         **_same("default-pairwise", algorithm="pairwise_exchange", parameters=_SHIFT),
     },
@@ -107,6 +105,7 @@ _PROGRAMS: Mapping[str, Mapping[str, Program]] = {
 | allreduce `default-basic_linear` | the result goes to all ranks at once |
 | allreduce `default-nonoverlapping` | a reduce and a broadcast that the library chooses |
 | reduce `default-binary` | its segments are not known |
+| alltoall `default-linear` | all sends at once, as `sends=together`, but which of the node's interfaces carry them is not known |
 | scatter `default-binomial` | the nearest child first, where Hocket sends to the farthest first |
 | `BINE..`, `RECDOUB..`, `RING..`, `bine_..` | PICO's own, in part over another transport and several interfaces |
 """
