@@ -9,8 +9,9 @@ import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -43,10 +44,9 @@ Sent = Mapping[int, Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Case:
-    """A call of a function, by an algorithm of a library."""
+    """A call of a function."""
 
     function: str
-    known: Known
     ranks: int
     root: int
     size_bytes: int
@@ -60,34 +60,64 @@ class Case:
         return self.size_bytes // 8
 
     @property
+    def call(self) -> hocket.Call:
+        """The same call, as Hocket has it."""
+        return hocket.Call(
+            ranks=self.ranks,
+            size_bytes=self.size_bytes,
+            root=self.root if self.collective in WITH_ROOT else 0,
+            element_bytes=8 if self.collective in OF_DOUBLES else 1,
+        )
+
+    def settings(self, *, is_open_mpi: bool) -> dict[str, str]:
+        """Return the variables that choose an algorithm: none, so that the library chooses."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Forced(Case):
+    """A call that an algorithm of a library is to take."""
+
+    known: Known
+
+    @property
     def name(self) -> str:
         """The algorithm's, without the function's."""
         return self.known.name.rpartition("_intra_")[2].rpartition("_allcomm_")[2]
+
+    @property
+    def unforced(self) -> Case:
+        """The same call, left to the library."""
+        return Case(self.function, self.ranks, self.root, self.size_bytes)
+
+    def settings(self, *, is_open_mpi: bool) -> dict[str, str]:
+        """Return the variables that choose the algorithm."""
+        if not is_open_mpi:
+            return {f"MPIR_CVAR_{self.function.upper()}_INTRA_ALGORITHM": self.name}
+        begin = f"coll_tuned_{self.function}_algorithm"
+        sizes = {"seg_size": ("_segmentsize", SEGMENT_BYTES), "reqs": ("_max_requests", COUNT)}
+        told = [sizes[name] for name in self.known.named]
+        return {begin: str(self.known.number), **{begin + name: str(value) for name, value in told}}
 
     def simulated(self) -> Sent:
         """Return what the algorithm sends that stands for the library's."""
         is_short = bool(self.known.short) and self.elements < self.ranks
         told = {ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT for theirs, ours in self.known.named.items()}
-        call = hocket.Call(
-            ranks=self.ranks,
-            size_bytes=self.size_bytes,
-            root=self.root if self.collective in WITH_ROOT else 0,
-            element_bytes=8 if self.collective in OF_DOUBLES else 1,
-            parameters={} if is_short else {**self.known.fixed, **told},
-        )
         short = self.known.short.removeprefix("basic_")
-        schedule = hocket.record(f"{self.collective}/{short if is_short else self.known.hocket}", call).data
-        sends = [[task["action"]["send"] for task in tasks if "send" in task["action"]] for tasks in schedule["ranks"]]
-        each = schedule["element_bytes"]
-        return {rank: [(send["to"], send["data"]["len"] * each) for send in own] for rank, own in enumerate(sends)}
+        name = f"{self.collective}/{short if is_short else self.known.hocket}"
+        return recorded(name, replace(self.call, parameters={} if is_short else {**self.known.fixed, **told}))
+
+
+def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call) -> Sent:
+    """Return what an algorithm of the catalogue sends."""
+    schedule = hocket.record(algorithm, call).data
+    sends = [[task["action"]["send"] for task in tasks if "send" in task["action"]] for tasks in schedule["ranks"]]
+    each = schedule["element_bytes"]
+    return {rank: [(send["to"], send["data"]["len"] * each) for send in own] for rank, own in enumerate(sends)}
 
 
 def is_no_power_of_two(case: Case) -> bool:
     return bool(case.ranks & (case.ranks - 1))
-
-
-def always(_: Case) -> bool:
-    return True
 
 
 DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Case], bool]]] = {
@@ -131,7 +161,7 @@ OTHER_ORDER = {("openmpi-5.0", "alltoallv", "basic_linear")}
 """Sends to rank 0 first, all at once."""
 
 
-def cases(library: Library, ranks: int) -> Iterator[Case]:
+def cases(library: Library, ranks: int) -> Iterator[Forced]:
     for function, algorithms in library.algorithms.items():
         for known in algorithms:
             if known.hocket is None or not known.takes(ranks):
@@ -141,34 +171,20 @@ def cases(library: Library, ranks: int) -> Iterator[Case]:
                 if function == "reduce_scatter_block":
                     elements = max(elements // ranks, 1) * ranks
                 whole = COLLECTIVES.get(function, function) in OF_DOUBLES
-                yield Case(function, known, ranks, root % 2, 8 * elements if whole else size_bytes)
+                yield Forced(function, ranks, root % 2, 8 * elements if whole else size_bytes, known)
 
 
-def settings(case: Case, *, is_open_mpi: bool) -> dict[str, str]:
-    """Return the variables that choose an algorithm."""
-    if not is_open_mpi:
-        return {f"MPIR_CVAR_{case.function.upper()}_INTRA_ALGORITHM": case.name}
-    begin = f"coll_tuned_{case.function}_algorithm"
-    sizes = {"seg_size": ("_segmentsize", SEGMENT_BYTES), "reqs": ("_max_requests", COUNT)}
-    told = [sizes[name] for name in case.known.named]
-    return {begin: str(case.known.number), **{begin + name: str(value) for name, value in told}}
-
-
-def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] | None = None) -> list[Sent | None]:
-    """Return what the library sends in each case; None where it refuses.
-
-    Variables of the environment choose the algorithm in place of those of MPI's tools interface: Open MPI looks at some
-    only there.
-    """
+def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = MappingProxyType({})) -> list[Sent | None]:
+    """Return what the library sends in each case, under variables of the environment; None where it refuses."""
     recorder = mpi.folder / "recorder.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", PROGRAMS / "recorder.c", "-o", recorder, "-ldl"], check=True)
-    words = [f"{case.function}:{case.root}:{case.size_bytes}" for case in wanted]
-    if variables is None:
-        chosen = [settings(case, is_open_mpi=mpi.is_open_mpi) for case in wanted]
-        words = [":".join([w, *(f"{k}={v}" for k, v in s.items())]) for w, s in zip(words, chosen, strict=True)]
+    words = []
+    for case in wanted:
+        chosen = (f":{name}={value}" for name, value in case.settings(is_open_mpi=mpi.is_open_mpi).items())
+        words.append(f"{case.function}:{case.root}:{case.size_bytes}{''.join(chosen)}")
     program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
     line = [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks), *program]
-    env = {**os.environ, **AS_ROOT, **crowded(64), **BY_UCX, **(variables or {})}
+    env = {**os.environ, **AS_ROOT, **crowded(64), **BY_UCX, **variables}
     ran = subprocess.run(line, capture_output=True, text=True, timeout=150, env=env, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[int, dict[int, list[str]]] = defaultdict(dict)
@@ -195,14 +211,21 @@ def are_alike(real: Sent, simulated: Sent, case: Case) -> bool:
     )
 
 
-@pytest.mark.mpi
-@pytest.mark.parametrize("ranks", RANKS)
-def test_messages_are_those_of_the_library(mpi: Mpi, ranks: int) -> None:
+def library_of(mpi: Mpi) -> str:
+    """Return the name of the library; skips where its messages cannot be recorded."""
     version = {"MPICH Version:      5.0": "mpich-5.0", "Open MPI v5.0": "openmpi-5.0"}
     library = next((name for begin, name in version.items() if mpi.installation.library.startswith(begin)), None)
     if library is None or not list(Path(mpi.installation.mpicc).parents[1].rglob("libucp.so*")):
         pytest.skip("neither MPICH 5.0 nor Open MPI 5.0, or one without UCX")
-    by_environment: dict[str, list[Case]] = defaultdict(list)
+    return library
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_messages_are_those_of_the_library(mpi: Mpi, ranks: int) -> None:
+    library = library_of(mpi)
+    # Open MPI looks at the variables of some functions in the environment only.
+    by_environment: dict[str, list[Forced]] = defaultdict(list)
     others = []
     for case in cases(LIBRARIES[library], ranks):
         is_by_environment = mpi.is_open_mpi and case.function == "allgatherv"
@@ -210,7 +233,7 @@ def test_messages_are_those_of_the_library(mpi: Mpi, ranks: int) -> None:
     found = list(zip(others, sent(mpi, others), strict=True))
     for number, few in by_environment.items():
         variables = {"OMPI_MCA_coll_tuned_allgatherv_algorithm": number}
-        found += zip(few, sent(mpi, few, variables), strict=True)
+        found += zip(few, sent(mpi, [case.unforced for case in few], variables), strict=True)
     compared = 0
     for case, real in found:
         try:
