@@ -33,7 +33,7 @@ pub use registry::{CATALOGUE, Entry, complete, demand, find, names};
 
 registry::catalogue! {
     allgather as Allgather: bine, bruck, circulant, hierarchical, k_ring, neighbor_exchange, pat, recursive_doubling, recursive_multiplying, ring, sparbit, torus_bucket;
-    allreduce as Allreduce: bine, circulant, dual_root, edge_disjoint_trees, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, swing, swing_torus, three_two_elimination, torus_bucket, trinaryx3, trinaryx3_overlapped, trivance;
+    allreduce as Allreduce: bine, circulant, dual_root, edge_disjoint_trees, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, ring_or_recursive_doubling, swing, swing_torus, three_two_elimination, torus_bucket, trinaryx3, trinaryx3_overlapped, trivance;
     alltoall as Alltoall: bine, bruck, hierarchical, linear, multi_lane, pairwise_exchange, recursive_doubling, retri, two_level;
     alltoallv as Alltoallv: linear, pairwise_exchange;
     barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;

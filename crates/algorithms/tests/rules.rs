@@ -91,10 +91,13 @@ fn the_rules_of_libraries_choose_as_their_sources_say() {
         Rules::parse(text, name).expect("good rules")
     };
     let (mpich, openmpi) = (rules("mpich-5.0"), rules("openmpi-5.0"));
-    for (bytes, expected) in
-        [(15, "ring"), (16, "recursive_doubling"), (8191, "recursive_doubling"), (8192, "rabenseifner")]
-    {
-        assert_eq!(chosen(&openmpi, Collective::Allreduce, bytes, 7), format!("{expected} []"));
+    for (bytes, expected) in [
+        (15, "ring_or_recursive_doubling"),
+        (16, "recursive_doubling"),
+        (8191, "recursive_doubling"),
+        (8192, "rabenseifner"),
+    ] {
+        assert!(chosen(&openmpi, Collective::Allreduce, bytes, 7).starts_with(&format!("{expected} [")));
     }
     for (bytes, ranks, expected) in [
         (1 << 20, 7, "binomial"),

@@ -122,7 +122,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("basic_linear", 1, "linear"),
         Known("nonoverlapping", 2, "reduce_broadcast"),
         Known("recursive_doubling", 3, "recursive_doubling"),
-        Known("ring", 4, "ring", short="recursive_doubling"),
+        Known("ring", 4, "ring_or_recursive_doubling", short="recursive_doubling", like=("ring", {})),
         Known("segmented_ring", 5, what="a ring whose blocks go in segments", short="recursive_doubling"),
         Known("rabenseifner", 6, "rabenseifner", short="basic_linear"),
     ),
