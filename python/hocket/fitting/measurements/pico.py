@@ -105,7 +105,7 @@ _PROGRAMS: Mapping[str, Mapping[str, Program]] = {
 | allreduce `default-basic_linear` | the result goes to all ranks at once |
 | allreduce `default-nonoverlapping` | a reduce and a broadcast that the library chooses |
 | reduce `default-binary` | its segments are not known |
-| alltoall `default-linear` | all sends at once, as `sends=together`, but which of the node's interfaces carry them is not known |
+| alltoall `default-linear` | all sends at once, over interfaces of the node that are not known |
 | scatter `default-binomial` | the nearest child first, where Hocket sends to the farthest first |
 | `BINE..`, `RECDOUB..`, `RING..`, `bine_..` | PICO's own, in part over another transport and several interfaces |
 """
