@@ -18,7 +18,7 @@ demo: setup
 REAL := python/tests/mpi python/tests/lab
 # Rust and Python at a time: what each prints is shown when it has ended.
 test: setup
-	echo "checking and testing: ten minutes"
+	echo "checking and testing: about twelve minutes"
 	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 
 # With --release they test what is installed.
@@ -74,7 +74,7 @@ lint: setup
 	$(MAKE) --no-print-directory lint-rust lint-python
 
 lint-rust:
-	cargo fmt --all --check
+	find crates mpi -name '*.rs' -exec rustfmt --edition 2024 --check {} +
 	cargo clippy --release --workspace --all-targets --quiet -- --deny warnings
 
 lint-python:

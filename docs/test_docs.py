@@ -2,9 +2,9 @@
 
 In a page, a `code-block` with a caption is a file of that name, and so is a block whose first line is a comment of
 that name. A `console` block is a session: after each `$ ` a command and what it prints, where `...` stands for
-anything but a refusal. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there. A block
-behind a line `% not run: ...` is left out. Each page runs in an empty folder, where the programs beside the interpreter
-are found.
+anything but a refusal. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there, or that a
+diff above it adds; `...` stands for a part of them. A block behind a line `% not run: ...` is left out. Each page runs in an empty folder, where the
+programs beside the interpreter are found.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from hocket.typing import Call, Rank, Span
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = [
-    ROOT / "README.md",
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     *sorted(path for path in DOCS.rglob("*.md") if not {"_build", "catalogue"} & set(path.parts)),
 ]
 OPTIONS = doctest.ELLIPSIS
@@ -66,6 +66,7 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     names: dict[str, object] = {}
+    added: dict[str, list[str]] = {}
     status = 0
     for block in blocks(page):
         caption, _, content = block.text.partition("\n")
@@ -77,7 +78,7 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
                 check(page, step, printed)
                 assert status != 2 or "hocket: " in step.expected, f"line {step.line} is refused: {printed}"
         elif block.language == "diff":
-            check_diff(block)
+            check_diff(block, added)
         elif ">>> " in block.text:
             run_python(page, block, names)
 
@@ -129,13 +130,18 @@ def check(page: Path, step: Step, printed: str) -> None:
         pytest.fail(f"{page.relative_to(ROOT)}:{step.line}: $ {step.command}\n{difference}", pytrace=False)
 
 
-def check_diff(block: Block) -> None:
-    """Look for the lines that a diff removes or keeps in the file that it changes."""
-    source = re.match(r"--- a/(\S+)\n\+\+\+ .*\n", block.text)
-    assert source, f"line {block.line}: a diff begins with the names of its files"
-    old = (ROOT / source[1]).read_text(encoding="utf-8").splitlines()
-    for line in block.text[source.end() :].splitlines():
-        assert line.startswith("+") or line[1:] in old, f"{source[1]} does not have the line {line[1:]!r}"
+def check_diff(block: Block, added: dict[str, list[str]]) -> None:
+    """Look for the lines that a diff removes or keeps in the files that it changes, and note those that it adds."""
+    _, *parts = re.split(r"^--- (\S+)\n\+\+\+ b/(\S+)\n", block.text, flags=re.MULTILINE)
+    assert parts and block.text.startswith("--- "), f"line {block.line}: a diff begins with the names of its files"
+    for source, target, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        name, lines = source.removeprefix("a/"), text.splitlines()
+        path = ROOT / name
+        old = [*(path.read_text(encoding="utf-8").splitlines() if path.is_file() else ()), *added.get(name, ())]
+        for line in (line[1:] for line in lines if not line.startswith(("+", "@@"))):
+            pattern = re.compile(re.escape(line).replace(r"\.\.\.", ".*"))
+            assert any(map(pattern.fullmatch, old)), f"{name} does not have the line {line!r}"
+        added.setdefault(target, []).extend(line[1:] for line in lines if line.startswith("+"))
 
 
 def run_python(page: Path, block: Block, names: dict[str, object]) -> None:
@@ -163,7 +169,7 @@ def test_every_page_is_reached_in_two_clicks() -> None:
     near = {first, *targets(first)}
     near |= {page for one in near for page in targets(one)}
     generated = {DOCS / "images" / name / f"{name}.md" for name in ("atlas", "landscape", "validation")}
-    assert set(PAGES) - near - generated == {ROOT / "README.md"}
+    assert {page for page in PAGES if page.is_relative_to(DOCS)} <= near | generated
 
 
 def targets(page: Path) -> set[Path]:

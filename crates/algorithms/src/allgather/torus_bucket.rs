@@ -20,12 +20,12 @@ use crate::torus::{AXES, needs_torus, ports, ports_and_ranks_divide_count, sizes
 use crate::torus_buckets::Packed;
 
 pub const ABOUT: About = About::new("turns*(hops*alpha + (P-1)/P*largest*beta)", "parts*P*hops")
-.exact_when(ports_and_ranks_divide_count)
-.on_ports(|c| ports(c).len())
-.refusing(needs_torus)
-.made_for("torus")
-.with_parameters(&AXES)
-.completing(sizes_and_ports);
+    .exact_when(ports_and_ranks_divide_count)
+    .on_ports(|c| ports(c).len())
+    .refusing(needs_torus)
+    .made_for("torus")
+    .with_parameters(&AXES)
+    .completing(sizes_and_ports);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, ports) = (r.rank(), ports(c));

@@ -18,7 +18,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::groups::GROUP;
 use crate::levels::{
-    Choice, Levels, OUTER, Piece, chunked, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Choice, Levels, OUTER, Piece, choice, chunked, group, most_ports, needs_order_or_commutative, number_of, part_call,
 };
 
 const REDUCE_SCATTER: Choice =

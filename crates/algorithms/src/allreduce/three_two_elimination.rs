@@ -17,12 +17,10 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 
-pub const ABOUT: About = About::new(
-    "rounds*2*alpha + ceil(P/2^floor(log2(P)))*halves/P*n*(2*beta + gamma)",
-    "messages",
-)
-.exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
-.completing(counts);
+pub const ABOUT: About =
+    About::new("rounds*2*alpha + ceil(P/2^floor(log2(P)))*halves/P*n*(2*beta + gamma)", "messages")
+        .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
+        .completing(counts);
 
 /// Ranks that share a half of what is left: `first` gets the lower half of that, `second` the upper one, and `third`, if the
 /// number of ranks is odd, neither.

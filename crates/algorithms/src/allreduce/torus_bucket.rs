@@ -22,16 +22,14 @@ use crate::About;
 use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
 use crate::torus_buckets::{allgather, reduce_scatter};
 
-pub const ABOUT: About = About::new(
-    "turns*(2*hops*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
-    "2*parts*P*hops",
-)
-.exact_when(ports_and_ranks_divide_count)
-.on_ports(|c| ports(c).len())
-.refusing(needs_torus_and_commutative)
-.made_for("torus")
-.with_parameters(&AXES)
-.completing(sizes_and_ports);
+pub const ABOUT: About =
+    About::new("turns*(2*hops*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*hops")
+        .exact_when(ports_and_ranks_divide_count)
+        .on_ports(|c| ports(c).len())
+        .refusing(needs_torus_and_commutative)
+        .made_for("torus")
+        .with_parameters(&AXES)
+        .completing(sizes_and_ports);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, ports) = (c.result(r), ports(c));

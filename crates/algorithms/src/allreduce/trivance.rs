@@ -20,13 +20,11 @@ use crate::About;
 use crate::about::needs_commutative;
 use crate::pattern::{Rotation, rotated_chunks};
 
-pub const ABOUT: About = About::new(
-    "(1 + 2*max(0, 2 - k))*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma",
-    "messages",
-)
-.on_ports(|_| 2)
-.refusing(needs_commutative)
-.completing(counts);
+pub const ABOUT: About =
+    About::new("(1 + 2*max(0, 2 - k))*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma", "messages")
+        .on_ports(|_| 2)
+        .refusing(needs_commutative)
+        .completing(counts);
 
 /// Messages to the right, and to the left.
 const RIGHT: Tag = 0;
@@ -105,8 +103,10 @@ impl Step {
         let Self { left_rank, right_rank, sides: [left, right], start, end } = *self;
         let (first, last) = (chunks.part(all, start..start + right), chunks.part(all, end - left..end));
         let (from_left, from_right) = (r.scratch(first.len), r.scratch(last.len));
-        let leftwards = exchange(r, left, left_rank, chunks.part(all, start - left..start), right_rank, from_right, LEFT);
-        let rightwards = exchange(r, right, right_rank, chunks.part(all, end..end + right), left_rank, from_left, RIGHT);
+        let leftwards =
+            exchange(r, left, left_rank, chunks.part(all, start - left..start), right_rank, from_right, LEFT);
+        let rightwards =
+            exchange(r, right, right_rank, chunks.part(all, end..end + right), left_rank, from_left, RIGHT);
         r.join(leftwards, rightwards).await;
         r.reduce(right_rank, from_right, last).await;
         r.reduce(left_rank, from_left, first).await;

@@ -19,8 +19,7 @@ use crate::levels::{
     Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
 };
 
-const LOCAL: Choice =
-    choice(Collective::Alltoall, "local", "pairwise_exchange", &[], "the algorithm within a group");
+const LOCAL: Choice = choice(Collective::Alltoall, "local", "pairwise_exchange", &[], "the algorithm within a group");
 const NETWORK: Choice = choice(
     Collective::Alltoall,
     "network",

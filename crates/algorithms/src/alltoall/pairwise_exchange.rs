@@ -17,8 +17,8 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::about::needs_power_of_two;
 use crate::barrier::dissemination;
-use crate::rounds::Rounds;
 use crate::pattern::input_apart_from_result;
+use crate::rounds::Rounds;
 use crate::{About, Steps};
 
 /// The partners of a step.
@@ -45,17 +45,15 @@ const XOR: u64 = 1;
 const SHIFT: u64 = 2;
 const DISSEMINATION: u64 = 1;
 
-pub const ABOUT: About = About::new(
-    "(P-1)*(alpha + n*beta) + barrier*(P-2)*ceil(log2(P))*alpha",
-    "P*(P-1) + barrier*(P-2)*P*ceil(log2(P))",
-)
-.with_parameters(&[PAIRING, BARRIER])
-.refusing(refuses)
-.paced(Steps {
-    count: |c| c.ranks - 1,
-    destination: |c, step, rank| partners(c, step, rank).0,
-    elements: |c, _| c.count(0),
-});
+pub const ABOUT: About =
+    About::new("(P-1)*(alpha + n*beta) + barrier*(P-2)*ceil(log2(P))*alpha", "P*(P-1) + barrier*(P-2)*P*ceil(log2(P))")
+        .with_parameters(&[PAIRING, BARRIER])
+        .refusing(refuses)
+        .paced(Steps {
+            count: |c| c.ranks - 1,
+            destination: |c, step, rank| partners(c, step, rank).0,
+            elements: |c, _| c.count(0),
+        });
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

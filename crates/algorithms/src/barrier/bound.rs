@@ -9,9 +9,5 @@
 use hocket_core::demand::{Demand, Spread};
 
 /// The demand on every algorithm.
-pub const DEMAND: Demand = Demand {
-    spread: |c| Spread::from_rank(0, c.ranks),
-    leaving: |_, _| 0,
-    carried: |_| 0,
-    combined: |_| 0,
-};
+pub const DEMAND: Demand =
+    Demand { spread: |c| Spread::from_rank(0, c.ranks), leaving: |_, _| 0, carried: |_| 0, combined: |_| 0 };

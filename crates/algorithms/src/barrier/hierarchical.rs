@@ -36,10 +36,7 @@ pub const ABOUT: About = About::new("2*local + network", "2*local + network")
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
     let part = |ranks| part_call(c, Collective::Barrier, ranks, 0);
-    vec![
-        LOCAL.within(c, &levels, |group| part(levels.size(group))),
-        NETWORK.between(c, &part(levels.count())),
-    ]
+    vec![LOCAL.within(c, &levels, |group| part(levels.size(group))), NETWORK.between(c, &part(levels.count()))]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

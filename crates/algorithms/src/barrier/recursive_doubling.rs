@@ -14,13 +14,14 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::rounds::Rounds;
 use crate::pattern::Fold;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new(
     "floor(log2(P))*alpha + (ceil(log2(P))-floor(log2(P)))*2*alpha",
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
-).exact_when(|_| true);
+)
+.exact_when(|_| true);
 
 pub async fn program(r: &Rank<'_>, _: &Call) {
     let fold = Fold::new(r.size());

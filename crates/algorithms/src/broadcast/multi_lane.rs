@@ -17,8 +17,13 @@ use crate::About;
 use crate::groups::GROUP;
 use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call};
 
-const SCATTER: Choice =
-    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that cuts the message within the root's group");
+const SCATTER: Choice = choice(
+    Collective::Scatter,
+    "scatter",
+    "binomial",
+    &[],
+    "the algorithm that cuts the message within the root's group",
+);
 const NETWORK: Choice = choice(
     Collective::Broadcast,
     "network",
@@ -26,8 +31,13 @@ const NETWORK: Choice = choice(
     &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
     "the algorithm between the groups, in each lane",
 );
-const ALLGATHER: Choice =
-    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that brings the message together in a group");
+const ALLGATHER: Choice = choice(
+    Collective::Allgather,
+    "allgather",
+    "ring",
+    &[],
+    "the algorithm that brings the message together in a group",
+);
 
 pub const ABOUT: About = About::new("scatter + network + allgather", "scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))

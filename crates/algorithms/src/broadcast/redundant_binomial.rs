@@ -22,14 +22,14 @@ use crate::pattern::BinomialTree;
 use crate::redundancy::{EXCHANGES, exchange_redundantly};
 
 pub const ABOUT: About = About::new(
-        "(2*ceil(ports/k) - 1)*ceil(log2(P))*(alpha + n*beta) + min(T, ceil(log2(P)))*o",
-        "P - 1 + min(T, 1)*2*floor(P - 2^(ceil(log2(P))-1)) + \
+    "(2*ceil(ports/k) - 1)*ceil(log2(P))*(alpha + n*beta) + min(T, ceil(log2(P)))*o",
+    "P - 1 + min(T, 1)*2*floor(P - 2^(ceil(log2(P))-1)) + \
          max(T - 1, 0)*2*(2^(ceil(log2(P))-2) + max(0, P - 3*2^(ceil(log2(P))-2)))",
-    )
-    .exact_when(|c| c.ranks.is_power_of_two())
-    .on_ports(|c| if c.ranks.is_power_of_two() { 1 } else { 2 + c.parameter(EXCHANGES.name) as usize })
-    .refusing(refuses)
-    .with_parameters(&[EXCHANGES]);
+)
+.exact_when(|c| c.ranks.is_power_of_two())
+.on_ports(|c| if c.ranks.is_power_of_two() { 1 } else { 2 + c.parameter(EXCHANGES.name) as usize })
+.refusing(refuses)
+.with_parameters(&[EXCHANGES]);
 
 fn refuses(c: &Call) -> Option<&'static str> {
     if c.parameter(EXCHANGES.name) > 2 {

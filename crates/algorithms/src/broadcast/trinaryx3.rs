@@ -18,21 +18,22 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::{About, segments};
 use crate::about::SEGMENT;
 use crate::pattern::Segments;
 use crate::pipeline;
 use crate::torus::{X, Y, Z, needs_torus};
 use crate::torus_trees::Trees;
+use crate::{About, segments};
 
-pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
-    .exact_when(|c| Trees::one_way(c).have_equal_parts(c))
-    .on_ports(|c| Trees::one_way(c).count())
-    .refusing(needs_torus)
-    .made_for("torus")
-    .with_parameters(&[SEGMENT, X, Y, Z])
-.with_automatic(&[segments::AUTOMATIC])
-    .completing(|c| Trees::one_way(c).values(c));
+pub const ABOUT: About =
+    About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
+        .exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+        .on_ports(|c| Trees::one_way(c).count())
+        .refusing(needs_torus)
+        .made_for("torus")
+        .with_parameters(&[SEGMENT, X, Y, Z])
+        .with_automatic(&[segments::AUTOMATIC])
+        .completing(|c| Trees::one_way(c).values(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     broadcast_from(r, c, Trees::one_way(c), c.root, c.result(r)).await;

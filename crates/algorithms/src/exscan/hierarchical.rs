@@ -15,7 +15,9 @@ use hocket_core::{Call, Collective, Rank, Side, Span};
 
 use crate::About;
 use crate::groups::GROUP;
-use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call};
+use crate::levels::{
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call,
+};
 use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
 
 const EXSCAN: Choice =

@@ -23,11 +23,10 @@ pub const WINDOW: Parameter = Parameter {
     meaning: "ranks that the root serves at a time",
 };
 
-pub const ABOUT: About =
-    About::new("(2*ceil(ports/k) - 1)*ceil((P-1)/window)*(2*alpha + n*beta)", "2*(P-1)")
-        .exact_when(|c| matches!(c.counts, Counts::Equal(_)))
-        .on_ports(at_a_time)
-        .with_parameters(&[WINDOW]);
+pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*ceil((P-1)/window)*(2*alpha + n*beta)", "2*(P-1)")
+    .exact_when(|c| matches!(c.counts, Counts::Equal(_)))
+    .on_ports(at_a_time)
+    .with_parameters(&[WINDOW]);
 
 /// The most messages that the root receives, or sends, at a time.
 pub fn at_a_time(c: &Call) -> usize {

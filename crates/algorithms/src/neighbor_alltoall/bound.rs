@@ -7,7 +7,7 @@
 
 use hocket_core::demand::Demand;
 
-use crate::neighborhood::{gathering, elements_to};
+use crate::neighborhood::{elements_to, gathering};
 
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {

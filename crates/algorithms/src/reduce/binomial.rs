@@ -14,9 +14,9 @@
 use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
-use crate::rounds::Rounds;
 use crate::about::needs_root_0_or_commutative;
 use crate::pattern::BinomialTree;
+use crate::rounds::Rounds;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
     .exact_when(|_| true)

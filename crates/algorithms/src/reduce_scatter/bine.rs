@@ -29,8 +29,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.copy(ordered, rotated).await;
     }
     let steps = butterfly.steps();
-    let mut rounds =
-        Rounds::new(r, 1, steps as usize, |round| Some(butterfly.exchange(steps - 1 - round as u32).peer));
+    let mut rounds = Rounds::new(r, 1, steps as usize, |round| Some(butterfly.exchange(steps - 1 - round as u32).peer));
     for step in (0..steps).rev() {
         rounds.enter((steps - 1 - step) as usize).await;
         let Exchange { peer, own, its } = butterfly.exchange(step);

@@ -64,7 +64,9 @@ fn hand_overs(start: usize, bit: usize, size: usize) -> Vec<(usize, usize)> {
     }
     let halves = std::iter::successors(Some(bit / 2), |half| Some(half / 2)).take_while(|half| *half > 0);
     halves
-        .flat_map(|half| (start..start + bit).map(move |from| (from, from ^ half, start + (from - start) / (2 * half) * (2 * half))))
+        .flat_map(|half| {
+            (start..start + bit).map(move |from| (from, from ^ half, start + (from - start) / (2 * half) * (2 * half)))
+        })
         .filter(|(from, to, tree)| from < to && *from < tree + partners && *to >= tree + partners)
         .map(|(from, to, _)| (from, to))
         .collect()

@@ -20,16 +20,14 @@ use crate::About;
 use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
 use crate::torus_buckets::Packed;
 
-pub const ABOUT: About = About::new(
-    "turns*(hops*alpha + (P-1)/P*largest*beta) + (P-1)/P*largest*gamma",
-    "parts*P*hops",
-)
-.exact_when(ports_and_ranks_divide_count)
-.on_ports(|c| ports(c).len())
-.refusing(needs_torus_and_commutative)
-.made_for("torus")
-.with_parameters(&AXES)
-.completing(sizes_and_ports);
+pub const ABOUT: About =
+    About::new("turns*(hops*alpha + (P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "parts*P*hops")
+        .exact_when(ports_and_ranks_divide_count)
+        .on_ports(|c| ports(c).len())
+        .refusing(needs_torus_and_commutative)
+        .made_for("torus")
+        .with_parameters(&AXES)
+        .completing(sizes_and_ports);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, ports) = (r.rank(), ports(c));

@@ -29,8 +29,13 @@ pub const NETWORK: Choice = choice(
     "the algorithm between the groups",
 );
 /// The way of such a sum from the last rank of a group to the others.
-pub const BROADCAST: Choice =
-    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands the sum of earlier groups on");
+pub const BROADCAST: Choice = choice(
+    Collective::Broadcast,
+    "broadcast",
+    "binomial",
+    &[],
+    "the algorithm that hands the sum of earlier groups on",
+);
 
 pub const ABOUT: About = About::new("scan + network + broadcast + n*gamma", "scan + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1)

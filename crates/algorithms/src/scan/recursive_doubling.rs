@@ -16,12 +16,9 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 
-pub const ABOUT: About = About::new(
-    "ceil(log2(P))*(alpha + n*beta) + max(0, 2*ceil(log2(P)) - 1)*n*gamma",
-    "sends",
-)
-.exact_when(|c| c.ranks.is_power_of_two())
-.completing(sends);
+pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta) + max(0, 2*ceil(log2(P)) - 1)*n*gamma", "sends")
+    .exact_when(|c| c.ranks.is_power_of_two())
+    .completing(sends);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

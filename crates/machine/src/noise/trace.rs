@@ -78,9 +78,8 @@ impl Trace {
             return (f64::INFINITY, 0.0);
         }
         let round = (time_s / self.length_s).floor();
-        let event = |round: f64, i: usize| {
-            (round * self.length_s + self.starts_s[i], self.taken_s[i + 1] - self.taken_s[i])
-        };
+        let event =
+            |round: f64, i: usize| (round * self.length_s + self.starts_s[i], self.taken_s[i + 1] - self.taken_s[i]);
         let all = (0..3).flat_map(|more| (0..self.starts_s.len()).map(move |i| (round + f64::from(more), i)));
         let skipped = self.starts_s.partition_point(|start| *start < time_s - round * self.length_s).saturating_sub(1);
         let mut later = all.skip(skipped).map(|(round, i)| event(round, i));
@@ -103,7 +102,9 @@ fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
             _ => return Err(refuse("expected the start and the duration of an event, in seconds")),
         };
         if !(start >= 0.0 && duration > 0.0 && start + duration <= LONGEST_S) {
-            return Err(refuse("expected a start of at least 0 and a duration above 0, in seconds, at most 1e9 together"));
+            return Err(refuse(
+                "expected a start of at least 0 and a duration above 0, in seconds, at most 1e9 together",
+            ));
         }
         if events.last().is_some_and(|(last, duration)| start < last + duration) {
             return Err(refuse("the event starts before the one above it has ended, expected increasing times"));

@@ -51,7 +51,9 @@ impl Dragonfly {
         let most = routers_per_group.saturating_mul(global_links_per_router).saturating_add(1);
         let groups = section.count_or("groups", most)?;
         if groups > most {
-            return Err(section.reject("groups", &format!("at most {most}, so that a global link leads to each other group")));
+            return Err(
+                section.reject("groups", &format!("at most {most}, so that a global link leads to each other group"))
+            );
         }
         let dragonfly = Self { nodes_per_router, routers_per_group, global_links_per_router, groups };
         check_size(section, "routers_per_group", dragonfly.nodes(), dragonfly.links())?;
@@ -229,7 +231,9 @@ impl Topology for Dragonfly {
         match self.place(link) {
             Place::Up { node } => format!("up from node {node}"),
             Place::Down { node } => format!("down to node {node}"),
-            Place::Local { from, to } => format!("local {} from {}", to % self.routers_per_group, self.router_name(from)),
+            Place::Local { from, to } => {
+                format!("local {} from {}", to % self.routers_per_group, self.router_name(from))
+            }
             Place::Global { group, port } => {
                 let router = group * self.routers_per_group + self.router_of(port);
                 format!("global {port} from {}", self.router_name(router))

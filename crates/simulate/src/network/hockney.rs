@@ -18,8 +18,8 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section};
 
 use super::{Departure, Local, Network, Parcel, local};
-use crate::demanded::{Bound, Demanded, rounds};
 use crate::clock::Clock;
+use crate::demanded::{Bound, Demanded, rounds};
 
 /// The time of a message, keys of `[network]` and of `[network.local]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,8 @@ impl Hockney {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
         if let Some(host) = &machine.host {
-            let others = "none on a hockney network: there is network.send_overhead; loggp has the same wire with [host]";
+            let others =
+                "none on a hockney network: there is network.send_overhead; loggp has the same wire with [host]";
             return Err(host.reject_all(others));
         }
         Ok(Self {

@@ -74,7 +74,6 @@ impl Loggp {
     fn levels(&self) -> impl Iterator<Item = &Level> + Clone {
         std::iter::once(&self.between).chain(self.local.as_ref().map(|local| &local.costs))
     }
-
 }
 
 impl Network for Loggp {
@@ -93,8 +92,7 @@ impl Network for Loggp {
     /// A rank tells one more every max(o, g), which knows 2 o + L later. The bytes of one rank pass it as [`passing_s`] says.
     /// A processor does one thing at a time.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        let gap_s =
-            least(self.levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
+        let gap_s = least(self.levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
         let delay_s = self.levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
         let bytes = demanded.bytes_of_a_rank();
         let is_one_range = self.local.is_none() && self.between.ranges.len() == 1;

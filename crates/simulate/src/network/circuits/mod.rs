@@ -195,7 +195,11 @@ impl Shared for Circuits {
         let bytes = demanded.ranks_to_try().map(|rank| crossing(node_of(rank))).fold(0.0, f64::max);
         let carrying_s = self.latency_s + bytes / self.bytes_per_s / ports as f64;
         Bound {
-            latency_s: if told > 1 { self.times.set_up_s + rounds(told, Some(ports)) as f64 * self.latency_s } else { 0.0 },
+            latency_s: if told > 1 {
+                self.times.set_up_s + rounds(told, Some(ports)) as f64 * self.latency_s
+            } else {
+                0.0
+            },
             bandwidth_s: if bytes > 0.0 { self.times.set_up_s + carrying_s } else { 0.0 },
             computation_s: demanded.combining_s(),
         }

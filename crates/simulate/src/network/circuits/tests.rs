@@ -264,7 +264,13 @@ fn a_message_without_a_circuit_gets_one_that_goes_and_for_which_an_idle_one_goes
 #[test]
 fn the_least_recently_used_goes_first_and_first_of_all_what_nobody_asked_for() {
     // Of 0 to 1 and 0 to 2 the second was used first; then 3 costs that one, and 2 again that to 1.
-    let used = [(0.0, Send(0, 1, 9)), (0.0, Send(0, 2, 4)), (30.0, Send(0, 3, 4)), (50.0, Send(0, 1, 4)), (60.0, Send(0, 2, 4))];
+    let used = [
+        (0.0, Send(0, 1, 9)),
+        (0.0, Send(0, 2, 4)),
+        (30.0, Send(0, 3, 4)),
+        (50.0, Send(0, 1, 4)),
+        (60.0, Send(0, 2, 4)),
+    ];
     assert_eq!(times_s(&of(2, KEEP), &used), [20.0, 15.0, 45.0, 55.0, 75.0]);
     assert_eq!(run(&of(2, KEEP), &used).counts.set_ups, 4);
     // A program asked for the one to 1, which is the least recently used.
@@ -331,12 +337,17 @@ fn requests_that_wait_for_each_others_wavelengths_are_refused_in_the_end() {
 
 #[test]
 fn ports_that_go_cut_what_carries_last() {
-    let keys = format!("{KEEP}\nchanges = [\"25 s: node 0 has 2 ports\", \"26 s: node 0 has 1 port\", \"40 s: nodes have 3 ports\"]");
+    let keys = format!(
+        "{KEEP}\nchanges = [\"25 s: node 0 has 2 ports\", \"26 s: node 0 has 1 port\", \"40 s: nodes have 3 ports\"]"
+    );
     // At 25, 0 to 1 is idle, 0 to 2 carries until 36, 0 to 3 is being set up until 30. First the one to 1 goes, then the one to
     // 3. That to 2 is there in time; it goes at 36 for 3, as there is one port, and is open again at 46.
     let deeds = [(0.0, Send(0, 1, 4)), (0.0, Send(0, 2, 25)), (20.0, Send(0, 3, 4))];
     let found = run(&of(3, &keys), &deeds);
-    assert_eq!((found.times_s, found.counts), (vec![15.0, 36.0, 51.0], CircuitCounts { set_ups: 4, refused: 0, cut: 0 }));
+    assert_eq!(
+        (found.times_s, found.counts),
+        (vec![15.0, 36.0, 51.0], CircuitCounts { set_ups: 4, refused: 0, cut: 0 })
+    );
     // At 12 the only one goes, which carries; it begins anew at 30.
     let keys = format!("{NAIVE}\nchanges = [\"12 s: node 0 has 0 ports\", \"30 s: node 0 has 1 port\"]");
     let found = run(&of(1, &keys), &[(0.0, Send(0, 1, 10)), (0.0, Send(1, 0, 1))]);
@@ -395,7 +406,10 @@ fn machines_that_cannot_be_are_refused_in_one_line() {
     let with_changes = |changes: &str| refusal(&format!("ports = 1\npolicy = \"naive\"\nchanges = {changes}"));
     let expected = "expected a time and what there is from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 \
                     ports\" or \"2 ms: 2 wavelengths\"";
-    assert_eq!(with_changes("\"5 s: 1\""), "m.toml:11: network.changes: got string, expected a list of texts in quotes");
+    assert_eq!(
+        with_changes("\"5 s: 1\""),
+        "m.toml:11: network.changes: got string, expected a list of texts in quotes"
+    );
     for wrong in ["5 s", "5: node 1 has 1 port", "5 s: node x has 1 port", "5 s: node 1 has -1 ports", "5 s: 1 port"] {
         let line = format!("m.toml:11: network.changes: got {wrong:?}, {expected}");
         assert_eq!(with_changes(&format!("[{wrong:?}]")), line);

@@ -315,10 +315,7 @@ fn ports_receive_so_many_messages_at_a_time() {
 fn wrong_keys_are_refused_in_one_line() {
     let refusal = |keys: &str| read(keys, "").unwrap_err().to_string();
     let base = "dims = [4]\nlink_bandwidth = \"1 GB/s\"";
-    assert_eq!(
-        refusal("dims = [4]"),
-        "m.toml: network.link_bandwidth is missing, expected a rate such as \"1 GB/s\""
-    );
+    assert_eq!(refusal("dims = [4]"), "m.toml: network.link_bandwidth is missing, expected a rate such as \"1 GB/s\"");
     assert_eq!(
         refusal("dims = [4]\nlink_bandwidth = \"1 GB\""),
         "m.toml:6: network.link_bandwidth: got \"1 GB\", did you mean 1 GB/s?"
@@ -453,9 +450,8 @@ fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
     let mut rates = vec![0.0; routes.len()];
     let mut growing = under_way.to_vec();
     while !growing.is_empty() {
-        let load = |link: &usize| -> f64 {
-            under_way.iter().filter(|i| routes[**i].contains(link)).map(|i| rates[*i]).sum()
-        };
+        let load =
+            |link: &usize| -> f64 { under_way.iter().filter(|i| routes[**i].contains(link)).map(|i| rates[*i]).sum() };
         let users = |link: &usize| growing.iter().filter(|i| routes[**i].contains(link)).count();
         let room = |link: &usize| (1.0 - load(link)) / users(link) as f64;
         let step = growing.iter().flat_map(|i| &routes[*i]).map(room).fold(1.0 - rates[growing[0]], f64::min);
@@ -535,7 +531,8 @@ proptest! {
 #[test]
 fn an_endless_time_is_no_deadlock() {
     for keys in ALL {
-        let network = read(&format!("dims = [8]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"1e308 s\"\n{keys}"), "").unwrap();
+        let network =
+            read(&format!("dims = [8]\nlink_bandwidth = \"1 B/s\"\nlink_latency = \"1e308 s\"\n{keys}"), "").unwrap();
         let mut traffic = network.traffic();
         traffic.inject(0.0, (0, 0, 3, 10.0).into());
         while traffic.next_s().is_finite() {

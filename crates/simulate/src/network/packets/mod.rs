@@ -118,7 +118,11 @@ impl Packets {
         Ok(Self {
             packet_bytes: packet_bytes(section)?,
             buffer_packets: section.count_up_to("buffer", 4, MOST_BUFFERED)?,
-            channels: section.count_up_to("virtual_channels", fabric.topology.channels(), fabric.topology.channels())?,
+            channels: section.count_up_to(
+                "virtual_channels",
+                fabric.topology.channels(),
+                fabric.topology.channels(),
+            )?,
             link_s_per_byte,
             injection_s_per_byte: at_most_links("injection_bandwidth")?,
             ejection_s_per_byte: at_most_links("ejection_bandwidth")?,

@@ -511,7 +511,13 @@ fn first_in_turn(
     }
     let (mut number, from) = if turn < words * 64 { (turn / 64, u64::MAX << (turn % 64)) } else { (0, u64::MAX) };
     for step in 0..=words {
-        let mask = if step == 0 { from } else if step == words { !from } else { u64::MAX };
+        let mask = if step == 0 {
+            from
+        } else if step == words {
+            !from
+        } else {
+            u64::MAX
+        };
         let found = first_of(number, word(number) & mask);
         if found.is_some() {
             return found;

@@ -111,7 +111,8 @@ fn packets_that_follow_each_other_are_one_passage() {
             traffic.advance(&mut Vec::new());
         }
         let found = traffic.passages().unwrap().take().unwrap();
-        let [first, second] = [0, 2].map(|link| found.iter().filter(|passage| passage.link == link).collect::<Vec<_>>());
+        let [first, second] =
+            [0, 2].map(|link| found.iter().filter(|passage| passage.link == link).collect::<Vec<_>>());
         assert_eq!((first.len(), second.len()), (count, count));
         for (passages, start_s) in [(first, 0.0), (second, 100e-9)] {
             assert_close(passages[0].start_s, start_s);
@@ -181,8 +182,7 @@ fn ports_say_how_many_messages_leave_at_a_time() {
 #[test]
 fn several_ejections_take_several_packets_in() {
     let machine = machine("dims = [8]\n[node]\nports = 2");
-    let log =
-        run_at_once(&Packets::read(&machine).unwrap(), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
+    let log = run_at_once(&Packets::read(&machine).unwrap(), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
     assert_close(log.arrived_s[0], 10.0 * US);
     assert_close(log.arrived_s[1], 10.0 * US);
     let log = run_at_once(&packets("dims = [8]"), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
@@ -266,7 +266,8 @@ fn rounds(distance: usize, apart_us: f64) -> Vec<(f64, Flight)> {
 /// each other without a pause, so that no gaps are left after the first.
 #[test]
 fn adaptive_pacing_is_for_messages_that_meet_others_in_steps() {
-    let [fixed, adaptive] = ["", "\npacing = \"adaptive\""].map(|keys| packets(&format!("dims = [16]\nbuffer = 2{keys}")));
+    let [fixed, adaptive] =
+        ["", "\npacing = \"adaptive\""].map(|keys| packets(&format!("dims = [16]\nbuffer = 2{keys}")));
     assert_eq!(run(&adaptive, &rounds(1, 100.0)), run(&fixed, &rounds(1, 100.0)));
     let both = |apart_us| [&adaptive, &fixed].map(|network| run(network, &rounds(4, apart_us)));
     let waiting_s = |log: &Log| log.links.iter().map(|link| link.waiting_s).sum::<f64>();
@@ -348,10 +349,13 @@ fn any_traffic() -> impl Strategy<Value = (String, Vec<(f64, Flight)>)> {
         let message = (0..nodes, 0..nodes, 0u32..=9000, 0u32..=3, 0u32..=20);
         let messages = prop::collection::vec(message, 1..60);
         messages.prop_map(move |messages| {
-            let mut flights: Vec<_> = messages.into_iter().map(|(from, to, bytes, gap, time)| {
-                let gap_packets = f64::from(gap) * 0.75;
-                (f64::from(time) * 0.3 * US, Flight { gap_packets, ..flight(0, from, to, f64::from(bytes)) })
-            }).collect();
+            let mut flights: Vec<_> = messages
+                .into_iter()
+                .map(|(from, to, bytes, gap, time)| {
+                    let gap_packets = f64::from(gap) * 0.75;
+                    (f64::from(time) * 0.3 * US, Flight { gap_packets, ..flight(0, from, to, f64::from(bytes)) })
+                })
+                .collect();
             flights.sort_by(|a, b| a.0.total_cmp(&b.0));
             for (id, (_, flight)) in flights.iter_mut().enumerate() {
                 flight.id = id as u32;
