@@ -3,8 +3,8 @@
 In a page, a `code-block` with a caption is a file of that name, and so is a block whose first line is a comment of
 that name. A `console` block is a session: after each `$ ` a command and what it prints, where `...` stands for
 anything but a refusal. `>>> ` begins a session of Python. A `diff` removes and keeps lines that are there, or that a
-diff above it adds; `...` stands for a part of them. A block behind a line `% not run: ...` is left out. Each page runs in an empty folder, where the
-programs beside the interpreter are found.
+diff above it adds; `...` stands for a part of a line. A block behind a line `% not run: ...` is left out. Each page
+runs in an empty folder, where the programs beside the interpreter are found.
 """
 
 import contextlib

@@ -200,14 +200,6 @@ impl Section {
         Error::new(format!("got a section, expected {expected}")).at(format!("{}:{line}: [{name}]", self.file))
     }
 
-    /// A time per byte in seconds, or `default` when the key is absent.
-    ///
-    /// # Errors
-    /// Not a time per byte.
-    pub fn time_per_byte_s_or(&self, key: &str, default: f64) -> Result<f64> {
-        Ok(self.optional_number(key, "_s_per_byte", units::parse_time_per_byte_s)?.unwrap_or(default))
-    }
-
     /// A rate in bytes per second.
     ///
     /// # Errors
