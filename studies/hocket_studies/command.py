@@ -69,7 +69,7 @@ def study(
         Validation(place, scope, simgrid, loggopsim, mpicc, jobs, as_json).write()
         return
     if simgrid or loggopsim or mpicc:
-        raise click.UsageError(f"--simgrid, --loggopsim and --mpicc are for study {_VALIDATION}")
+        raise click.UsageError(f"--simgrid-python, --loggopsim and --mpicc are for study {_VALIDATION}")
     chosen = STUDIES[name]
     known = {figure.number for figure in chosen.figures}
     if unknown := set(numbers) - known:

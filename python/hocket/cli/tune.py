@@ -146,6 +146,10 @@ def tune(
     """Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules."""
     if ways and (lab is None or check):
         raise click.UsageError("--ways: expected --lab beside it, and no --check")
+    if ways and (output or machine or trials):
+        raise click.UsageError(
+            "--ways: expected no --output, --machine or --trials: it simulates the lab, and writes nothing"
+        )
     folder = "" if (check or ways) and output is None else required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     is_simulated = not (mpi or mpicc or mpiexec or hosts or lab)

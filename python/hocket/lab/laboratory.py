@@ -28,6 +28,7 @@ from hocket.mpi.launch import crowded
 __all__ = ["MOST_BYTES_PER_S", "Lab", "down", "is_in_use", "labs", "temporary"]
 
 MOST_BYTES_PER_S = 12.5e6
+_LEAST_BYTES_PER_S = 1000.0
 """The largest rate of a link: 100 Mbit/s. Above it, the processors limit the rate rather than the network."""
 _STATE = Path("/run/hocket-lab")
 _TEMPORARY = re.compile(r"of-([0-9]+)")
@@ -222,6 +223,11 @@ def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
         raise Error(
             f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s is more than this host can shape, "
             f"expected at most {MOST_BYTES_PER_S:g} B/s; --scale {fitting} does"
+        )
+    if rate * float(scale) < _LEAST_BYTES_PER_S:
+        raise Error(
+            f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s in the lab, "
+            f"expected at least {_LEAST_BYTES_PER_S:g} B/s"
         )
     return Lab(name, machine, scale, Wiring.of(topology))
 

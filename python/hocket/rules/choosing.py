@@ -12,6 +12,7 @@ from hocket import _native
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.checks import text
+from hocket.base.names import unknown
 from hocket.definitions.calls import made_of_any
 from hocket.definitions.library import Algorithm, find, find_collective
 
@@ -25,10 +26,16 @@ def rules_text(file: str | PathLike[str]) -> str:
     """Return the rules in a file, or those of an MPI library by its name, where there is no such file.
 
     Raises:
-        Error: The file cannot be read.
+        Error: The file cannot be read, or there is no library of that name.
     """
-    is_library = fspath(file) in LIBRARY_RULES and not path.exists(file)
-    return LIBRARY_RULES[fspath(file)] if is_library else files.read_text(file)
+    name = str(fspath(file))
+    if path.exists(file):
+        return files.read_text(file)
+    if name in LIBRARY_RULES:
+        return LIBRARY_RULES[name]
+    if name.partition("-")[0] in {each.partition("-")[0] for each in LIBRARY_RULES}:
+        raise unknown("rules", name, LIBRARY_RULES)
+    return files.read_text(file)
 
 
 def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | None:

@@ -202,6 +202,9 @@ def test_bad_input_builds_nothing(
     bench = f"mpi bench allreduce --size 8B -n 2 --mpicc {installation.mpicc}"
     assert "expected none beside --lab" in bad_input(f"{bench} --lab {name} --hosts a,b")
     assert "--ways: expected --lab" in bad_input("tune allreduce -n 2 --ways")
+    assert "--ways: expected no --output" in bad_input(f"tune allreduce -n 2 --ways --lab {torus} -o ways")
+    assert "expected at least 1000 B/s" in bad_input(f"lab up {torus} --name {name} --scale 1/1000000")
+    assert "expected at least 1000 B/s" in bad_input(f"{compare} --lab {torus} --scale 1e-400")
     assert "has room for 9 ranks, not for rank 9" in bad_input(f"{run} -n 10 --lab {torus} -- true")
     assert "no program, expected one after --" in bad_input(f"{run} -n 9 --lab {torus}")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -59,6 +59,8 @@ def _ends_by_exit() -> Iterator[None]:
     def end(kind: int, frame: object) -> None:
         if os.getpid() != process:
             os._exit(128 + kind)
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # nothing interrupts the clean-up
         sys.exit(128 + kind)
 
     before = {kind: signal.signal(kind, end) for kind in (signal.SIGTERM, signal.SIGHUP)}
