@@ -28,7 +28,7 @@ def test_the_table_marks_the_best_and_names_it_per_size(hocket_command: Callable
     rows = hocket_command(LINE).out.splitlines()
     assert rows[0] == "allreduce on 16 ranks, machine cluster"
     assert rows[1].split() == ["size", "fastest", "second", "third", "lower", "bound"]
-    assert rows[3] == " bine +2, then hierarchical, then recursive_multiplying"
+    assert rows[3] == " bine +3, then hierarchical, then recursive_multiplying"
     assert rows[4].split() == ["8", "B", "4.006", "us", "1.50x", "1.50x", "4.000", "us", "1.00x"]
     sizes = [row.split()[:2] for row in rows[4 : rows.index("fastest")] if row.endswith("x")]
     assert sizes == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
