@@ -33,8 +33,8 @@ def test_the_table_marks_the_best_and_names_it_per_size(hocket_command: Callable
     sizes = [row.split()[:2] for row in rows[4 : rows.index("fastest")] if row.endswith("x")]
     assert sizes == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
     start = rows.index("fastest") + 1
-    assert rows[start].startswith("  8 B to 512 B: bine = recursive_doubling = redundant_butterfly, ")
-    assert rows[start + 1] == "    times the lower bound"
+    assert rows[start] == "  8 B: bine = recursive_doubling = redundant_butterfly ="
+    assert rows[start + 2].startswith("  512 B: bine = recursive_doubling = redundant_butterfly, 1.10 times the lower")
     assert all(len(row) <= 80 for row in rows if set(row.strip()) != {"─"})
 
 
