@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hocket.base import files
+from hocket.base.call import Call
 from hocket.base.parallel import workers
 from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
 from hocket.cli import completion
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
-    CallOptions,
     all_option,
     as_csv_option,
     as_json_option,
@@ -78,7 +79,7 @@ def compare(
     names: tuple[str, ...],
     ranks: int,
     sizes: tuple[int, ...] | None,
-    call_options: CallOptions,
+    call_of: partial[Call],
     machine: Machine,
     engine: Engine,
     trials: int | None,
@@ -109,7 +110,7 @@ def compare(
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     topology = None if links is None else _topology(machine, sizes, len(candidates))
     check_files({"--plot": plot, "--links": links})
-    calls = [call_options.call(candidates, ranks=ranks, size_bytes=size) for size in sizes]
+    calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from hocket.base import files
+from hocket.base.call import Call
 from hocket.base.version import version
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
-    CallOptions,
     algorithm_argument,
     as_json_option,
     call_options,
@@ -52,7 +53,7 @@ def explain(
     names: tuple[str, ...],
     ranks: int,
     size: int | None,
-    call_options: CallOptions,
+    call_of: partial[Call],
     machine: Machine,
     engine: Engine,
     seed: int,
@@ -67,7 +68,7 @@ def explain(
     """
     algorithm = chosen(names, algorithms)
     size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
-    call = call_options.call([algorithm], ranks=ranks, size_bytes=size_bytes)
+    call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
     announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):
         found = explain_call(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -24,45 +23,44 @@ from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
 
 __all__ = [
-    "CallOptions",
     "OneOf",
     "Read",
-    "algorithm_argument",
-    "all_option",
-    "as_csv_option",
-    "as_json_option",
-    "call_options",
+    "algorithm",
+    "as_csv",
+    "as_json",
+    "call",
     "check_files",
     "chosen",
-    "element_option",
-    "engine_option",
-    "graph_option",
-    "jobs_option",
-    "link_maps_option",
-    "links_option",
-    "links_over_time_option",
-    "load_option",
-    "load_paths_option",
-    "machine_option",
-    "neighbors_option",
+    "element",
+    "engine",
+    "every",
+    "graph",
+    "jobs",
+    "link_maps",
+    "links",
+    "links_over_time",
+    "load",
+    "load_paths",
+    "machine",
+    "neighbors",
     "only_one_form",
-    "output_option",
-    "parameter_option",
+    "output",
+    "parameter",
     "picture_file",
-    "plot_option",
-    "rank_counts_option",
-    "ranks_option",
+    "plot",
+    "rank_counts",
+    "ranks",
     "required",
-    "schedule_size_option",
-    "seed_option",
-    "shown_plot_option",
-    "size_option",
-    "sizes_option",
-    "space_time_option",
-    "timeline_option",
-    "tolerance_option",
-    "trials_option",
-    "until_option",
+    "schedule_size",
+    "seed",
+    "shown_plot",
+    "size",
+    "sizes",
+    "space_time",
+    "timeline",
+    "tolerance",
+    "trials",
+    "until",
 ]
 
 T = TypeVar("T")
@@ -108,27 +106,16 @@ class OneOf(_Choice):
             raise click.UsageError(str(error), ctx) from None
 
 
-@dataclass(frozen=True)
-class CallOptions:
-    """The part of a call that the command line gives, besides ranks and size."""
-
-    root: int
-    neighbors: str | None
-    element_bytes: int
-    in_place: bool
-    parameters: tuple[tuple[str, str], ...]
-
-    def call(self, algorithms: Iterable[Algorithm], *, ranks: int, size_bytes: int) -> Call:
-        """Return the call; the algorithm that declares a parameter gives the unit of its value."""
-        return Call(
-            ranks=ranks,
-            size_bytes=size_bytes,
-            root=self.root,
-            neighbors=self.neighbors,
-            element_bytes=self.element_bytes,
-            in_place=self.in_place,
-            parameters=values_of(self.parameters, algorithms),
-        )
+def _call(
+    algorithms: Iterable[Algorithm],
+    *,
+    ranks: int,
+    size_bytes: int,
+    param: Iterable[tuple[str, str]] = (),
+    **fields: Any,
+) -> Call:
+    """Return a call; the algorithm that declares a parameter gives the unit of its value."""
+    return Call(ranks=ranks, size_bytes=size_bytes, parameters=values_of(param, algorithms), **fields)
 
 
 def required(value: T | None, option: str, what: str) -> T:
@@ -173,14 +160,17 @@ def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
     return find("/".join(names), among=among)
 
 
-def call_options(command: F) -> F:
-    """Add the options that describe a call further; pass them as `call_options`."""
+def call(command: F) -> F:
+    """Add the options that describe a call further; pass `call_of`: `_call` with the options that are given."""
 
     @wraps(command)
     def collect(
         root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
     ) -> Any:
-        return command(call_options=CallOptions(root, neighbors, element, in_place, param), **rest)
+        fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
+        usual = {"root": 0, "neighbors": None, "element_bytes": 1, "in_place": False, "param": ()}
+        given = {name: value for name, value in fields.items() if value != usual[name]}
+        return command(call_of=partial(_call, **given), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
 
@@ -214,74 +204,74 @@ def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
     return library(paths, base=catalogue())
 
 
-ranks_option = partial(click.option, "--ranks", "-n", type=Read(_rank_count, name="P"), help="Number of ranks.")
-rank_counts_option = click.option(
+ranks = partial(click.option, "--ranks", "-n", type=Read(_rank_count, name="P"), help="Number of ranks.")
+rank_counts = click.option(
     "--ranks", "-n", type=Read(parse_ranks, name="LIST"), help="Rank counts, such as 1-64 or 1-8,16,32."
 )
-size_option = click.option(
+size = click.option(
     "--size",
     type=Read(parse_bytes, name="SIZE"),
     help="The message of the MPI call, such as 8B or 64KiB: the whole vector; one rank's contribution to an allgather "
     "or gather; one block of an alltoall or scatter.",
 )
-schedule_size_option = click.option(
+schedule_size = click.option(
     "--size",
     type=Read(parse_bytes, name="SIZE"),
     help="Needed for MSCCL XML, which has no size: the larger of a GPU's input and output, such as 64KiB.",
 )
-sizes_option = click.option(
+sizes = click.option(
     "--sizes",
     "--size",
     type=Read(parse_sizes, name="SIZES"),
     help="Sizes: 8B..64MiB doubles from step to step, 8B..64MiB:4 multiplies by four, 8B,1KiB is a list. "
     "A range includes both ends.",
 )
-timeline_option = click.option(
+timeline = click.option(
     "--timeline",
     type=Read(writable, name="FILE"),
     help="Also write a trace for ui.perfetto.dev and chrome://tracing.",
 )
-links_option = click.option(
+links = click.option(
     "--links",
     type=Read(writable, name="FILE"),
     help="Also write the load of each link, on a machine where messages share links: as CSV, "
     f"or as a map if the file ends in {', '.join(PICTURES)}.",
 )
-links_over_time_option = click.option(
+links_over_time = click.option(
     "--links-over-time",
     type=Read(writable, name="FILE"),
     help="Also write the load of links over time: as CSV, or as maps if the file ends in "
     f"{', '.join(PICTURES)}; HTML has a slider.",
 )
-link_maps_option = click.option(
+link_maps = click.option(
     "--links",
     type=Read(picture_file, name="FILE"),
     help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
     f"the file ends in {' or '.join(PICTURES)}.",
 )
-plot_option = click.option(
+plot = click.option(
     "--plot",
     type=Read(picture_file, name="FILE"),
     help=f"Also draw time over size; the file ends in {' or '.join(PICTURES)}.",
 )
-space_time_option = click.option(
+space_time = click.option(
     "--plot",
     type=Read(picture_file, name="FILE"),
     help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
 )
-graph_option = click.option(
+graph = click.option(
     "--graph", type=Read(writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
 )
-shown_plot_option = click.option(
+shown_plot = click.option(
     "--plot",
     type=Read(picture_file, name="FILE"),
     help="Also draw the network of a machine, or what the ranks of a schedule do over time; "
     f"the file ends in {' or '.join(PICTURES)}.",
 )
-output_option = click.option(
+output = click.option(
     "--output", "-o", type=Read(writable, name="FILE"), help="The file to write; by default, and with -, stdout."
 )
-machine_option = click.option(
+machine = click.option(
     "--machine",
     type=Read(Machine.load, name="MACHINE"),
     shell_complete=completion.machines,
@@ -289,30 +279,30 @@ machine_option = click.option(
     show_default=True,
     help="A machine file, or a preset that `hocket machines` lists.",
 )
-engine_option = click.option(
+engine = click.option(
     "--engine",
     type=OneOf(["auto", "dataflow", "events"]),
     default="auto",
     show_default=True,
     help="The engine that keeps virtual time.",
 )
-trials_option = click.option(
+trials = click.option(
     "--trials",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
     help="Number of trials on a machine with noise.",
 )
-seed_option = click.option(
+seed = click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all random numbers."
 )
-until_option = click.option(
+until = click.option(
     "--until-ci",
     type=Read(parse_share, name="SHARE"),
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
     "--trials is then the largest number of trials.",
 )
-tolerance_option = click.option(
+tolerance = click.option(
     "--tolerance",
     type=Read(parse_share, name="SHARE"),
     default="3%",
@@ -327,35 +317,35 @@ _load = partial(
     envvar="HOCKET_LOAD",
     help="A Python file that defines algorithms; may be given several times. Also: HOCKET_LOAD.",
 )
-load_option = _load("algorithms", callback=lambda _ctx, _param, paths: _library(paths))
-load_paths_option = _load("load")
-jobs_option = click.option(
+load = _load("algorithms", callback=lambda _ctx, _param, paths: _library(paths))
+load_paths = _load("load")
+jobs = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
     show_default="one per processor",
     help="Number of tasks to run in parallel.",
 )
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-all_option = click.option("--all", "every", is_flag=True, help="Print the times of all algorithms, a row for each.")
-as_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print all numbers as CSV.")
-algorithm_argument = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", shell_complete=completion.names)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+every = click.option("--all", "every", is_flag=True, help="Print the times of all algorithms, a row for each.")
+as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print all numbers as CSV.")
+algorithm = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", shell_complete=completion.names)
 
-element_option = click.option(
+element = click.option(
     "--element",
     type=Read(_element_bytes, name="SIZE"),
     default=1,
     show_default="1B",
     help="Size of an element; messages are cut only between elements.",
 )
-parameter_option = click.option(
+parameter = click.option(
     "--param",
     type=Read(parse_parameter, name="NAME=VALUE"),
     multiple=True,
     help="A parameter of the algorithm; may be given several times.",
 )
 
-neighbors_option = click.option(
+neighbors = click.option(
     "--neighbors",
     metavar="KIND[:DIMS]",
     help="The neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as "
@@ -363,8 +353,8 @@ neighbors_option = click.option(
 )
 _CALL_OPTIONS = (
     click.option("--root", type=Read(parse_count, name="RANK"), default=0, help="The root, if the collective has one."),
-    neighbors_option,
-    element_option,
+    neighbors,
+    element,
     click.option("--in-place", is_flag=True, help="The input is in the result buffer."),
-    parameter_option,
+    parameter,
 )

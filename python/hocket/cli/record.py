@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from hocket.base import files
+from hocket.base.call import Call
 from hocket.base.version import version
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
-    CallOptions,
     algorithm_argument,
     as_json_option,
     call_options,
@@ -50,7 +52,7 @@ def record(
     names: tuple[str, ...],
     ranks: int,
     size: int | None,
-    call_options: CallOptions,
+    call_of: partial[Call],
     form: str | None,
     output: str | None,
     machine: Machine | None,
@@ -62,7 +64,7 @@ def record(
     """Record what every rank does in a call: a schedule, in a format of `hocket convert`."""
     algorithm = chosen(names, algorithms)
     size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
-    call = call_options.call([algorithm], ranks=ranks, size_bytes=size_bytes)
+    call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
     format = format_for(output or files.STDOUT, form)
     if as_json and not format.is_text:
         raise click.UsageError(f"--json: got --format {format.name}, which is no text, expected another one")

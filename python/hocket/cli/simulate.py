@@ -17,7 +17,6 @@ from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_time
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.options import (
-    CallOptions,
     algorithm_argument,
     as_json_option,
     call_options,
@@ -82,7 +81,7 @@ def simulate(
     names: tuple[str, ...],
     ranks: int | None,
     size: int | None,
-    call_options: CallOptions,
+    call_of: partial[Call],
     machine: Machine,
     engine: Engine,
     trials: int,
@@ -102,9 +101,9 @@ def simulate(
     --size.
     """
     if names[:1] == ("schedule",):
-        subject = _schedule(names, ranks, size, call_options)
+        subject = _schedule(names, ranks, size, call_of)
     else:
-        subject = _call(chosen(names, algorithms), ranks, size, call_options)
+        subject = _call(chosen(names, algorithms), ranks, size, call_of)
     check_files(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot},
     )
@@ -155,10 +154,10 @@ class _Subject:
     effort_s: Callable[..., float]
 
 
-def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
+def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
     if ranks is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
-    if options != CallOptions(root=0, neighbors=None, element_bytes=1, in_place=False, parameters=()):
+    if call_of.keywords:
         raise click.UsageError("a schedule is a call already, expected none of --root, --element, --in-place, --param")
     from hocket.cli.schedules import read_schedule
 
@@ -204,8 +203,8 @@ def _as_csv(kind: type[LinkUse] | type[Passage], rows: Iterable[Mapping[str, Any
     return text.getvalue()
 
 
-def _call(algorithm: Algorithm, ranks: int | None, size: int | None, options: CallOptions) -> _Subject:
-    call = options.call(
+def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
+    call = call_of(
         [algorithm],
         ranks=required(ranks, "--ranks", "the number of ranks"),
         size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),

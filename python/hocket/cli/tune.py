@@ -174,7 +174,7 @@ def tune(
         work = ByMeasurement(measured, entered.summary if entered else hosts, limit_s, progress)
         if ways and entered is not None:
             points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
-            tune_ways(points, replace(measured, model=None), Simulated(entered.built), entered, limit_s, as_json)
+            tune_ways(points, measured, Simulated(entered.built), entered, limit_s, as_json)
             return
     plan = plan_of(names, numbers, sizes or usual_sizes(), confirms=work.confirms)
 

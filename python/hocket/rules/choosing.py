@@ -29,13 +29,12 @@ def rules_text(file: str | PathLike[str]) -> str:
         Error: The file cannot be read, or there is no library of that name.
     """
     name = str(fspath(file))
-    if path.exists(file):
+    is_of_library = name.partition("-")[0] in {each.partition("-")[0] for each in LIBRARY_RULES}
+    if path.exists(file) or not is_of_library:
         return files.read_text(file)
-    if name in LIBRARY_RULES:
-        return LIBRARY_RULES[name]
-    if name.partition("-")[0] in {each.partition("-")[0] for each in LIBRARY_RULES}:
+    if name not in LIBRARY_RULES:
         raise unknown("rules", name, LIBRARY_RULES)
-    return files.read_text(file)
+    return LIBRARY_RULES[name]
 
 
 def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | None:

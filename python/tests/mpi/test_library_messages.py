@@ -19,7 +19,7 @@ import hocket
 from hocket.mpi.launch import crowded
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Known, Library
 
-from .conftest import AS_ROOT, PROGRAMS, Mpi
+from .conftest import AS_ROOT, Mpi
 
 RANKS = [5, *(pytest.param(ranks, marks=pytest.mark.real_mpi) for ranks in (2, 4, 7, 8))]
 SIZES_BYTES = (8, 1000, 16384, 100_000)
@@ -176,8 +176,7 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
 
 def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = MappingProxyType({})) -> list[Sent | None]:
     """Return what the library sends in each case, under variables of the environment; None where it refuses."""
-    recorder = mpi.folder / "recorder.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", PROGRAMS / "recorder.c", "-o", recorder, "-ldl"], check=True)
+    recorder = mpi.compiled("recorder.c", "-shared", "-fPIC")
     words = []
     for case in wanted:
         chosen = (f":{name}={value}" for name, value in case.settings(is_open_mpi=mpi.is_open_mpi).items())

@@ -60,16 +60,18 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             let to = (rank + size - distance) % size;
             r.send_with(to, c.block(input, to), Steps::options(c, distance - 1))
         };
-        let sends = async {
-            if c.parameter(SENDS.name) == TOGETHER {
-                r.join_all(window.iter().map(send)).await;
-                return;
-            }
-            for distance in window {
-                send(distance).await;
-            }
-        };
-        r.join(r.join_all(window.iter().map(receive)), sends).await;
+        r.join(r.join_all(window.iter().map(receive)), send_all(r, c, window.iter().map(send))).await;
+    }
+}
+
+/// Sends, one by one or together, as the call says.
+pub async fn send_all<S: Future<Output = ()>>(r: &Rank<'_>, c: &Call, sends: impl Iterator<Item = S>) {
+    if c.parameter(SENDS.name) == TOGETHER {
+        r.join_all(sends).await;
+    } else {
+        for send in sends {
+            send.await;
+        }
     }
 }
 

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Counts, Rank};
 
 use crate::About;
-use crate::alltoall::linear::{SENDS, TOGETHER};
+use crate::alltoall::linear::{SENDS, TOGETHER, send_all};
 use crate::pattern::input_apart_from_result;
 
 pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta)", "blocks")
@@ -46,14 +46,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let arriving = (1..size).map(|distance| (rank + distance) % size).filter(|peer| !from(*peer).is_empty());
     let leaving = (1..size).map(|distance| (rank + size - distance) % size).filter(|peer| !to(*peer).is_empty());
     let receives = r.join_all(arriving.map(|peer| r.recv(peer, from(peer))));
-    let sends = async {
-        if c.parameter(SENDS.name) == TOGETHER {
-            r.join_all(leaving.map(|peer| r.send(peer, to(peer)))).await;
-            return;
-        }
-        for peer in leaving {
-            r.send(peer, to(peer)).await;
-        }
-    };
-    r.join(receives, sends).await;
+    r.join(receives, send_all(r, c, leaving.map(|peer| r.send(peer, to(peer))))).await;
 }

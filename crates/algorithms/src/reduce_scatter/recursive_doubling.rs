@@ -17,7 +17,7 @@ use hocket_core::{Call, Rank, Side, Span};
 use crate::About;
 use crate::about::has_equal_blocks;
 use crate::pattern::group_start;
-use crate::scan::recursive_doubling::steps;
+use crate::scan::recursive_doubling::{steps, with_partner};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks/P*n*(beta + gamma)", "sends")
     .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
@@ -101,7 +101,7 @@ fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     for bit in steps(c.ranks) {
         let given = |start| hand_overs(start, bit, c.ranks).len();
         let most_given = (0..c.ranks).step_by(bit).map(given).sum::<usize>();
-        sends += (0..c.ranks).filter(|rank| rank ^ bit < c.ranks).count() + most_given;
+        sends += with_partner(bit, c.ranks) + most_given;
         let depth = 1 + if most_given > 0 { bit.ilog2() as usize } else { 0 };
         let fewest_kept = if c.ranks.is_multiple_of(bit) { bit } else { c.ranks % bit };
         rounds += depth;

@@ -46,8 +46,13 @@ pub fn steps(size: usize) -> impl Iterator<Item = usize> {
     (0..size.next_power_of_two().ilog2()).map(|step| 1 << step)
 }
 
+/// How many ranks have a partner in a step.
+pub fn with_partner(bit: usize, size: usize) -> usize {
+    (0..size).filter(|rank| rank ^ bit < size).count()
+}
+
 /// What the formula of the messages is made of.
 pub fn sends(c: &Call) -> Vec<(&'static str, u64)> {
-    let pairs = steps(c.ranks).map(|bit| (0..c.ranks).filter(|rank| rank ^ bit < c.ranks).count());
-    vec![("sends", pairs.sum::<usize>() as u64)]
+    let sends = steps(c.ranks).map(|bit| with_partner(bit, c.ranks)).sum::<usize>();
+    vec![("sends", sends as u64)]
 }
