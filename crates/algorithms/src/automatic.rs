@@ -3,6 +3,9 @@
 //! An algorithm declares them beside its parameters, as [`Automatic`]. The machine is described by
 //! [`Surroundings`]: in virtual time from the machine file, in the rules of an MPI program by assumptions.
 
+pub mod exchanges;
+pub mod segments;
+
 use std::sync::Arc;
 
 use hocket_core::{Call, Error, Result};
@@ -68,7 +71,7 @@ impl Surroundings {
     /// The assumptions about the machine on which an MPI program runs: 1 us of software per message, and links and
     /// processors of 10 GB/s, as in the preset `cluster`. Its noise is not known.
     pub fn assumed() -> Self {
-        let unknown = || Error::new("the rules of an MPI program have no machine to take it from, expected a number");
+        let unknown = || Error::new("an MPI program has no machine file to compute it from, expected a number");
         Self {
             messages: Err(unknown()),
             noise: Err(unknown()),
@@ -80,5 +83,7 @@ impl Surroundings {
 
 /// The refusal of `auto` for a parameter that takes numbers only.
 pub fn has_none(algorithm: &str, parameter: &str) -> Error {
-    Error::new(format!("{algorithm}: parameter {parameter} = {AUTO}, but it has no automatic value, expected a number"))
+    Error::new(format!(
+        "{algorithm}: parameter {parameter}: got {AUTO}, but {parameter} has no automatic value, expected a number"
+    ))
 }

@@ -3,49 +3,166 @@
 
 mod about;
 pub mod automatic;
-pub mod bine;
-pub mod circulant;
 mod cost;
-pub mod exchanges;
 pub mod given;
-pub mod groups;
-pub mod in_order_tree;
-pub mod levels;
 pub mod multicast;
-pub mod neighborhood;
-pub mod pat;
-pub mod pattern;
-pub mod pipeline;
-pub mod radix;
-pub mod redundancy;
 mod registry;
-pub mod rounds;
 pub mod rules;
-pub mod segments;
-pub mod told;
-pub mod torus;
-pub mod torus_buckets;
-pub mod torus_trees;
+pub mod shapes;
 
 pub use about::{About, Steps};
 pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find, names};
 
 registry::catalogue! {
-    allgather as Allgather: bine, bruck, circulant, hierarchical, k_ring, neighbor_exchange, pat, recursive_doubling, recursive_multiplying, ring, sparbit, torus_bucket;
-    allreduce as Allreduce: bine, circulant, dual_root, edge_disjoint_trees, hierarchical, linear, multi_lane, rabenseifner, recursive_doubling, recursive_multiplying, reduce_broadcast, redundant_butterfly, ring, ring_or_recursive_doubling, swing, swing_torus, three_two_elimination, torus_bucket, trinaryx3, trinaryx3_overlapped, trivance;
-    alltoall as Alltoall: bine, bruck, hierarchical, linear, multi_lane, pairwise_exchange, recursive_doubling, retri, two_level;
-    alltoallv as Alltoallv: linear, pairwise_exchange;
-    barrier as Barrier: dissemination, hierarchical, k_dissemination, recursive_doubling, redundant_butterfly;
-    broadcast as Broadcast: binary_tree, bine, binomial, chain, circulant, double_tree, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, redundant_binomial, scatter_doubling_allgather, scatter_ring_allgather, tree, trinaryx3;
-    exscan as Exscan: binary_tree, chain, doubling_123, hierarchical, hillis_steele, recursive_doubling;
-    gather as Gather: bine, binomial, hierarchical, k_nomial, linear;
-    gatherv as Gatherv: binomial, linear, linear_synchronized;
-    neighbor_allgather as NeighborAllgather: linear, message_combining;
-    neighbor_alltoall as NeighborAlltoall: linear, message_combining;
-    reduce as Reduce: binary_tree, bine, binomial, chain, circulant, edge_disjoint_trees, hierarchical, k_nomial, linear, multi_lane, rabenseifner, tree, trinaryx3;
-    reduce_scatter as ReduceScatter: bine, circulant, hierarchical, pairwise, pat, recursive_doubling, recursive_halving, ring, torus_bucket;
-    scan as Scan: binary_tree, chain, hierarchical, hillis_steele, recursive_doubling;
-    scatter as Scatter: bine, binomial, hierarchical, k_nomial, linear;
-    scatterv as Scatterv: binomial, linear, linear_window;
+    allgather as Allgather {
+        bine,
+        bruck,
+        circulant,
+        hierarchical,
+        k_ring,
+        neighbor_exchange,
+        pat,
+        recursive_doubling,
+        recursive_multiplying,
+        ring,
+        sparbit,
+        torus_bucket,
+    }
+    allreduce as Allreduce {
+        bine,
+        circulant,
+        dual_root,
+        edge_disjoint_trees,
+        hierarchical,
+        linear,
+        multi_lane,
+        rabenseifner,
+        recursive_doubling,
+        recursive_multiplying,
+        reduce_broadcast,
+        redundant_butterfly,
+        ring,
+        ring_or_recursive_doubling,
+        swing,
+        swing_torus,
+        three_two_elimination,
+        torus_bucket,
+        trinaryx3,
+        trinaryx3_overlapped,
+        trivance,
+    }
+    alltoall as Alltoall {
+        bine,
+        bruck,
+        hierarchical,
+        linear,
+        multi_lane,
+        pairwise_exchange,
+        recursive_doubling,
+        retri,
+        two_level,
+    }
+    alltoallv as Alltoallv {
+        linear,
+        pairwise_exchange,
+    }
+    barrier as Barrier {
+        dissemination,
+        hierarchical,
+        k_dissemination,
+        recursive_doubling,
+        redundant_butterfly,
+    }
+    broadcast as Broadcast {
+        binary_tree,
+        bine,
+        binomial,
+        chain,
+        circulant,
+        double_tree,
+        edge_disjoint_trees,
+        hierarchical,
+        k_nomial,
+        linear,
+        multi_lane,
+        redundant_binomial,
+        scatter_doubling_allgather,
+        scatter_ring_allgather,
+        tree,
+        trinaryx3,
+    }
+    exscan as Exscan {
+        binary_tree,
+        chain,
+        doubling_123,
+        hierarchical,
+        hillis_steele,
+        recursive_doubling,
+    }
+    gather as Gather {
+        bine,
+        binomial,
+        hierarchical,
+        k_nomial,
+        linear,
+    }
+    gatherv as Gatherv {
+        binomial,
+        linear,
+        linear_synchronized,
+    }
+    neighbor_allgather as NeighborAllgather {
+        linear,
+        message_combining,
+    }
+    neighbor_alltoall as NeighborAlltoall {
+        linear,
+        message_combining,
+    }
+    reduce as Reduce {
+        binary_tree,
+        bine,
+        binomial,
+        chain,
+        circulant,
+        edge_disjoint_trees,
+        hierarchical,
+        k_nomial,
+        linear,
+        multi_lane,
+        rabenseifner,
+        tree,
+        trinaryx3,
+    }
+    reduce_scatter as ReduceScatter {
+        bine,
+        circulant,
+        hierarchical,
+        pairwise,
+        pat,
+        recursive_doubling,
+        recursive_halving,
+        ring,
+        torus_bucket,
+    }
+    scan as Scan {
+        binary_tree,
+        chain,
+        hierarchical,
+        hillis_steele,
+        recursive_doubling,
+    }
+    scatter as Scatter {
+        bine,
+        binomial,
+        hierarchical,
+        k_nomial,
+        linear,
+    }
+    scatterv as Scatterv {
+        binomial,
+        linear,
+        linear_window,
+    }
 }

@@ -10,7 +10,7 @@
 
 use hocket_core::{Call, Collective, Mode, Options, Program, Rank, Source, Span, Subgroup, Tag};
 
-use crate::pattern::BinomialTree;
+use crate::shapes::BinomialTree;
 use crate::{Entry, allreduce};
 
 /// Payloads up to so many bytes travel with their headers.

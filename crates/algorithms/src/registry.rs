@@ -145,7 +145,7 @@ pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
 pub use crate::catalogue::{CATALOGUE, demand, names};
 
 macro_rules! catalogue {
-    ($($collective:ident as $variant:ident: $($name:ident),+;)+) => {
+    ($($collective:ident as $variant:ident { $($name:ident,)+ })+) => {
         $(
             #[doc = concat!("Algorithms for ", stringify!($collective), ".")]
             #[allow(missing_docs)]

@@ -84,12 +84,12 @@ impl Condition {
             match key {
                 "size" | "total" if !collective.size_is_known() => {
                     return Err(Error::new(format!(
-                        "{collective}: got a {key}, expected none: a rank knows its own blocks only"
+                        "{collective}: got the condition {key}, expected ranks only, as a rank knows only its own blocks"
                     )));
                 }
                 "total" if !collective.size_is_one_block() => {
                     return Err(Error::new(format!(
-                        "{collective}: got a total, expected a size, which is that of all blocks"
+                        "{collective}: got the condition total, expected size, which counts all blocks here"
                     )));
                 }
                 "size" => condition.size_bytes = Some(parse_range(value)?),
@@ -250,7 +250,11 @@ fn parse_collective(name: &str) -> Result<(Collective, bool)> {
     Collective::named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
         let known = Collective::ALL.iter().map(|collective| collective.name());
         let unknown = names::unknown("collective", name, known);
-        Error::new(if unknown.ends_with('?') { unknown } else { format!("{unknown}, or one with an i before it") })
+        Error::new(if unknown.ends_with('?') {
+            unknown
+        } else {
+            format!("{unknown}, or the same with the prefix i for nonblocking calls")
+        })
     })
 }
 
@@ -259,7 +263,7 @@ fn parse_choice(collective: Collective, text: &str, on: &Surroundings) -> Result
     if name.trim() == NATIVE {
         return match values.trim() {
             "" => Ok(Choice::Native),
-            _ => Err(Error::new(format!("{NATIVE} has no parameters, got {:?}", values.trim()))),
+            _ => Err(Error::new(format!("{NATIVE}: got {:?}, expected no parameters", values.trim()))),
         };
     }
     let entry = find(collective, name.trim())?;
@@ -301,9 +305,5 @@ fn parse_range(text: &str) -> Result<Range<u64>> {
     };
     let end = |text: &str, missing| if text.trim().is_empty() { Ok(missing) } else { parse_bytes(text) };
     let range = end(from, 0)?..end(to, u64::MAX)?;
-    if range.is_empty() {
-        Err(Error::new(format!("range {text:?} holds nothing, expected FROM < TO")))
-    } else {
-        Ok(range)
-    }
+    if range.is_empty() { Err(Error::new(format!("range {text:?} is empty, expected FROM < TO"))) } else { Ok(range) }
 }

@@ -157,9 +157,9 @@ fn a_bad_rule_is_named_with_its_line() {
         ("allreduce", "got \"allreduce\", expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE"),
         ("bcasts: chain", "unknown collective \"bcasts\", expected one of allgather, allreduce"),
         ("allreduce: rings", "unknown allreduce algorithm \"rings\", did you mean ring?"),
-        ("alltoallv[size=1..]: linear", "alltoallv: got a size, expected none: a rank knows its own blocks only"),
-        ("allreduce[total=1..]: ring", "allreduce: got a total, expected a size, which is that of all blocks"),
-        ("allreduce[size=1..1]: ring", "range \"1..1\" holds nothing, expected FROM < TO"),
+        ("alltoallv[size=1..]: linear", "alltoallv: got the condition size, expected ranks only, as a rank knows only its own blocks"),
+        ("allreduce[total=1..]: ring", "allreduce: got the condition total, expected size, which counts all blocks here"),
+        ("allreduce[size=1..1]: ring", "range \"1..1\" is empty, expected FROM < TO"),
         ("allreduce[size=x]: ring", "got \"x\", expected one value, or FROM..TO such as 64KiB.. or 2..17"),
         ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size, total or ranks"),
         ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
@@ -172,11 +172,11 @@ fn a_bad_rule_is_named_with_its_line() {
         ("broadcast: chain, size=8", "broadcast chain: unknown parameter \"size\""),
         (
             "allreduce: redundant_butterfly, T=auto",
-            "T=auto: the rules of an MPI program have no machine to take it from, expected a number",
+            "T=auto: an MPI program has no machine file to compute it from, expected a number",
         ),
         ("broadcast: chain, segment=auto", "broadcast/chain: parameter segment = auto, but it has no automatic value"),
         ("broadcast: chain, size=auto", "broadcast chain: unknown parameter \"size\", expected segment"),
-        ("alltoall: native, x=1", "native has no parameters, got \"x=1\""),
+        ("alltoall: native, x=1", "native: got \"x=1\", expected no parameters"),
     ];
     for (line, expected) in bad {
         let error = Rules::parse(&format!("# one\n{line}"), "my.rules").expect_err(line).to_string();

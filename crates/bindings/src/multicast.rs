@@ -74,7 +74,7 @@ impl MulticastRequest {
             }
             if is_led && members[0] != self.master {
                 let text = format!("group: got first rank {}, expected the master, {}", members[0], self.master);
-                return Err(Error::new(format!("{text}: it is the root of the communicator")));
+                return Err(Error::new(format!("{text}, which is the root of the communicator")));
             }
             let call = Call::new(Collective::Broadcast, members.len(), self.size_bytes);
             Ok(Multicast { members: members.clone(), call: algorithm.accept(&call, &parameters)?, algorithm })

@@ -132,7 +132,7 @@ impl Owner {
     fn check(self, whose: Self, what: impl FnOnce() -> String) -> PyResult<()> {
         checked(self == whose, || {
             let other = if self.rank == whose.rank { "another run".to_owned() } else { format!("rank {}", whose.rank) };
-            format!("rank {} uses {} of {other}, expected its own", self.rank, what())
+            format!("rank {} uses {} of {other}, expected a step or span of the same rank and run", self.rank, what())
         })
     }
 }
@@ -312,11 +312,14 @@ impl<'a> Driver<'a> {
         let is_empty = step.cast::<Verb>().map_or(true, |verb| verb.get().is_empty());
         self.empty.set(if is_empty { self.empty.get() + 1 } else { 0 });
         checked(self.empty.get() <= MOST_EMPTY, || {
-            format!("rank {} took {MOST_EMPTY} steps of nothing one after the other, expected an end", self.owner.rank)
+            format!("rank {} yielded {MOST_EMPTY} empty steps in a row, expected the program to end", self.owner.rank)
         })?;
         self.steps.set(self.steps.get() + usize::from(!is_empty));
         checked(self.steps.get() <= self.most_steps, || {
-            format!("rank {} took {} steps and goes on, expected an end before", self.owner.rank, self.most_steps)
+            format!(
+                "rank {} took {} steps and still runs, expected the program to end",
+                self.owner.rank, self.most_steps
+            )
         })?;
         checked_depth(depth + height(step, self.owner)?)
     }
@@ -329,12 +332,12 @@ fn height(step: &Bound<'_, PyAny>, owner: Owner) -> PyResult<usize> {
         return Ok(verb.get().height);
     }
     let kind = step.get_type().name()?;
-    checked(step.hasattr("throw")?, || format!("got {kind}, expected a step: what a verb of the rank makes"))?;
+    checked(step.hasattr("throw")?, || format!("got {kind}, expected a step, which a verb of the rank returns"))?;
     Ok(1)
 }
 
 fn checked_depth(depth: usize) -> PyResult<usize> {
-    checked(depth <= MOST_NESTED, || format!("steps within steps, expected at most {MOST_NESTED} levels"))?;
+    checked(depth <= MOST_NESTED, || format!("steps are nested too deeply, expected at most {MOST_NESTED} levels"))?;
     Ok(depth)
 }
 
@@ -443,14 +446,17 @@ impl PythonSpan {
             Err(_) => None,
         };
         let Some(found) = of_sequence else {
-            return Err(Error::new_err(format!("a span: got [{}], expected elements such as [2:5]", elements.str()?)));
+            return Err(Error::new_err(format!("span: got [{}], expected elements such as [2:5]", elements.str()?)));
         };
         Ok(self.with(self.span.part(found.start as usize, found.slicelength)))
     }
 
     fn part(&self, offset: Number, length: Number) -> PyResult<Self> {
         let (offset, length) = some_of(self.span.len, &offset, &length, || {
-            format!("part({offset}, {length}): expected a part of the {} elements", self.span.len)
+            format!(
+                "part({offset}, {length}): expected an offset and a length within the {} elements of the span",
+                self.span.len
+            )
         })?;
         Ok(self.with(self.span.part(offset, length)))
     }
@@ -460,7 +466,7 @@ impl PythonSpan {
     }
 
     fn chunks(&self, first: Number, count: Number, chunks: Number) -> PyResult<Self> {
-        let what = || format!("chunks {first} to {first} + {count}: expected some of {chunks}");
+        let what = || format!("chunks {first} to {first} + {count}: expected chunks within the {chunks} of the span");
         let all = chunks.natural().filter(|chunks| *chunks > 0).ok_or_else(|| Error::new_err(what()))?;
         let (first, count) = some_of(all, &first, &count, what)?;
         Ok(self.with(self.span.chunks(first, count, all)))
@@ -517,7 +523,9 @@ impl RankCall {
         let (first, count) = self.some_blocks(&first, &count)?;
         checked(self.knows_all_counts(), || self.unknown_counts())?;
         let (len, total) = (span.span.len, self.call.offset(first + count));
-        checked(total <= len, || format!("blocks end at element {total}, expected a span of all blocks, got {len}"))?;
+        checked(total <= len, || {
+            format!("span: got {len} elements, expected at least {total}, where the last block ends")
+        })?;
         Ok(span.with(self.call.blocks(span.span, first, count)))
     }
 
@@ -553,7 +561,11 @@ impl RankCall {
                 let edges = edges(self.call.neighbors().of(r.owner.rank)).iter();
                 edges.map(|edge| (edge.rank, all.part(edge.elements.start, edge.elements.len()))).collect()
             }
-            _ => return Err(Error::new_err(format!("{collective}: its blocks are found by block()"))),
+            _ => {
+                return Err(Error::new_err(format!(
+                    "{collective}: sends() and receives() do not apply, expected block() or blocks()"
+                )));
+            }
         };
         Ok(found.into_iter().map(|(peer, span)| (peer, PythonSpan { span, owner: r.owner })).collect())
     }
@@ -561,9 +573,11 @@ impl RankCall {
     fn some_blocks(&self, first: &Number, count: &Number) -> PyResult<(usize, usize)> {
         let ranks = self.call.ranks;
         checked(!matches!(self.call.counts, Counts::Pairs(_) | Counts::Neighbors(_)), || {
-            format!("{}: its blocks are found by sends() and receives()", self.call.collective)
+            format!("{}: block() and blocks() do not apply, expected sends() or receives()", self.call.collective)
         })?;
-        some_of(ranks, first, count, || format!("blocks {first} to {first} + {count}: expected some of {ranks}"))
+        some_of(ranks, first, count, || {
+            format!("blocks {first} to {first} + {count}: expected blocks within the {ranks} of the call")
+        })
     }
 
     /// Whether MPI tells this rank the sizes of the blocks of others.
@@ -574,7 +588,7 @@ impl RankCall {
     fn unknown_counts(&self) -> String {
         let Call { collective, root, .. } = self.call;
         format!(
-            "{collective}: rank {} asks for blocks of others, expected its own count: MPI tells only the root, {root}, all",
+            "{collective}: rank {} asks for blocks of other ranks, expected its own block: MPI tells only the root, rank {root}, all counts",
             self.rank
         )
     }
@@ -593,7 +607,8 @@ pub struct PythonRank {
 
 impl PythonRank {
     fn peer(&self, rank: &Number) -> PyResult<usize> {
-        let what = || Error::new_err(format!("rank {rank} does not exist, expected 0 to {}", self.size - 1));
+        let what =
+            || Error::new_err(format!("rank {rank} does not exist, expected a rank from 0 to {}", self.size - 1));
         rank.natural().filter(|rank| *rank < self.size).ok_or_else(what)
     }
 
@@ -605,7 +620,7 @@ impl PythonRank {
     /// Two spans of this rank, of one length.
     fn own_pair(&self, source: PythonSpan, target: PythonSpan) -> PyResult<(Span, Span)> {
         let (from, to) = (source.span.len, target.span.len);
-        checked(from == to, || format!("{from} elements into {to}, expected spans of one length"))?;
+        checked(from == to, || format!("got spans of {from} and {to} elements, expected equal lengths"))?;
         Ok((self.own(source)?, self.own(target)?))
     }
 
@@ -628,7 +643,7 @@ impl PythonRank {
 }
 
 fn tag_of(tag: &Number) -> PyResult<Tag> {
-    let what = || Error::new_err(format!("tag {tag}, expected 0 to {}", Tag::MAX));
+    let what = || Error::new_err(format!("tag: got {tag}, expected a whole number from 0 to {}", Tag::MAX));
     tag.natural().and_then(|tag| tag.try_into().ok()).ok_or_else(what)
 }
 
@@ -640,7 +655,7 @@ impl PythonRank {
     }
 
     fn scratch(&self, length: Number) -> PyResult<PythonSpan> {
-        let what = || Error::new_err(format!("scratch of {length} elements, expected 0 to 2^40"));
+        let what = || Error::new_err(format!("scratch: got {length} elements, expected 0 to 2^40"));
         let length = length.natural().filter(|length| *length <= 1 << 40).ok_or_else(what)?;
         let offset = self.scratch.end.fetch_add(length, Ordering::Relaxed);
         self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner).push(length);
@@ -698,7 +713,9 @@ impl PythonRank {
     }
 
     fn compute(&self, time_s: f64) -> PyResult<Verb> {
-        checked(time_s.is_finite() && time_s >= 0.0, || format!("computing for {time_s} s, expected a time"))?;
+        checked(time_s.is_finite() && time_s >= 0.0, || {
+            format!("compute: got {time_s} s, expected a finite time of at least 0 s")
+        })?;
         Ok(self.step(Act::Compute { time_s }))
     }
 

@@ -49,7 +49,7 @@ impl Gap {
             None => number(text).map(Self::Packets),
             Some(text) => offset(text).map(|offset| Self::Auto { offset }),
         };
-        let expected = "auto, auto-2, auto+1 or the like, or a number of packet times from 0 to 1e6";
+        let expected = "auto, an offset from it such as auto-2 or auto+1, or a number of packet times from 0 to 1e6";
         gap.ok_or_else(|| Error::new(format!("parameter gap: got {text:?}, expected {expected}")))
     }
 
@@ -93,14 +93,15 @@ fn check(entry: &Entry, platform: &Platform, gap: Gap) -> Result<()> {
         return Ok(());
     }
     if entry.about.steps.is_none() {
-        return Err(Error::new(format!("parameter gap: {entry} has no steps")));
+        return Err(Error::new(format!(
+            "parameter gap: {entry} has no steps, expected an algorithm with steps, or no gap"
+        )));
     }
     if matches!(platform.network, NetworkModel::Packets(_)) {
         return Ok(());
     }
     let (machine, model) = (&platform.name, platform.network.name());
-    let sentence =
-        format!("machine {machine} has a network of model {model}, expected one of model packets, or no gap");
+    let sentence = format!("machine {machine} has the network model {model}, expected the model packets, or no gap");
     Err(Error::new(format!("parameter gap: {sentence}")))
 }
 
@@ -143,10 +144,14 @@ pub fn simulate_step(
     options: Options<'_>,
 ) -> Result<(Step, Outcome)> {
     check(entry, platform, gap)?;
-    let steps = entry.about.steps.ok_or_else(|| Error::new(format!("{entry} has no steps")))?;
+    let steps = entry
+        .about
+        .steps
+        .ok_or_else(|| Error::new(format!("{entry} has no steps, expected an algorithm with steps")))?;
     let machine = &platform.name;
     let fabric = platform.network.fabric();
-    let fabric = fabric.ok_or_else(|| Error::new(format!("machine {machine} has no topology, expected one")))?;
+    let fabric = fabric
+        .ok_or_else(|| Error::new(format!("machine {machine} has no topology, expected a machine with a topology")))?;
     fabric.check(call.ranks)?;
     let count = (steps.count)(call);
     if step >= count {

@@ -1,6 +1,6 @@
 //! The time and messages of a call by the algorithm's own formulas.
 
-use hocket_algorithms::levels::{Levels, Piece};
+use hocket_algorithms::shapes::levels::{Levels, Piece};
 use hocket_algorithms::{Cost, Entry, Price};
 use hocket_core::{Call, Counts, Part, Result};
 use hocket_machine::Work;

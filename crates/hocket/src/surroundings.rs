@@ -36,7 +36,7 @@ fn messages(machine: &Machine, platform: &Platform) -> Result<Messages> {
         }
         other => {
             let (name, model) = (&platform.name, other.name());
-            Err(Error::new(format!("machine {name} has a network of model {model}, expected hockney or loggp")))
+            Err(Error::new(format!("machine {name} has the network model {model}, expected hockney or loggp")))
         }
     }
 }
@@ -49,7 +49,7 @@ fn noise(platform: &Platform) -> Result<Option<Noise>> {
         }
         Some(other) => {
             let (name, model) = (&platform.name, other.name());
-            Err(Error::new(format!("machine {name} has network noise of model {model}, expected poisson")))
+            Err(Error::new(format!("machine {name} has the network noise model {model}, expected poisson")))
         }
     }
 }

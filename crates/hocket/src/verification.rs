@@ -114,8 +114,8 @@ fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Count
         ranks: vec![rank],
         step: None,
         span: None,
-        expected: "messages of one pair with one tag one after another, or of one length".to_owned(),
-        got: "both under way at the same time".to_owned(),
+        expected: "messages of the same two ranks and tag one after another, or of equal length".to_owned(),
+        got: "both in flight at the same time".to_owned(),
         details: tasks.map(|task| format!("task {task}: {}", in_words(actions[task as usize]))).to_vec(),
     }
 }

@@ -495,8 +495,8 @@ fn what_is_refused() {
     let pointer = std::ptr::from_ref(&user).cast_mut().cast();
     let domain = |master| Domain::new((1, 3, master), rules("measured").unwrap(), TRANSPORT, pointer).unwrap();
     let refused = |mut domain: Domain, bitmap: &[u8]| domain.send(bitmap, [1].as_ptr(), 1).unwrap_err().to_string();
-    assert_eq!(refused(domain(0), &[1]), "rank 1 is not the master of this domain, rank 0 is");
-    assert_eq!(refused(domain(1), &[8]), "members: got ranks beyond 2, the last one");
+    assert_eq!(refused(domain(0), &[1]), "rank 1 sends a multicast, expected the master of the domain, rank 0");
+    assert_eq!(refused(domain(1), &[8]), "members: got ranks above 2, the last rank of the communicator");
     assert!(!domain(1).release(1) && domain(1).take().is_none());
 }
 

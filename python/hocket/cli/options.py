@@ -14,7 +14,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.files import writable
 from hocket.base.names import among
-from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
+from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
 from hocket.cli import completion
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
@@ -23,6 +23,15 @@ from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
 
 __all__ = [
+    "DURATION",
+    "FILE",
+    "MACHINE",
+    "PICTURE",
+    "PICTURE_ENDS",
+    "RANK",
+    "RANK_COUNTS",
+    "SHARE",
+    "SIZE",
     "OneOf",
     "Read",
     "algorithm",
@@ -51,6 +60,7 @@ __all__ = [
     "rank_counts",
     "ranks",
     "required",
+    "root",
     "schedule_size",
     "seed",
     "shown_plot",
@@ -167,9 +177,15 @@ def call(command: F) -> F:
     def collect(
         root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
     ) -> Any:
-        fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
-        usual = {"root": 0, "neighbors": None, "element_bytes": 1, "in_place": False, "param": ()}
-        given = {name: value for name, value in fields.items() if value != usual[name]}
+        fields: dict[str, Any] = {
+            "root": root,
+            "neighbors": neighbors,
+            "element_bytes": element,
+            "in_place": in_place,
+            "param": param,
+        }
+        usual: dict[str, Any] = {"root": 0, "neighbors": None, "element_bytes": 1, "in_place": False, "param": ()}
+        given: dict[str, Any] = {name: value for name, value in fields.items() if value != usual[name]}
         return command(call_of=partial(_call, **given), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
@@ -204,19 +220,29 @@ def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
     return library(paths, base=catalogue())
 
 
+FILE = Read(writable, name="FILE")
+PICTURE = Read(picture_file, name="FILE")
+MACHINE = Read(Machine.load, name="MACHINE")
+SIZE = Read(parse_bytes, name="SIZE")
+DURATION = Read(parse_duration, name="TIME")
+SHARE = Read(parse_share, name="SHARE")
+RANK = Read(parse_count, name="RANK")
+RANK_COUNTS = Read(parse_ranks, name="LIST")
+
+PICTURE_ENDS = f"the file ends in {' or '.join(PICTURES)}"
+_MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
+
 ranks = partial(click.option, "--ranks", "-n", type=Read(_rank_count, name="P"), help="Number of ranks.")
-rank_counts = click.option(
-    "--ranks", "-n", type=Read(parse_ranks, name="LIST"), help="Rank counts, such as 1-64 or 1-8,16,32."
-)
+rank_counts = click.option("--ranks", "-n", type=RANK_COUNTS, help="Rank counts, such as 1-64 or 1-8,16,32.")
 size = click.option(
     "--size",
-    type=Read(parse_bytes, name="SIZE"),
+    type=SIZE,
     help="The message of the MPI call, such as 8B or 64KiB: the whole vector; one rank's contribution to an allgather "
     "or gather; one block of an alltoall or scatter.",
 )
 schedule_size = click.option(
     "--size",
-    type=Read(parse_bytes, name="SIZE"),
+    type=SIZE,
     help="Needed for MSCCL XML, which has no size: the larger of a GPU's input and output, such as 64KiB.",
 )
 sizes = click.option(
@@ -226,88 +252,57 @@ sizes = click.option(
     help="Sizes: 8B..64MiB doubles from step to step, 8B..64MiB:4 multiplies by four, 8B,1KiB is a list. "
     "A range includes both ends.",
 )
-timeline = click.option(
-    "--timeline",
-    type=Read(writable, name="FILE"),
-    help="Also write a trace for ui.perfetto.dev and chrome://tracing.",
-)
+timeline = click.option("--timeline", type=FILE, help="Also write a trace for ui.perfetto.dev and chrome://tracing.")
 links = click.option(
     "--links",
-    type=Read(writable, name="FILE"),
+    type=FILE,
     help="Also write the load of each link, on a machine where messages share links: as CSV, "
-    f"or as a map if the file ends in {', '.join(PICTURES)}.",
+    f"or as a map if {_MAP_ENDS}.",
 )
 links_over_time = click.option(
     "--links-over-time",
-    type=Read(writable, name="FILE"),
-    help="Also write the load of links over time: as CSV, or as maps if the file ends in "
-    f"{', '.join(PICTURES)}; HTML has a slider.",
+    type=FILE,
+    help=f"Also write the load of links over time: as CSV, or as maps if {_MAP_ENDS}; HTML has a slider.",
 )
 link_maps = click.option(
     "--links",
-    type=Read(picture_file, name="FILE"),
+    type=PICTURE,
     help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
-    f"the file ends in {' or '.join(PICTURES)}.",
+    f"{PICTURE_ENDS}.",
 )
-plot = click.option(
-    "--plot",
-    type=Read(picture_file, name="FILE"),
-    help=f"Also draw time over size; the file ends in {' or '.join(PICTURES)}.",
-)
+plot = click.option("--plot", type=PICTURE, help=f"Also draw time over size; {PICTURE_ENDS}.")
 space_time = click.option(
-    "--plot",
-    type=Read(picture_file, name="FILE"),
-    help=f"Also draw ranks over time, messages as lines; the file ends in {' or '.join(PICTURES)}; HTML can be zoomed.",
+    "--plot", type=PICTURE, help=f"Also draw ranks over time, messages as lines; {PICTURE_ENDS}; HTML can be zoomed."
 )
-graph = click.option(
-    "--graph", type=Read(writable, name="FILE"), help="Also write the dependencies of tasks as DOT, for Graphviz."
-)
+graph = click.option("--graph", type=FILE, help="Also write the dependencies of tasks as DOT, for Graphviz.")
 shown_plot = click.option(
     "--plot",
-    type=Read(picture_file, name="FILE"),
-    help="Also draw the network of a machine, or what the ranks of a schedule do over time; "
-    f"the file ends in {' or '.join(PICTURES)}.",
+    type=PICTURE,
+    help=f"Also draw the network of a machine, or what the ranks of a schedule do over time; {PICTURE_ENDS}.",
 )
-output = click.option(
-    "--output", "-o", type=Read(writable, name="FILE"), help="The file to write; by default, and with -, stdout."
-)
+output = click.option("--output", "-o", type=FILE, help="The file to write; by default, and with -, stdout.")
 machine = click.option(
     "--machine",
-    type=Read(Machine.load, name="MACHINE"),
+    type=MACHINE,
     shell_complete=completion.machines,
     default="cluster",
-    show_default=True,
     help="A machine file, or a preset that `hocket machines` lists.",
 )
 engine = click.option(
-    "--engine",
-    type=OneOf(["auto", "dataflow", "events"]),
-    default="auto",
-    show_default=True,
-    help="The engine that keeps virtual time.",
+    "--engine", type=OneOf(["auto", "dataflow", "events"]), default="auto", help="The engine that keeps virtual time."
 )
 trials = click.option(
-    "--trials",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of trials on a machine with noise.",
+    "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."
 )
-seed = click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all random numbers."
-)
+seed = click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of all random numbers.")
 until = click.option(
     "--until-ci",
-    type=Read(parse_share, name="SHARE"),
+    type=SHARE,
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
     "--trials is then the largest number of trials.",
 )
 tolerance = click.option(
-    "--tolerance",
-    type=Read(parse_share, name="SHARE"),
-    default="3%",
-    show_default=True,
-    help="How much slower than the fastest a choice may be.",
+    "--tolerance", type=SHARE, default="3%", help="How much slower than the fastest a choice may be."
 )
 _load = partial(
     click.option,
@@ -351,8 +346,9 @@ neighbors = click.option(
     help="The neighbours in a neighbourhood collective: torus, mesh or moore (with diagonals), such as "
     "torus:4x4x4; by default a torus of two dimensions.",
 )
+root = click.option("--root", type=RANK, default=0, show_default=False, help="The root, if the collective has one.")
 _CALL_OPTIONS = (
-    click.option("--root", type=Read(parse_count, name="RANK"), default=0, help="The root, if the collective has one."),
+    root,
     neighbors,
     element,
     click.option("--in-place", is_flag=True, help="The input is in the result buffer."),

@@ -17,8 +17,8 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
-use crate::bine::{Butterfly, Exchange};
-use crate::rounds::Rounds;
+use crate::shapes::bine::{Butterfly, Exchange};
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
 

@@ -19,8 +19,8 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::pattern::rotated_blocks;
-use crate::radix::{counts_by_digits, distances, most_others, powers, radix};
+use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
+use crate::shapes::rotated_blocks;
 
 const RADIX: Parameter =
     radix(2, "blocks after a round for each before it: a rank receives from radix - 1 others at a time");

@@ -14,8 +14,9 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::pattern::rotated_blocks;
-use crate::{About, circulant};
+use crate::About;
+use crate::shapes::circulant;
+use crate::shapes::rotated_blocks;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))");
 

@@ -19,7 +19,7 @@ use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::about::has_equal_blocks;
-use crate::groups::{GROUP, Groups};
+use crate::shapes::groups::{GROUP, Groups};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "groups*inside + (groups-1)*P")
     .exact_when(|c| has_equal_blocks(c) && Groups::of(c).are_equal())

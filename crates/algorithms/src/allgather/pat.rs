@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pat::{AGGREGATE, blocks, messages, packed, room, steps};
+use crate::shapes::pat::{AGGREGATE, blocks, messages, packed, room, steps};
 
 pub const ABOUT: About =
     About::new("each*alpha + (P-1)*n*beta", "P*each").with_parameters(&[AGGREGATE]).completing(messages);

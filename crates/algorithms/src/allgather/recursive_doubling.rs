@@ -14,8 +14,8 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
-use crate::pattern::group_start;
-use crate::rounds::Rounds;
+use crate::shapes::group_start;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
 

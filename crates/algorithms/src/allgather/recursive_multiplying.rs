@@ -15,8 +15,8 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::pattern::group_start;
-use crate::radix::{Multiplying, radix};
+use crate::shapes::group_start;
+use crate::shapes::radix::{Multiplying, radix};
 
 const RADIX: Parameter = radix(4, "ranks of a group, which exchange what they have all at a time");
 

@@ -15,7 +15,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::rounds::Rounds;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
 

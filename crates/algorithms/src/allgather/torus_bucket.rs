@@ -16,8 +16,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::torus::{AXES, needs_torus, ports, ports_and_ranks_divide_count, sizes_and_ports};
-use crate::torus_buckets::Packed;
+use crate::shapes::torus::{AXES, needs_torus, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus_buckets::Packed;
 
 pub const ABOUT: About = About::new("turns*(hops*alpha + (P-1)/P*largest*beta)", "parts*P*hops")
     .exact_when(ports_and_ranks_divide_count)

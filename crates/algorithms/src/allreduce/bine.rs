@@ -20,8 +20,8 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::about::needs_commutative;
 use crate::allreduce::swing::swing;
-use crate::pattern::Fold;
-use crate::rounds::Rounds;
+use crate::shapes::Fold;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new(
     "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",

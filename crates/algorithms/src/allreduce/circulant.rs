@@ -11,9 +11,10 @@
 
 use hocket_core::{Call, Rank};
 
+use crate::About;
 use crate::about::needs_commutative;
-use crate::pattern::rotated_chunks;
-use crate::{About, circulant};
+use crate::shapes::circulant;
+use crate::shapes::rotated_chunks;
 
 pub const ABOUT: About =
     About::new("2*ceil(log2(P))*alpha + (P-1)/P*(2*n*beta + n*gamma)", "2*P*ceil(log2(P))").refusing(needs_commutative);

@@ -15,8 +15,8 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::SEGMENT;
-use crate::in_order_tree::{Edge, Subtree};
-use crate::pattern::Segments;
+use crate::shapes::Segments;
+use crate::shapes::in_order_tree::{Edge, Subtree};
 
 pub const ABOUT: About = About::new(
     "ceil((P-1)/P)*(2*floor(log2(ceil(P/2))) + floor(log2(ceil(P/2)+1)) + floor(log2(2*(ceil(P/2)+1)/3)) - 3 \

@@ -21,11 +21,12 @@
 
 use hocket_core::{Call, Rank};
 
+use crate::About;
 use crate::about::SEGMENT;
 use crate::allreduce::trinaryx3_overlapped::reduce_and_broadcast;
-use crate::torus::{U, V, W, X, Y, Z, needs_torus_and_commutative};
-use crate::torus_trees::Trees;
-use crate::{About, segments};
+use crate::automatic::segments;
+use crate::shapes::torus::{U, V, W, X, Y, Z, needs_torus_and_commutative};
+use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k) - 1)*(height*(2*alpha + largest*(2*beta + gamma)) \

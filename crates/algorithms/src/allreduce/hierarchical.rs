@@ -14,8 +14,8 @@
 use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
-use crate::groups::GROUP;
-use crate::levels::{
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{
     Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
 };
 

@@ -15,7 +15,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::{Fold, Halves, halve_and_double, halved};
+use crate::shapes::{Fold, Halves, halve_and_double, halved};
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Parameter, Rank, Side, Span};
 
 use crate::About;
-use crate::radix::{Multiplying, radix};
+use crate::shapes::radix::{Multiplying, radix};
 
 const RADIX: Parameter = radix(4, "ranks of a group, which exchange their vectors all at a time");
 

@@ -30,8 +30,9 @@ use std::ops::Range;
 
 use hocket_core::{Call, Parameter, Rank, Side, Span, Unit, Winner};
 
-use crate::redundancy::{EXCHANGES, RedundantGroups, exchange_redundantly};
-use crate::{About, exchanges};
+use crate::About;
+use crate::automatic::exchanges;
+use crate::shapes::redundancy::{EXCHANGES, RedundantGroups, exchange_redundantly};
 
 const HOSTS: Parameter = Parameter {
     name: "hosts",
@@ -68,7 +69,7 @@ pub fn refuses(c: &Call) -> Option<&'static str> {
 /// The precondition of redundant exchanges with the partners of a butterfly.
 pub fn refuses_exchanges(c: &Call) -> Option<&'static str> {
     (c.parameter(EXCHANGES.name) > u64::from(c.ranks.ilog2().max(1)))
-        .then_some("needs T <= log2 P: there are no more exchanges to repeat")
+        .then_some("needs T <= log2 P, the number of exchanges that can be repeated")
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -13,7 +13,7 @@ use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::about::needs_commutative;
-use crate::pattern::Ring;
+use crate::shapes::Ring;
 
 pub const ABOUT: About =
     About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)").refusing(needs_commutative);

@@ -19,10 +19,10 @@ use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::About;
 use crate::allreduce::swing::{label, swing};
-use crate::pattern::{Halves, halve_and_double, halved};
-use crate::torus::{
+use crate::shapes::torus::{
     AXES, Port, Torus, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
 };
+use crate::shapes::{Halves, halve_and_double, halved};
 
 pub const ABOUT: About =
     About::new("turns*(2*log2(P)*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*log2(P)")
@@ -36,7 +36,9 @@ pub const ABOUT: About =
 fn refuses(c: &Call) -> Option<&'static str> {
     needs_torus_and_commutative(c).or_else(|| {
         let is_power_of_two = Torus::of(c).sizes.iter().all(|size| size.is_power_of_two());
-        (!is_power_of_two).then_some("needs a power of two of ranks along each axis: partners meet by halves")
+        (!is_power_of_two).then_some(
+            "needs a power of two of ranks along each axis: every step pairs one half of an axis with the other",
+        )
     })
 }
 

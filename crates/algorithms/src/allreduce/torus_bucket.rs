@@ -19,8 +19,8 @@
 use hocket_core::{Call, Rank, Tag};
 
 use crate::About;
-use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
-use crate::torus_buckets::{allgather, reduce_scatter};
+use crate::shapes::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus_buckets::{allgather, reduce_scatter};
 
 pub const ABOUT: About =
     About::new("turns*(2*hops*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*hops")

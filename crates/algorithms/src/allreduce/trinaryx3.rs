@@ -17,12 +17,13 @@
 
 use hocket_core::{Call, Rank};
 
+use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::broadcast::trinaryx3::broadcast_from;
 use crate::reduce::trinaryx3::reduce_to;
-use crate::torus::{X, Y, Z, needs_torus_and_commutative};
-use crate::torus_trees::Trees;
-use crate::{About, segments};
+use crate::shapes::torus::{X, Y, Z, needs_torus_and_commutative};
+use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \

@@ -18,7 +18,7 @@ use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::About;
 use crate::about::needs_commutative;
-use crate::pattern::{Rotation, rotated_chunks};
+use crate::shapes::{Rotation, rotated_chunks};
 
 pub const ABOUT: About =
     About::new("(1 + 2*max(0, 2 - k))*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma", "messages")

@@ -14,7 +14,7 @@
 
 use hocket_core::{Call, Parameter, Rank};
 
-use crate::radix::{distances, powers, radix, radix_of};
+use crate::shapes::radix::{distances, powers, radix, radix_of};
 use crate::{About, Steps};
 
 const RADIX: Parameter =

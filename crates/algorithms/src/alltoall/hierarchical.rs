@@ -15,8 +15,8 @@
 use hocket_core::{Call, Collective, Rank};
 
 use crate::About;
-use crate::groups::GROUP;
-use crate::levels::{
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{
     Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
 };
 

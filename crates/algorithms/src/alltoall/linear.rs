@@ -13,7 +13,7 @@
 use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::about::ranks_divide_count;
-use crate::pattern::input_apart_from_result;
+use crate::shapes::input_apart_from_result;
 use crate::{About, Steps};
 
 const WINDOW: Parameter = Parameter {

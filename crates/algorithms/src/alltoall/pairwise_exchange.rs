@@ -17,8 +17,8 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::about::needs_power_of_two;
 use crate::barrier::dissemination;
-use crate::pattern::input_apart_from_result;
-use crate::rounds::Rounds;
+use crate::shapes::input_apart_from_result;
+use crate::shapes::rounds::Rounds;
 use crate::{About, Steps};
 
 /// The partners of a step.

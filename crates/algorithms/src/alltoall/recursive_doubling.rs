@@ -14,7 +14,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
-use crate::rounds::Rounds;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two);
 

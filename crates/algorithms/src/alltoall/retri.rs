@@ -23,7 +23,7 @@
 use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
-use crate::rounds::{Rounds, change, distinct, release};
+use crate::shapes::rounds::{Rounds, change, distinct, release};
 
 /// Whether set-up overlaps with messages.
 pub const OVERLAP: Parameter = Parameter {

@@ -18,7 +18,7 @@ use std::ops::Range;
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::groups::{GROUP, Groups};
+use crate::shapes::groups::{GROUP, Groups};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "inside + (groups-1)*P")
     .exact_when(|c| Groups::of(c).are_equal())

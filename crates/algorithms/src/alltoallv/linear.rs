@@ -15,7 +15,7 @@ use hocket_core::{Call, Counts, Rank};
 
 use crate::About;
 use crate::alltoall::linear::{SENDS, TOGETHER, send_all};
-use crate::pattern::input_apart_from_result;
+use crate::shapes::input_apart_from_result;
 
 pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta)", "blocks")
     .exact_when(|c| c.parameter(SENDS.name) != TOGETHER && sends_equal_blocks(c))

@@ -15,7 +15,7 @@ use hocket_core::{Call, Rank};
 
 use super::linear::{blocks, sends_equal_blocks};
 use crate::About;
-use crate::pattern::input_apart_from_result;
+use crate::shapes::input_apart_from_result;
 
 pub const ABOUT: About =
     About::new("(P-1)*(alpha + n*beta)", "blocks").exact_when(sends_equal_blocks).completing(blocks);

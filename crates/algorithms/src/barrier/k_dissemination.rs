@@ -13,7 +13,7 @@
 use hocket_core::{Call, Parameter, Rank, Span};
 
 use crate::About;
-use crate::radix::{counts_by_digits, distances, most_others, powers, radix};
+use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
 
 const RADIX: Parameter =
     radix(4, "ranks heard of after a round for each before it: a rank signals radix - 1 others at a time");

@@ -14,8 +14,8 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::pattern::Fold;
-use crate::rounds::Rounds;
+use crate::shapes::Fold;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new(
     "floor(log2(P))*alpha + (ceil(log2(P))-floor(log2(P)))*2*alpha",

@@ -19,7 +19,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
-use crate::pattern::{PreOrderTree, Segments};
+use crate::shapes::{PreOrderTree, Segments};
 
 pub const ABOUT: About = About::new(
     "ceil((P-1)/P)*(floor(log2(P+1)) + floor(log2(2*(P+1)/3)) - 3 + 2*max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)",

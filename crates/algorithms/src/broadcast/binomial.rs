@@ -14,8 +14,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::BinomialTree;
-use crate::rounds::Rounds;
+use crate::shapes::BinomialTree;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta)", "P-1").exact_when(|_| true);
 

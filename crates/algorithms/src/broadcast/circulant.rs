@@ -16,9 +16,10 @@
 
 use hocket_core::{Call, Rank};
 
+use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
-use crate::pattern::Segments;
-use crate::{About, circulant};
+use crate::shapes::Segments;
+use crate::shapes::circulant;
 
 pub const ABOUT: About = About::new(
     "(ceil(log2(P)) - 1 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)",

@@ -19,7 +19,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
-use crate::pattern::{DoubleTree, Segments, TreeEdge};
+use crate::shapes::{DoubleTree, Segments, TreeEdge};
 
 pub const ABOUT: About = About::new(
     "(max(2*ceil(log2(P)) - 2, 0) + max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)",

@@ -21,11 +21,12 @@
 
 use hocket_core::{Call, Rank};
 
+use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::broadcast::trinaryx3::broadcast_from;
-use crate::torus::{U, V, W, X, Y, Z, needs_torus};
-use crate::torus_trees::Trees;
-use crate::{About, segments};
+use crate::shapes::torus::{U, V, W, X, Y, Z, needs_torus};
+use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About =
     About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")

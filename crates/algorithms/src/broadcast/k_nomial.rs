@@ -13,7 +13,7 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
+use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 
 const RADIX: Parameter =
     radix(4, "holders after a round for each before it: a rank sends to radix - 1 others at a time");

@@ -11,8 +11,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::Star;
-use crate::rounds::Rounds;
+use crate::shapes::Star;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P-1").exact_when(|_| true);
 

@@ -14,8 +14,10 @@
 use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
-use crate::groups::GROUP;
-use crate::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call};
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{
+    Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call,
+};
 
 const SCATTER: Choice = choice(
     Collective::Scatter,

@@ -18,8 +18,8 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::allreduce::redundant_butterfly::refuses_exchanges;
-use crate::pattern::BinomialTree;
-use crate::redundancy::{EXCHANGES, exchange_redundantly};
+use crate::shapes::BinomialTree;
+use crate::shapes::redundancy::{EXCHANGES, exchange_redundantly};
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k) - 1)*ceil(log2(P))*(alpha + n*beta) + min(T, ceil(log2(P)))*o",

@@ -16,7 +16,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_power_of_two;
-use crate::pattern::{BinomialTree, group_start};
+use crate::shapes::{BinomialTree, group_start};
 
 pub const ABOUT: About =
     About::new("2*log2(P)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*log2(P)").refusing(needs_power_of_two);

@@ -14,7 +14,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::BinomialTree;
+use crate::shapes::BinomialTree;
 
 pub const ABOUT: About = About::new("(ceil(log2(P)) + P-1)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*(P-1)");
 

@@ -19,8 +19,8 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::SEGMENT;
-use crate::pattern::{KnomialTree, Segments};
-use crate::radix::{radix, radix_of};
+use crate::shapes::radix::{radix, radix_of};
+use crate::shapes::{KnomialTree, Segments};
 
 const SHAPE: Parameter = Parameter {
     name: "shape",

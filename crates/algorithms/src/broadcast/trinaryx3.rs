@@ -18,12 +18,13 @@
 
 use hocket_core::{Call, Rank, Span};
 
+use crate::About;
 use crate::about::SEGMENT;
-use crate::pattern::Segments;
-use crate::pipeline;
-use crate::torus::{X, Y, Z, needs_torus};
-use crate::torus_trees::Trees;
-use crate::{About, segments};
+use crate::automatic::segments;
+use crate::shapes::Segments;
+use crate::shapes::pipeline;
+use crate::shapes::torus::{X, Y, Z, needs_torus};
+use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About =
     About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")

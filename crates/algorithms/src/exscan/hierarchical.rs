@@ -14,11 +14,11 @@
 use hocket_core::{Call, Collective, Rank, Side, Span};
 
 use crate::About;
-use crate::groups::GROUP;
-use crate::levels::{
+use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{
     Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call,
 };
-use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
 
 const EXSCAN: Choice =
     choice(Collective::Exscan, "exscan", "hillis_steele", &[], "the algorithm of the sums within a group");

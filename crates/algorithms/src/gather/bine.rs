@@ -15,8 +15,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::bine::BineTree;
-use crate::pattern::rotated_blocks;
+use crate::shapes::bine::BineTree;
+use crate::shapes::rotated_blocks;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
 

@@ -14,8 +14,8 @@ use hocket_core::{Call, Collective, Rank};
 
 use crate::About;
 use crate::about::has_equal_blocks;
-use crate::groups::GROUP;
-use crate::levels::{
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{
     Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
 };
 

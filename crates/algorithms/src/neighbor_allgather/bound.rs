@@ -8,7 +8,7 @@
 
 use hocket_core::demand::Demand;
 
-use crate::neighborhood::{gathering, sources};
+use crate::shapes::neighborhood::{gathering, sources};
 
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {

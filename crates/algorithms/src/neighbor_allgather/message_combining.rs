@@ -15,7 +15,9 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::neighborhood::{allgather_rounds, block, combined, copy, edges_by_place, needs_stencil, pass_on, places};
+use crate::shapes::neighborhood::{
+    allgather_rounds, block, combined, copy, edges_by_place, needs_stencil, pass_on, places,
+};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "messages")
     .refusing(needs_stencil)

@@ -7,7 +7,7 @@
 
 use hocket_core::demand::Demand;
 
-use crate::neighborhood::{elements_to, gathering};
+use crate::shapes::neighborhood::{elements_to, gathering};
 
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {

@@ -17,7 +17,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::neighborhood::{degree, directly, exchange, is_regular};
+use crate::shapes::neighborhood::{degree, directly, exchange, is_regular};
 
 pub const ABOUT: About = About::new("waits*ceil(ports/k)*(alpha + n*beta)", "edges")
     .exact_when(is_regular)

@@ -15,7 +15,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::neighborhood::{alltoall_rounds, block, combined, copy, edges_by_place, needs_stencil, pass_on};
+use crate::shapes::neighborhood::{alltoall_rounds, block, combined, copy, edges_by_place, needs_stencil, pass_on};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "messages")
     .refusing(needs_stencil)

@@ -18,7 +18,7 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_root_0_or_commutative};
-use crate::pattern::{PreOrderTree, Segments};
+use crate::shapes::{PreOrderTree, Segments};
 
 pub const ABOUT: About = About::new(
     "ceil((P-1)/P)*(floor(log2(P)) + floor(log2(2*P/3)) - 2 + 2*max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + gamma))",

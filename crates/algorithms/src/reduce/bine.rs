@@ -16,8 +16,8 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_commutative;
-use crate::bine::BineTree;
-use crate::rounds::Rounds;
+use crate::shapes::bine::BineTree;
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About =
     About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1").exact_when(|_| true).refusing(needs_commutative);

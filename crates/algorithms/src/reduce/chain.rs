@@ -14,7 +14,7 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments, needs_root_0_or_commutative};
-use crate::pattern::Segments;
+use crate::shapes::Segments;
 
 pub const ABOUT: About = About::new(
     "(P - 2 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + gamma))",

@@ -14,7 +14,7 @@ use hocket_core::{Call, Parameter, Rank, Side};
 
 use crate::About;
 use crate::about::needs_root_0_or_commutative;
-use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
+use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 
 const RADIX: Parameter = radix(4, "partial results that become one in a round: a rank receives radix - 1 at a time");
 

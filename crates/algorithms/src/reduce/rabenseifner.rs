@@ -16,7 +16,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::{Fold, Halves, halve, halved};
+use crate::shapes::{Fold, Halves, halve, halved};
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \

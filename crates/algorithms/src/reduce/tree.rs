@@ -20,8 +20,8 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative, needs_root_0_or_commutative};
 use crate::broadcast::tree::{WHOLE_BYTES, binary_children, binary_parent};
-use crate::pattern::{KnomialTree, Segments};
-use crate::pipeline::{self, Place};
+use crate::shapes::pipeline::{self, Place};
+use crate::shapes::{KnomialTree, Segments};
 
 const SHAPE: Parameter = Parameter {
     name: "shape",

@@ -16,8 +16,8 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{needs_commutative, needs_power_of_two};
-use crate::bine::{Butterfly, Exchange};
-use crate::rounds::Rounds;
+use crate::shapes::bine::{Butterfly, Exchange};
+use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)/P*(n*beta + n*gamma)", "P*log2(P)")
     .refusing(|c| needs_power_of_two(c).or_else(|| needs_commutative(c)));

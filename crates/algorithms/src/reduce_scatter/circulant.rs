@@ -13,9 +13,10 @@
 
 use hocket_core::{Call, Rank};
 
+use crate::About;
 use crate::about::needs_commutative;
-use crate::pattern::rotated_blocks;
-use crate::{About, circulant};
+use crate::shapes::circulant;
+use crate::shapes::rotated_blocks;
 
 pub const ABOUT: About =
     About::new("ceil(log2(P))*alpha + (P-1)/P*(n*beta + n*gamma)", "P*ceil(log2(P))").refusing(needs_commutative);

@@ -15,7 +15,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::needs_commutative;
-use crate::pat::{AGGREGATE, blocks, messages, packed, room, steps};
+use crate::shapes::pat::{AGGREGATE, blocks, messages, packed, room, steps};
 
 pub const ABOUT: About = About::new("each*alpha + (P-1)/P*(n*beta + n*gamma)", "P*each")
     .refusing(needs_commutative)

@@ -16,8 +16,8 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 use crate::about::has_equal_blocks;
-use crate::pattern::group_start;
 use crate::scan::recursive_doubling::{steps, with_partner};
+use crate::shapes::group_start;
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks/P*n*(beta + gamma)", "sends")
     .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))

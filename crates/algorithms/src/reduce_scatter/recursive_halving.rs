@@ -16,7 +16,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{has_equal_blocks, needs_commutative};
-use crate::pattern::{Fold, group_start};
+use crate::shapes::{Fold, group_start};
 
 pub const ABOUT: About = About::new(
     "floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(n*beta + n*gamma) \

@@ -17,8 +17,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
-use crate::torus_buckets::Packed;
+use crate::shapes::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus_buckets::Packed;
 
 pub const ABOUT: About =
     About::new("turns*(hops*alpha + (P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "parts*P*hops")

@@ -17,8 +17,8 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 use crate::about::SEGMENT;
-use crate::in_order_tree::{Edge, Subtree};
-use crate::pattern::Segments;
+use crate::shapes::Segments;
+use crate::shapes::in_order_tree::{Edge, Subtree};
 
 pub const ABOUT: About = About::new(
     "(2*floor(log2(P)) + floor(log2(P+1)) + floor(log2(2*(P+1)/3)) - 6 + 2*floor(1/P) + 3*max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + gamma))",

@@ -13,8 +13,8 @@
 use hocket_core::{Call, Collective, Rank, Side, Span};
 
 use crate::About;
-use crate::groups::GROUP;
-use crate::levels::{
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{
     Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, number_of, part_call,
 };
 

@@ -13,7 +13,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::{BinomialTree, rotated_blocks};
+use crate::shapes::{BinomialTree, rotated_blocks};
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1");
 

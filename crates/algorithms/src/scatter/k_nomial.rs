@@ -14,8 +14,8 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
-use crate::pattern::rotated_blocks;
-use crate::radix::{counts_by_digits, k_nomial, most_others, radix};
+use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
+use crate::shapes::rotated_blocks;
 
 const RADIX: Parameter =
     radix(4, "subtrees that one is cut into in a round: a rank sends to radix - 1 others at a time");

@@ -15,8 +15,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::pattern::{BinomialTree, rotated_blocks};
-use crate::told::{counts, subtrees};
+use crate::shapes::told::{counts, subtrees};
+use crate::shapes::{BinomialTree, rotated_blocks};
 
 pub const ABOUT: About =
     About::new("rounds*(digits*alpha + told*beta) + ceil(log2(P))*alpha + (P-1)*n*beta", "P-1 + sizes")

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use hocket::{cases, simulate};
-use hocket_algorithms::rounds::Rounds;
+use hocket_algorithms::shapes::rounds::Rounds;
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
@@ -384,7 +384,7 @@ fn a_deadlock_is_told_in_one_line() {
     };
     assert_eq!(
         refusal(&ConnectInVain, &platform(2, 1, "ahead", "")),
-        "deadlock: rank 0 waits for ever for a circuit to rank 1, which does not connect to it"
+        "deadlock: rank 0 waits for ever for a circuit to rank 1: rank 1 does not connect to rank 0"
     );
     let entry = find(Collective::Broadcast, "linear").unwrap();
     let machine = platform(2, 1, "naive", "changes = [\"10050 us: node 1 has 0 ports\"]");

@@ -183,7 +183,7 @@ fn a_shape_that_depends_on_timing_is_refused_with_the_reason() {
     let call = Call::new(hocket_core::Collective::Broadcast, 2, 1);
     assert_eq!(
         record(&FromAny, &call).unwrap_err().to_string(),
-        "cannot be recorded: rank 0 receives from any source, so what it does next depends on which message comes first"
+        "cannot be recorded: rank 0 receives from any source, so its next steps depend on which message arrives first"
     );
     assert_eq!(
         record(&UsesFirst, &call).unwrap_err().to_string(),

@@ -3,7 +3,7 @@
 
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::{Multicast, Multicasts, Way};
-use hocket_algorithms::pattern::BinomialTree;
+use hocket_algorithms::shapes::BinomialTree;
 use hocket_core::{Call, Collective, Mode, Options, Program, Rank, Source, Span, Subgroup, Tag};
 use hocket_verify::{Kind, Limits, Verdict, verify};
 

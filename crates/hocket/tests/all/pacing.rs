@@ -104,7 +104,7 @@ fn gaps_that_nobody_could_leave_are_refused_in_one_line() {
     for text in
         ["", "fast", "-1", "auto2", "auto-", "auto--1", "auto+-1", "autoé", "inf", "nan", "1e7", "1 packet", "+2"]
     {
-        let expected = "auto, auto-2, auto+1 or the like, or a number of packet times from 0 to 1e6";
+        let expected = "auto, an offset from it such as auto-2 or auto+1, or a number of packet times from 0 to 1e6";
         let sentence = format!("parameter gap: got {text:?}, expected {expected}");
         assert_eq!(Gap::parse(text).unwrap_err().to_string(), sentence);
     }
@@ -114,14 +114,14 @@ fn gaps_that_nobody_could_leave_are_refused_in_one_line() {
     let (exchange, call) = accepted("pairwise_exchange", 8, 1, &[]);
     let hockney = platform("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"");
     let sentence =
-        "parameter gap: machine test has a network of model hockney, expected one of model packets, or no gap";
+        "parameter gap: machine test has the network model hockney, expected the model packets, or no gap";
     assert_eq!(refusal(exchange, &call, &hockney, "auto"), sentence);
     assert_eq!(refusal(exchange, &call, &hockney, "3"), sentence);
     assert!(pace(exchange, &call, &hockney, Gap::default()).unwrap().1.is_empty());
     let ring = find(Collective::Allreduce, "ring").unwrap();
     let reduced = Call::new(Collective::Allreduce, 8, 8);
-    assert_eq!(refusal(ring, &reduced, &torus("[8]"), "1"), "parameter gap: allreduce ring has no steps");
-    let sentence = "ranks: got 8, expected at most 4, for which the network has room (torus of 4 nodes)";
+    assert_eq!(refusal(ring, &reduced, &torus("[8]"), "1"), "parameter gap: allreduce ring has no steps, expected an algorithm with steps, or no gap");
+    let sentence = "ranks: got 8, expected at most 4, the ranks that the network holds (torus of 4 nodes)";
     assert_eq!(refusal(exchange, &call, &torus("[4]"), "auto"), sentence);
     let too_far = simulate_step(exchange, &call, &torus("[8]"), Gap::default(), 7, Options::default());
     assert_eq!(too_far.unwrap_err().to_string(), "step: got 7, expected a step from 0 to below 7");

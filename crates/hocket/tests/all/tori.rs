@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use hocket::{predict, simulate, verify};
-use hocket_algorithms::torus::{AXES, Torus};
+use hocket_algorithms::shapes::torus::{AXES, Torus};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective};
 use hocket_machine::Machine;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hocket::{predict, simulate};
 use hocket_algorithms::find;
-use hocket_algorithms::torus::Torus;
+use hocket_algorithms::shapes::torus::Torus;
 use hocket_core::{Call, Collective, Span};
 use hocket_machine::Machine;
 use hocket_record::{Action, record};

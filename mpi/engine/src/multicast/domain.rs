@@ -131,10 +131,14 @@ impl Domain {
     pub fn send(&mut self, bitmap: &[u8], payload: *const u8, bytes: usize) -> Accepted<u64> {
         let Sky { ranks, master, .. } = self.sky;
         if self.rank != master {
-            return Err(Error::new(format!("rank {} is not the master of this domain, rank {master} is", self.rank)));
+            return Err(Error::new(format!(
+                "rank {} sends a multicast, expected the master of the domain, rank {master}",
+                self.rank
+            )));
         }
-        let members = Members::new(bitmap, ranks)
-            .ok_or_else(|| Error::new(format!("members: got ranks beyond {}, the last one", ranks - 1)))?;
+        let members = Members::new(bitmap, ranks).ok_or_else(|| {
+            Error::new(format!("members: got ranks above {}, the last rank of the communicator", ranks - 1))
+        })?;
         if members.is_empty() {
             return Ok(0);
         }
@@ -283,7 +287,11 @@ impl Domain {
         user: *mut c_void,
         buffers: (*mut u8, *mut u8),
     ) -> Accepted<()> {
-        let flight = self.flights.get_mut(&id).ok_or_else(|| Error::new(format!("multicast {id} is not taken")))?;
+        let flight = self.flights.get_mut(&id).ok_or_else(|| {
+            Error::new(format!(
+                "multicast {id}: unknown here, expected a multicast that this rank received and still holds"
+            ))
+        })?;
         let (rules, call) = (&self.rules, Call { ranks: flight.header.members.len(), ..call });
         let make = |logical| operation(rules, &call, layout, logical).map_err(|error| error.to_string());
         flight.begin(&self.sky, user, buffers, make).map_err(Error::new)?;

@@ -59,7 +59,7 @@ pub unsafe extern "C" fn hocket_domain_new(
         // SAFETY: as the header asks.
         let transport = unsafe { *transport };
         Domain::new((rank as usize, ranks as usize, master as usize), rules, transport, user)
-            .map_err(|failure| format!("cannot listen: code {failure}"))
+            .map_err(|failure| format!("the domain cannot receive messages: MPI error code {failure}"))
     };
     match made() {
         Ok(domain) => Box::into_raw(Box::new(DomainC { domain, reason: CString::default() })),

@@ -8,7 +8,7 @@
 use std::ffi::c_void;
 use std::rc::Rc;
 
-use hocket_algorithms::pattern::BinomialTree;
+use hocket_algorithms::shapes::BinomialTree;
 
 use super::distribution;
 use super::header::Header;
@@ -280,10 +280,16 @@ impl Flight {
         make: impl FnOnce(usize) -> Result<Box<Operation>, String>,
     ) -> Result<(), String> {
         if self.handed != Handed::Taken {
-            return Err(format!("multicast {} is not taken", self.header.id));
+            return Err(format!(
+                "multicast {}: not received yet, expected a multicast that this rank received and still holds",
+                self.header.id
+            ));
         }
         if self.collective.is_some() {
-            return Err(format!("a program is running over the group of multicast {}", self.header.id));
+            return Err(format!(
+                "multicast {}: a collective of this group still runs, expected it to be complete",
+                self.header.id
+            ));
         }
         let lane = sky.lane(&self.header, COLLECTIVE);
         lane.set_user(user);

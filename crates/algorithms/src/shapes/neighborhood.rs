@@ -74,7 +74,7 @@ pub fn elements_to(c: &Call, rank: usize, counts: &dyn Fn(usize) -> bool) -> usi
 /// The precondition of message combining.
 pub fn needs_stencil(c: &Call) -> Option<&'static str> {
     c.neighbors().stencil().is_none().then_some(
-        "needs a grid on which all ranks have their neighbours at the same relative places, and blocks of one size",
+        "needs a grid where all ranks have neighbours at the same relative positions, and blocks of equal size",
     )
 }
 

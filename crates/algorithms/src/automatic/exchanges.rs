@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use crate::automatic::{Automatic, Decide, Noise, Surroundings};
-use crate::redundancy::EXCHANGES;
+use crate::shapes::redundancy::EXCHANGES;
 
 /// The T of the least expected time on a machine with Poisson noise; 0 without noise.
 pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, on };

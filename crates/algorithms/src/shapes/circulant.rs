@@ -11,7 +11,7 @@
 
 use hocket_core::{Rank, Span};
 
-use crate::pattern::Rotation;
+use crate::shapes::Rotation;
 
 /// The distances of the rounds, from 1 on, and P at the end: ceil(log2 P) rounds.
 pub fn distances(ranks: usize) -> Vec<usize> {

@@ -11,8 +11,8 @@
 use hocket_core::{Buffer, Call, Counts, Rank, Span, Tag};
 
 use crate::allreduce::ring;
-use crate::pattern::Ring;
-use crate::torus::Port;
+use crate::shapes::Ring;
+use crate::shapes::torus::Port;
 
 /// Combines the chunks of all ranks, along one axis after the other, until this rank has its own. `chunks` are so many from one on.
 pub async fn reduce_scatter(r: &Rank<'_>, port: &Port, chunks: &impl Fn(usize, usize) -> Span, tag: Tag) {

@@ -3,9 +3,9 @@
 use hocket_core::{Buffer, Call, Span};
 
 use crate::about::SEGMENT;
-use crate::pattern::Segments;
-use crate::pipeline::Place;
-use crate::torus::{Coordinates, MOST_AXES, Torus, sizes};
+use crate::shapes::Segments;
+use crate::shapes::pipeline::Place;
+use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, sizes};
 
 /// A tree that spans a torus, seen in coordinates (a, b, c, ..) counted from the root in the order of the tree's axes. It
 /// leads from the root along +a, from each rank so reached along +b, from all of those along +c, and so on, never round

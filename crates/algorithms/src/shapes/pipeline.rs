@@ -12,7 +12,7 @@
 
 use hocket_core::{Options, Rank, Side, Source, Span, Tag, Tokens};
 
-use crate::pattern::Segments;
+use crate::shapes::Segments;
 
 /// Segments of one tree that a rank passes on at a time, and as many of each child that wait to be combined: two would do
 /// if no message were ever late.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use hocket_core::Call;
 
 use crate::allreduce::swing::swing;
-use crate::pattern::{Rotation, rotated_blocks};
+use crate::shapes::{Rotation, rotated_blocks};
 
 /// A Bine tree as one of its ranks sees it; drawn for 8 ranks and root 0.
 ///

@@ -2,7 +2,7 @@
 
 use hocket_core::{Call, Parameter, Rank, Unit};
 
-use crate::pattern::{Fold, KnomialTree};
+use crate::shapes::{Fold, KnomialTree};
 
 /// The parameter of these algorithms, which says what it does in each.
 pub const fn radix(default: u64, meaning: &'static str) -> Parameter {
@@ -136,7 +136,7 @@ mod tests {
                     let others = together.iter().flat_map(|member| groups.others(*member).map(|(_, other)| other));
                     let joined: Vec<_> = others.chain(together.iter().copied()).collect();
                     together = (rank - rank % (groups.distance * groups.size)..).take(joined.len()).collect();
-                    prop_assert_eq!(crate::rounds::distinct(joined), together.clone());
+                    prop_assert_eq!(crate::shapes::rounds::distinct(joined), together.clone());
                 }
                 prop_assert_eq!(together.len(), fold.active());
             }

@@ -16,7 +16,7 @@ use hocket_core::{
 
 pub use crate::about::Piece;
 use crate::about::SEGMENT;
-use crate::groups::{GROUP, Groups};
+use crate::shapes::groups::{GROUP, Groups};
 use crate::{Entry, find, names};
 
 /// Segments of the parts that have them.
@@ -316,25 +316,24 @@ pub fn of_groups(c: &Call, collective: Collective, levels: &Levels) -> Call {
 /// The precondition of composed reductions: ranks of other groups in between would be combined out of order.
 pub fn needs_order_or_commutative(c: &Call) -> Option<&'static str> {
     (!c.commutative && !Levels::of(c).are_in_order())
-        .then_some("needs a commutative operator, or ranks of a node that follow one another: it combines node by node")
+        .then_some("needs a commutative operator, or consecutive ranks on each node: it combines node by node")
 }
 
 /// The precondition of algorithms that move the blocks of a group as one.
 pub fn needs_order(c: &Call) -> Option<&'static str> {
-    (!Levels::of(c).are_in_order())
-        .then_some("needs ranks of a node that follow one another: it moves their blocks as one")
+    (!Levels::of(c).are_in_order()).then_some("needs consecutive ranks on each node: it moves their blocks as one")
 }
 
 /// The precondition of prefix sums of whole groups.
 pub fn needs_order_of_groups(c: &Call) -> Option<&'static str> {
     (!Levels::of(c).are_in_order())
-        .then_some("needs ranks of a node that follow one another: a sum of a node is that of successive ranks")
+        .then_some("needs consecutive ranks on each node: the sum of a node covers consecutive ranks")
 }
 
 /// The precondition of algorithms in which the ranks of a group have their counterparts in all others.
 pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
     (!Levels::of(c).are_equal())
-        .then_some("needs the same number of ranks in all groups: each has counterparts in the others")
+        .then_some("needs the same number of ranks in all groups: each rank has a counterpart in every other group")
 }
 
 /// The most ports that a part can use.

@@ -2,7 +2,7 @@
 
 use hocket_core::{Call, Counts, Rank};
 
-use crate::pattern::BinomialTree;
+use crate::shapes::BinomialTree;
 
 /// The base of the digits of a number that is told, the last ones first, by the lengths of messages: a program sees the length of a
 /// message that it has received, but not its data. A message is longer than a digit by the base if more digits follow.

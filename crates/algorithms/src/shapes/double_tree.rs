@@ -1,0 +1,152 @@
+//! Two binary trees, of which a rank is an interior node in one at most.
+
+/// Two binary trees over the nodes 1 .. N = P - 1, both hung below node 0; drawn for 7 ranks.
+///
+/// ```text
+/// tree 0:     0        tree 1:     0         tree 0: the lowest set bit of a node is its height, so even nodes are
+///             4                    3         interior and odd nodes are leaves
+///          ┌──┴──┐              ┌──┴──┐      tree 1: node i takes the place of node N + 1 - i, so odd nodes are
+///          2     6              5     1      interior and even nodes are leaves
+///        ┌─┴─┐ ┌─┘            ┌─┴─┐ ┌─┘      if N is odd, node N is a leaf of both, and the others are mirrored
+///        1   3 5              6   4 2        without it
+/// ```
+///
+/// Messages cross an edge in every second step. The edges are coloured by the parity of these steps such that a node's
+/// two edges to its parents differ, and so do its two edges to its children: it never sends or receives two messages at
+/// a time.
+pub struct DoubleTree {
+    nodes: usize,
+}
+
+/// An edge of one of the trees, as one of its ends sees it. Of messages numbered from 0, the even ones cross tree 0.
+pub struct TreeEdge {
+    /// The node at the other end.
+    pub peer: usize,
+    /// The step in which the edge is crossed for the first time.
+    pub first_step: usize,
+    tree: usize,
+}
+
+impl TreeEdge {
+    /// The message that crosses the edge in `step`, if any of `messages` does.
+    pub fn crossing(&self, step: usize, messages: usize) -> Option<usize> {
+        let message = step.checked_sub(self.first_step)? + self.tree;
+        (message % 2 == self.tree && message < messages).then_some(message)
+    }
+}
+
+impl DoubleTree {
+    /// The trees for `ranks` ranks.
+    pub fn new(ranks: usize) -> Self {
+        Self { nodes: ranks - 1 }
+    }
+
+    /// The edges from `node` to its parents: one in each tree, none for node 0.
+    pub fn parents(&self, node: usize) -> Vec<TreeEdge> {
+        let trees = if node == 0 { 0..0 } else { 0..2 };
+        let edge = |tree| TreeEdge { peer: self.parent(tree, node), first_step: self.first_step(tree, node), tree };
+        trees.map(edge).collect()
+    }
+
+    /// The edges from `node` to its children, which are all in one tree, except those of node 0: one in each.
+    pub fn children(&self, node: usize) -> Vec<TreeEdge> {
+        let edge = |tree, peer| TreeEdge { peer, first_step: self.first_step(tree, peer), tree };
+        (0..2).flat_map(|tree| self.children_in(tree, node).map(move |child| edge(tree, child))).collect()
+    }
+
+    fn parent(&self, tree: usize, node: usize) -> usize {
+        if tree == 0 { self.parent_in_order(node) } else { self.mirrored(self.parent_in_order(self.mirrored(node))) }
+    }
+
+    fn parent_in_order(&self, node: usize) -> usize {
+        let height = 1 << node.trailing_zeros();
+        if node & (2 * height) != 0 || node + height > self.nodes { node - height } else { node + height }
+    }
+
+    fn children_in(&self, tree: usize, node: usize) -> impl Iterator<Item = usize> {
+        let place = if tree == 0 { node } else { self.mirrored(node) };
+        let height = if place == 0 { usize::BITS } else { place.trailing_zeros() };
+        let left = (place > 0 && height > 0).then(|| place - (1 << (height - 1)));
+        let right = (0..height).rev().map(|h| place + (1 << h)).find(|right| *right <= self.nodes);
+        [left, right].into_iter().flatten().map(move |child| if tree == 0 { child } else { self.mirrored(child) })
+    }
+
+    fn first_step(&self, tree: usize, node: usize) -> usize {
+        let colour = self.colour(node) ^ tree;
+        match self.parent(tree, node) {
+            0 => colour,
+            parent => {
+                let next = self.first_step(tree, parent) + 1;
+                next + (next + colour) % 2
+            }
+        }
+    }
+
+    /// Parity of the steps in which `node` receives from its parent in tree 0; in tree 1 it is the other one.
+    ///
+    /// Mirroring exchanges both the trees and the colours, so a leaf has the colour of its mirror image, which is
+    /// interior.
+    fn colour(&self, node: usize) -> usize {
+        let parent = self.parent_in_order(node);
+        if parent == 0 {
+            0
+        } else if node > self.mirrored_nodes() {
+            let sibling = parent - (1 << parent.trailing_zeros()) / 2;
+            1 - self.colour(sibling)
+        } else if node.is_multiple_of(2) {
+            (self.colour(parent) + self.nodes / 2 + usize::from(parent > node)) % 2
+        } else {
+            self.colour(self.mirrored(node))
+        }
+    }
+
+    /// The node whose place in tree 0 `node` takes in tree 1.
+    fn mirrored(&self, node: usize) -> usize {
+        let last = self.mirrored_nodes();
+        if node == 0 || node > last { node } else { last + 1 - node }
+    }
+
+    fn mirrored_nodes(&self) -> usize {
+        self.nodes - self.nodes % 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn double_trees_reach_every_node_and_are_interior_at_most_once() {
+        for ranks in 2..300 {
+            let trees = DoubleTree::new(ranks);
+            for node in 1..ranks {
+                for edge in trees.parents(node) {
+                    let of_parent =
+                        trees.children(edge.peer).into_iter().filter(|e| e.tree == edge.tree && e.peer == node);
+                    assert_eq!(of_parent.map(|e| e.first_step).collect::<Vec<_>>(), [edge.first_step]);
+                }
+                let children = trees.children(node);
+                assert!(children.iter().all(|edge| edge.tree == children[0].tree), "{node} of {ranks}");
+            }
+            let edges: usize = (0..ranks).map(|node| trees.children(node).len()).sum();
+            assert_eq!(edges, 2 * (ranks - 1));
+        }
+    }
+
+    #[test]
+    fn double_trees_never_make_a_node_send_or_receive_twice_in_a_step_or_send_what_it_lacks() {
+        for ranks in 2..300 {
+            let trees = DoubleTree::new(ranks);
+            for node in 0..ranks {
+                let (parents, children) = (trees.parents(node), trees.children(node));
+                for edges in [&parents, &children] {
+                    assert!(edges.len() <= 2, "{node} of {ranks}");
+                    assert!(edges.len() < 2 || edges[0].first_step % 2 != edges[1].first_step % 2, "{node} of {ranks}");
+                }
+                for edge in children.iter().filter(|_| node > 0) {
+                    assert!(edge.first_step > parents[edge.tree].first_step, "{node} of {ranks}");
+                }
+            }
+        }
+    }
+}

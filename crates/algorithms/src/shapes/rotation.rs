@@ -1,0 +1,79 @@
+//! Blocks and chunks in an order that begins anywhere.
+
+use std::ops::Range;
+
+use hocket_core::{Call, Span};
+
+/// The blocks of a call, or the chunks of a vector, in the order that begins at block `first`; drawn for 5 blocks and
+/// first = 2.
+///
+/// ```text
+/// in order    [0 1|2 3 4]
+/// rotated     [2 3 4|0 1]
+/// ```
+pub struct Rotation<Offset> {
+    /// Where a block begins, in order; that of block `blocks` is the end.
+    offset: Offset,
+    blocks: usize,
+    first: usize,
+}
+
+/// The blocks of `call` in the order that begins at block `first`.
+pub fn rotated_blocks(call: &Call, first: usize) -> Rotation<impl Fn(usize) -> usize> {
+    Rotation { offset: |block| call.offset(block), blocks: call.ranks, first }
+}
+
+/// The chunks of a vector, one for each of `ranks`, in the order that begins at chunk `first`.
+pub fn rotated_chunks(vector: Span, ranks: usize, first: usize) -> Rotation<impl Fn(usize) -> usize> {
+    Rotation { offset: move |chunk| vector.chunks(0, chunk, ranks).len, blocks: ranks, first }
+}
+
+impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
+    /// Elements of the first `blocks` blocks.
+    pub fn len(&self, blocks: usize) -> usize {
+        let end = self.first + blocks;
+        let wrapped = if end > self.blocks { (self.offset)(self.blocks) } else { 0 };
+        let end = if end > self.blocks { end - self.blocks } else { end };
+        wrapped + (self.offset)(end) - (self.offset)(self.first)
+    }
+
+    /// These blocks of a span that holds blocks in rotated order.
+    pub fn part(&self, rotated: Span, blocks: Range<usize>) -> Span {
+        let start = self.len(blocks.start);
+        rotated.part(start, self.len(blocks.end) - start)
+    }
+
+    /// The two pieces, each as it lies in `ordered`, a span of all blocks in order, and in `rotated`.
+    pub fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
+        let (start, tail) = ((self.offset)(self.first), self.blocks - self.first);
+        let end = (self.offset)(self.blocks);
+        [
+            (ordered.part(start, end - start), self.part(rotated, 0..tail)),
+            (ordered.part(0, start), self.part(rotated, tail..self.blocks)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Buffer, Collective, Counts};
+
+    use super::*;
+
+    #[test]
+    fn rotated_blocks_are_all_blocks_once() {
+        let counts = Counts::each(&[3, 0, 1, 4, 2]);
+        let call = Call { counts, ..Call::new(Collective::Allgather, 5, 0) };
+        let (ordered, rotated) = (Span::new(Buffer::Result, call.total()), Span::new(Buffer::Scratch, call.total()));
+        for first in 0..5 {
+            let rotation = rotated_blocks(&call, first);
+            assert_eq!(rotation.len(5), call.total());
+            for i in 0..5 {
+                assert_eq!(rotation.part(rotated, i..i + 1).len, call.count((first + i) % 5));
+            }
+            for (from, to) in rotation.pieces(ordered, rotated) {
+                assert_eq!(from.len, to.len);
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A vector in segments.
+
+use hocket_core::{Call, Span};
+
+use crate::about::SEGMENT;
+
+/// A vector cut into segments of as many bytes as the call's parameter says, a whole number of elements; the last one
+/// may be shorter. There is always one.
+pub struct Segments {
+    whole: Span,
+    each: usize,
+}
+
+impl Segments {
+    /// The segments of `whole`.
+    pub fn new(c: &Call, whole: Span) -> Self {
+        Self { whole, each: c.parameter(SEGMENT.name) as usize / c.element_bytes }
+    }
+
+    /// Number of segments.
+    pub fn count(&self) -> usize {
+        self.whole.len.div_ceil(self.each).max(1)
+    }
+
+    /// Segment `index`.
+    pub fn get(&self, index: usize) -> Span {
+        let start = index * self.each;
+        self.whole.part(start, self.each.min(self.whole.len - start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Buffer, Collective};
+
+    use super::*;
+
+    #[test]
+    fn segments_cover_the_vector_in_order() {
+        for (len, segment) in (0..20).flat_map(|len| (1..5).map(move |elements| (len, 8 * elements))) {
+            let call = Call {
+                element_bytes: 8,
+                parameters: vec![(SEGMENT.name, segment)],
+                ..Call::new(Collective::Broadcast, 2, len)
+            };
+            let segments = Segments::new(&call, Span::new(Buffer::Result, len));
+            let covered: Vec<_> = (0..segments.count()).flat_map(|i| segments.get(i).range()).collect();
+            assert_eq!(covered, (0..len).collect::<Vec<_>>());
+            assert!((0..segments.count()).all(|i| segments.get(i).len * 8 <= segment as usize));
+        }
+    }
+}
