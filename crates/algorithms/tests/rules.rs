@@ -157,8 +157,14 @@ fn a_bad_rule_is_named_with_its_line() {
         ("allreduce", "got \"allreduce\", expected COLLECTIVE[size=FROM..TO, ranks=FROM..TO]: ALGORITHM, NAME=VALUE"),
         ("bcasts: chain", "unknown collective \"bcasts\", expected one of allgather, allreduce"),
         ("allreduce: rings", "unknown allreduce algorithm \"rings\", did you mean ring?"),
-        ("alltoallv[size=1..]: linear", "alltoallv: got the condition size, expected ranks only, as a rank knows only its own blocks"),
-        ("allreduce[total=1..]: ring", "allreduce: got the condition total, expected size, which counts all blocks here"),
+        (
+            "alltoallv[size=1..]: linear",
+            "alltoallv: got the condition size, expected ranks only, as a rank knows only its own blocks",
+        ),
+        (
+            "allreduce[total=1..]: ring",
+            "allreduce: got the condition total, expected size, which counts all blocks here",
+        ),
         ("allreduce[size=1..1]: ring", "range \"1..1\" is empty, expected FROM < TO"),
         ("allreduce[size=x]: ring", "got \"x\", expected one value, or FROM..TO such as 64KiB.. or 2..17"),
         ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size, total or ranks"),

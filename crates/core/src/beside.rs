@@ -1,4 +1,4 @@
-//! `beside`: operations that a rank starts by number, and waits for by number, while its program continues.
+//! `beside`: operations that a rank starts and awaits by number while its program continues.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use std::task::{Context, Poll};
 use crate::rank::Rank;
 use crate::{Moment, Path};
 
-/// The moment at which a part of a program was complete, if before its end: the rest only serves other ranks.
+/// The moment at which a part of a program was complete, if before its end: its rest only serves other ranks.
 pub type Completed = Rc<OnceCell<Moment>>;
 
 /// The operations that a rank has started, and which of them are done.
 pub struct Beside<'r> {
     rank: &'r Rank<'r>,
     running: RefCell<Vec<Running<'r>>>,
-    /// The moments at which operations were done that have not been waited for yet, by request.
+    /// The moments at which operations were done for which nothing has waited yet, by request.
     done: RefCell<BTreeMap<u32, Moment>>,
 }
 
@@ -25,7 +25,7 @@ pub struct Beside<'r> {
 struct Running<'r> {
     /// None if the operation only serves other ranks.
     request: Option<u32>,
-    /// The operation's branch of the program. Once begun, the operation is polled only when the branch can continue.
+    /// The operation's branch of the program. Once begun, it is polled only when the branch can go on.
     path: Path,
     has_begun: bool,
     moment: Moment,
@@ -42,12 +42,12 @@ impl<'r> Beside<'r> {
         Self { rank, running: RefCell::default(), done: RefCell::default() }
     }
 
-    /// Starts one verb as `request`. The rank goes on at once, and at the next place of its program.
+    /// Starts one verb as `request`. The rank continues at once, at the next place of its program.
     pub async fn start(&self, request: u32, verb: impl Future<Output = ()> + 'r) {
         self.begin(request, self.rank.moment(), None, Box::pin(verb)).await;
     }
 
-    /// Starts a part of the program as `request`: a branch; the rank continues without waiting for it.
+    /// Starts a part of the program as `request`, in a branch. The rank continues at once.
     pub async fn fork(&self, request: u32, completed: &Completed, part: impl Future<Output = ()> + 'r) {
         let moment = self.rank.branch_of(self.rank.racing(self.rank.moment()), request as usize);
         self.begin(request, moment, Some(completed.clone()), Box::pin(part)).await;
@@ -58,7 +58,7 @@ impl<'r> Beside<'r> {
         let rank = self.rank;
         self.begin(request, rank.moment(), Some(completed.clone()), Box::pin(part)).await;
         let end = self.done(request).await;
-        // A part that only serves others has places of its own in the program.
+        // From here on, the rest of the part and the rank must have different places in the program.
         let is_serving = completed.get().is_some();
         rank.set_moment(if is_serving { rank.branch_of(rank.racing(end), 0) } else { end });
     }
@@ -115,7 +115,7 @@ impl<'r> Beside<'r> {
         self.rank.set_moment(self.rank.after_first(self.rank.moment(), end));
     }
 
-    /// Waits until every operation that has a request is done.
+    /// Waits until every operation with a request is done.
     pub async fn end(&self) {
         let is_done = || self.running.borrow().iter().all(|running| running.request.is_none());
         poll_fn(|_| if is_done() { Poll::Ready(()) } else { Poll::Pending }).await;
@@ -124,7 +124,7 @@ impl<'r> Beside<'r> {
         }
     }
 
-    /// Waits until other ranks have been served.
+    /// Waits until all operations have ended, including those that only serve other ranks.
     pub async fn leave(&self) {
         poll_fn(|_| if self.running.borrow().is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
     }

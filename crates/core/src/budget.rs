@@ -1,8 +1,8 @@
-//! How much memory this process may hold: work that needs more is refused in one line, before the system ends the process.
+//! The memory limit of this process: work that needs more is refused before the system ends the process.
 //!
-//! The limit is the value of the environment variable `HOCKET_MEMORY`, such as "4GiB". Otherwise it is the memory that
-//! the process holds plus the memory left to it (on the machine, in its control groups, and of its address space), less
-//! a sixteenth, for growth between two looks. Where the system reports nothing (it is not Linux) there is no limit.
+//! The limit is the environment variable `HOCKET_MEMORY`, such as "4GiB". By default it is 15/16 of the memory that the
+//! process holds plus the memory left to it: on the machine, in its control groups, and in its address space. The
+//! sixteenth covers growth between two checks. On systems other than Linux there is no default limit.
 
 use std::fmt::Display;
 use std::fs::read_to_string;
@@ -16,11 +16,11 @@ const VARIABLE: &str = "HOCKET_MEMORY";
 /// Smaller amounts are not checked.
 const SMALL_BYTES: f64 = (64 << 20) as f64;
 
-/// Refuses work that needs `more_bytes` in addition, if the process would then exceed the limit. The estimate must not be
-/// above the real need.
+/// Refuses work that needs `more_bytes` in addition if the process would then exceed the limit. The estimate must be a
+/// lower bound of the real need.
 ///
 /// # Errors
-/// The need and the limit, if the limit is too low; or a value in the environment that is no valid limit.
+/// A limit below the need, or an invalid value of `HOCKET_MEMORY`.
 pub fn check(what: impl Display, more_bytes: f64) -> Result<()> {
     if more_bytes < SMALL_BYTES { Ok(()) } else { fits(what, more_bytes) }
 }
@@ -33,7 +33,7 @@ pub fn look() -> Result<()> {
     fits("the work", 0.0)
 }
 
-/// Makes room in a list for one more, after checking that there is memory for what the list then takes.
+/// Makes room in a list for one more element, after checking the memory for the grown list.
 ///
 /// # Errors
 /// As [`check`].
@@ -77,20 +77,20 @@ fn held_bytes() -> Option<f64> {
     kilobytes(&read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// The memory that this process may take in addition, in bytes.
+/// The memory that this process may still take, in bytes.
 fn left_bytes() -> Option<f64> {
     let on_machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
     let lefts = [on_machine, left_of_address_space(), left_in_groups()];
     lefts.into_iter().flatten().reduce(f64::min)
 }
 
-/// The number of a line such as "VmRSS:  123 kB", in bytes.
+/// The value of a line such as "VmRSS:  123 kB", in bytes.
 fn kilobytes(text: &str, name: &str) -> Option<f64> {
     let number = text.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix("kB")?;
     number.trim().parse::<f64>().ok().map(|kilobytes| kilobytes * 1024.0)
 }
 
-/// Bytes left of the address space, as `ulimit -v` limits it; none without a limit.
+/// Bytes left in the address space under `ulimit -v`; none without a limit.
 fn left_of_address_space() -> Option<f64> {
     let limits = read_to_string("/proc/self/limits").ok()?;
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -98,7 +98,7 @@ fn left_of_address_space() -> Option<f64> {
     Some(limit_bytes - kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?)
 }
 
-/// Bytes left in the tightest of the process's control groups: its own, and those around it.
+/// Bytes left in the tightest control group: the process's own or one that contains it.
 fn left_in_groups() -> Option<f64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     let lefts = groups.lines().filter_map(|line| {
@@ -120,7 +120,7 @@ fn left_in_groups() -> Option<f64> {
 struct Names {
     limit: &'static str,
     usage: &'static str,
-    /// A line of `memory.stat`: the pages of files, which the system gives up when memory is asked for.
+    /// The line of `memory.stat` with the file cache that the system can reclaim.
     files: &'static str,
 }
 
@@ -138,7 +138,7 @@ impl Names {
     }
 }
 
-/// "21.9 GiB".
+/// As "21.9 GiB".
 fn in_words(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"];
     let (mut number, mut unit) = (bytes / f64::from(1 << 20), 0);

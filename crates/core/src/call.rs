@@ -29,7 +29,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// All of them, in alphabetical order: that of the registry, of `hocket.h` and of the Python package, too.
+    /// All collectives in alphabetical order, as in the registry, in `hocket.h` and in the Python package.
     pub const ALL: [Self; 16] = [
         Self::Allgather,
         Self::Allreduce,
@@ -84,7 +84,7 @@ impl Collective {
         }
     }
 
-    /// Whether one rank, the root, has a part of its own.
+    /// Whether one rank is the root.
     pub const fn has_root(self) -> bool {
         matches!(self, Self::Broadcast | Self::Gather | Self::Gatherv | Self::Reduce | Self::Scatter | Self::Scatterv)
     }
@@ -109,7 +109,7 @@ impl Collective {
         matches!(self, Self::NeighborAllgather | Self::NeighborAlltoall)
     }
 
-    /// Blocks of so many elements between the neighbours of a stencil.
+    /// The counts of blocks of `count` elements between the neighbours of a stencil.
     pub fn counts_of(self, stencil: Stencil, count: usize) -> Counts {
         Counts::Neighbors(Arc::new(Neighbors::of_stencil(stencil, self == Self::NeighborAllgather, count)))
     }
@@ -119,8 +119,8 @@ impl Collective {
         self.gathers() || self.scatters() || matches!(self, Self::Allgather | Self::ReduceScatter)
     }
 
-    /// Whether all ranks know the size of every call, so that it may decide which algorithm they run. Of neighbourhoods they know it
-    /// where all blocks are the same size, see [`Call::size_is_known`].
+    /// Whether all ranks know the size of every call, so that it may decide which algorithm they run. A neighbourhood's
+    /// size is known if all blocks are the same size, see [`Call::size_is_known`].
     pub const fn size_is_known(self) -> bool {
         !matches!(self, Self::Alltoallv | Self::Gatherv | Self::Scatterv)
     }
@@ -147,7 +147,7 @@ pub enum Unit {
     Count,
     /// Bytes; text input takes units.
     Bytes,
-    /// None: the value is the index of one of these words, counted from 0. Texts give the word.
+    /// A switch: the value is the index of one of these words, counted from 0. Texts give the word.
     Choice(&'static [&'static str]),
 }
 
@@ -162,8 +162,8 @@ pub struct Parameter {
     pub default: u64,
     /// The smallest value allowed.
     pub least: u64,
-    /// Values that verification and tests try besides the default: small ones for parameters in bytes, so that small
-    /// messages are cut into many pieces. Values that the algorithm refuses in a call are left out there.
+    /// Values that verification and tests try besides the default; in bytes, small ones, to cut small messages into
+    /// many pieces. Values that the algorithm refuses in a call are skipped.
     pub tries: &'static [u64],
     /// One line on the parameter's effect.
     pub meaning: &'static str,
@@ -182,7 +182,7 @@ impl Parameter {
         })
     }
 
-    /// The words of a switch; none of another parameter.
+    /// The words of a switch; none for other parameters.
     pub fn words(&self) -> &'static [&'static str] {
         match self.unit {
             Unit::Choice(words) => words,
@@ -217,10 +217,10 @@ pub struct Call {
     pub ranks: usize,
     /// The root, `0` where there is none.
     pub root: usize,
-    /// Elements per block; a collective without blocks has one vector of `Equal` count. Alltoallv may have `Pairs`, and
+    /// Elements per block, or of the whole vector (`Equal`) in a collective without blocks. Alltoallv may have `Pairs`;
     /// neighbourhoods have `Neighbors`.
     pub counts: Counts,
-    /// Whether the input lies where MPI_IN_PLACE puts it, in the result buffer.
+    /// Whether the input lies in the result buffer, where `MPI_IN_PLACE` puts it.
     pub in_place: bool,
     /// Whether operands may be swapped.
     pub commutative: bool,
@@ -228,7 +228,7 @@ pub struct Call {
     pub element_bytes: usize,
     /// Values of the parameters the algorithm declares.
     pub parameters: Vec<(&'static str, u64)>,
-    /// Packet pacing, see [`Call::gap_packets`]: none, one gap for all steps, or one for each.
+    /// Packet pacing, see [`Call::gap_packets`]: no gap, one gap for all steps, or one for each.
     pub gap_packets: Arc<[f64]>,
     /// Which ranks share a node.
     pub nodes: Nodes,
@@ -236,12 +236,12 @@ pub struct Call {
     pub parts: Arc<[Part]>,
 }
 
-/// A part of a composed algorithm: an algorithm that some of the ranks run, in several groups of them at a time.
+/// A part of a composed algorithm: an algorithm that several groups of ranks run at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Its name.
     pub name: &'static str,
-    /// Its calls, of successive groups of ranks: each with the number of the group after the last that makes it.
+    /// The calls of successive groups, each with the number after the last group that makes it.
     pub calls: Vec<(usize, Call)>,
 }
 
@@ -253,8 +253,8 @@ impl Part {
 }
 
 impl Call {
-    /// A call over `ranks` ranks of `count` elements of one byte each, a barrier of none: root 0, commutative, not in
-    /// place; neighbours are those on a torus of two nearly equal dimensions.
+    /// A call of `count` one-byte elements (a barrier: none) over `ranks` ranks: root 0, commutative, not in place.
+    /// Neighbours lie on a torus of two nearly equal dimensions.
     pub fn new(collective: Collective, ranks: usize, count: usize) -> Self {
         let counts = match collective {
             Collective::Barrier => Counts::Equal(0),
@@ -280,11 +280,11 @@ impl Call {
         }
     }
 
-    /// Checks that the call itself makes sense, whatever the algorithm.
+    /// Checks the call itself, independently of the algorithm.
     ///
     /// # Errors
-    /// No ranks, a root that is not a rank, blocks that are not one per rank, or block sizes for a collective without; blocks in
-    /// place that differ between two ranks.
+    /// No ranks; a root that is not a rank; counts that do not fit the collective or its ranks; in place:
+    /// neighbourhoods, or blocks that differ between two ranks.
     pub fn check(&self) -> Result<()> {
         let Self { collective, ranks, root, .. } = self;
         if *ranks == 0 {
@@ -295,38 +295,52 @@ impl Call {
         }
         if let Counts::Offsets(offsets) = &self.counts {
             if !collective.has_blocks() {
-                return Err(Error::new(format!("counts: {collective} has one count, not one per rank")));
+                return Err(Error::new(format!(
+                    "counts: got one count per rank, but {collective} has one count for all ranks"
+                )));
             }
             if offsets.len() != ranks + 1 {
-                return Err(Error::new(format!("counts: got {}, expected one per rank ({ranks})", offsets.len() - 1)));
+                return Err(Error::new(format!(
+                    "counts: got {} counts, expected one for each of the {ranks} ranks",
+                    offsets.len() - 1
+                )));
             }
         }
         if let (Counts::Own(_), true) = (&self.counts, collective.size_is_known()) {
-            return Err(Error::new(format!("counts: {collective} has those of all blocks")));
+            return Err(Error::new(format!(
+                "counts: got the count of one rank, but {collective} needs the counts of all ranks"
+            )));
         }
         if collective.has_neighbors() != matches!(self.counts, Counts::Neighbors(_)) {
-            return Err(Error::new(format!("counts: those of edges are for neighbourhoods, got {collective}")));
+            return Err(Error::new(format!(
+                "counts: got {collective}, expected counts of edges for neighbourhood collectives only"
+            )));
         }
         if let Counts::Neighbors(neighbors) = &self.counts {
             if neighbors.ranks() != *ranks {
                 return Err(Error::new(format!(
-                    "neighbors: got those of {} ranks, expected {ranks}",
+                    "neighbors: got the neighbours of {} ranks, expected the neighbours of {ranks}",
                     neighbors.ranks()
                 )));
             }
             if self.in_place {
-                return Err(Error::new(format!("in_place: {collective} has no form in place")));
+                return Err(Error::new(format!("in_place: {collective} has no in-place form")));
             }
         }
         if let Counts::Pairs(pairs) = &self.counts {
             if *collective != Collective::Alltoallv {
-                return Err(Error::new(format!("counts: {collective} has none for pairs of ranks")));
+                return Err(Error::new(format!("counts: got counts for pairs of ranks, but {collective} has none")));
             }
             if pairs.ranks() != *ranks {
-                return Err(Error::new(format!("counts: got those of {} ranks, expected {ranks}", pairs.ranks())));
+                return Err(Error::new(format!(
+                    "counts: got the counts of {} ranks, expected the counts of {ranks}",
+                    pairs.ranks()
+                )));
             }
             if self.in_place && !pairs.are_symmetric() {
-                return Err(Error::new("counts: in place, a rank has as much for another as that one has for it"));
+                return Err(Error::new(
+                    "counts: expected blocks of equal size in both directions between two ranks of an in-place call",
+                ));
             }
         }
         Ok(())
@@ -371,7 +385,7 @@ impl Call {
         }
     }
 
-    /// Elements of block `block`, which is the own one where a rank knows no other; of the largest block known where pairs of ranks
+    /// Elements of block `block`: of the own block if no other is known, of the largest known block if pairs of ranks
     /// have their own.
     #[inline]
     pub fn count(&self, block: usize) -> usize {
@@ -387,7 +401,7 @@ impl Call {
     /// First element of block `block` among all blocks.
     ///
     /// # Panics
-    /// Where pairs of ranks have blocks of their own, or a rank knows no other block: a defect of the calling program.
+    /// When pairs of ranks have their own blocks, or only the own block is known: a defect of the calling program.
     #[inline]
     pub fn offset(&self, block: usize) -> usize {
         match &self.counts {
@@ -422,14 +436,14 @@ impl Call {
         self.range_to(from, to).len()
     }
 
-    /// The block of `rank` to another rank, in a span that holds those to all.
+    /// The block of `rank` to another rank, in a span that holds its blocks to all ranks.
     #[inline]
     pub fn block_to(&self, all: Span, rank: usize, to: usize) -> Span {
         let range = self.range_to(rank, to);
         all.part(range.start, range.len())
     }
 
-    /// The block of `rank` from another rank, in a span that holds those from all.
+    /// The block of `rank` from another rank, in a span that holds its blocks from all ranks.
     #[inline]
     pub fn block_from(&self, all: Span, rank: usize, from: usize) -> Span {
         let range = self.range_from(rank, from);
@@ -453,7 +467,7 @@ impl Call {
     /// The edges of a neighbourhood collective.
     ///
     /// # Panics
-    /// The collective is another: a defect of the calling program.
+    /// When the collective is another: a defect of the calling program.
     pub fn neighbors(&self) -> &Neighbors {
         match &self.counts {
             Counts::Neighbors(neighbors) => neighbors,
@@ -502,22 +516,22 @@ impl Call {
         }
     }
 
-    /// Whether the input of `rank` shares memory with its result: always in a broadcast, which has one buffer; for an
-    /// in-place reduce, gather or scatter at the root only, as in MPI.
+    /// Whether the input of `rank` shares memory with its result: always in a broadcast, which has one buffer; as in
+    /// MPI, only at the root of an in-place reduce, gather or scatter.
     #[inline]
     pub fn is_in_place(&self, rank: usize) -> bool {
         let at_root = !self.collective.has_root() || rank == self.root;
         self.collective == Collective::Broadcast || (self.in_place && at_root)
     }
 
-    /// Elements that the result buffer of `rank` must have room for: at least its result, and its input when in place.
+    /// Elements for which the result buffer of `rank` must have room: its result, and its input when in place.
     pub fn result_room(&self, rank: usize) -> usize {
         let input = if self.is_in_place(rank) { self.input_len(rank) } else { 0 };
         if self.collective.scatters() { self.result_len(rank) } else { self.result_len(rank).max(input) }
     }
 
-    /// The size of the call's message as `--size` and rules count it, in bytes: one block where the MPI call of the
-    /// collective takes the size of a block, else the whole vector.
+    /// The size of the call's message in bytes, as `--size` and rules count it: one block where the MPI call takes the
+    /// size of a block, else the whole vector.
     #[inline]
     pub fn size_bytes(&self) -> u64 {
         let elements = match self.collective {
@@ -527,7 +541,7 @@ impl Call {
         (elements * self.element_bytes) as u64
     }
 
-    /// Where the contribution of `rank` lies.
+    /// The span of the input of `rank`.
     #[inline]
     pub fn input_of(&self, rank: usize) -> Span {
         let len = self.input_len(rank);
@@ -542,7 +556,7 @@ impl Call {
         }
     }
 
-    /// Where the result of `rank` goes. An in-place scatter leaves the root's block where it is, in the input.
+    /// The span of the result of `rank`. In an in-place scatter, the root's block stays in the input.
     #[inline]
     pub fn result_of(&self, rank: usize) -> Span {
         if self.collective.scatters() && self.is_in_place(rank) {
@@ -551,20 +565,19 @@ impl Call {
         Span::new(Buffer::Result, self.result_len(rank))
     }
 
-    /// Whether a program may write `span` of rank `rank`. The input belongs to the caller, and may lie in memory that
-    /// cannot be written; but where the result lies in the input, as at the root of a scatter in place, that part may
-    /// be written.
+    /// Whether a program may write `span` of rank `rank`. The input belongs to the caller and may be read-only memory;
+    /// only the part that holds the result (at the root of an in-place scatter) may be written.
     pub fn may_write(&self, rank: usize, span: Span) -> bool {
         span.buffer != Buffer::Input || span.is_empty() || self.result_of(rank).contains(span)
     }
 
-    /// Where the contribution of the running rank lies.
+    /// The span of the input of the running rank.
     #[inline]
     pub fn input(&self, r: &Rank<'_>) -> Span {
         self.input_of(r.rank())
     }
 
-    /// Where the result of the running rank goes.
+    /// The span of the result of the running rank.
     #[inline]
     pub fn result(&self, r: &Rank<'_>) -> Span {
         self.result_of(r.rank())

@@ -22,8 +22,8 @@ impl Rank<'_> {
         JoinAll::new(self, branches)
     }
 
-    /// Runs all of these side by side, as [`Rank::join_all`] does. None may wait for a later one: where ranks do not run in the
-    /// order of time, each begins when the one before has ended, and the rank holds one of them only.
+    /// Runs all of these side by side, as [`Rank::join_all`] does; none may wait for a later one. In a world that does
+    /// not run ranks in the order of time, each begins when the one before has ended, so that only one takes memory.
     pub async fn join_in_turn<F: Future<Output = ()>>(&self, branches: impl ExactSizeIterator<Item = F>) {
         if self.runs_in_order_of_time() {
             self.join_all(branches).await;
@@ -44,14 +44,14 @@ impl Rank<'_> {
         self.set_moment(end.map_or(start, |end| self.after_join(start, end)));
     }
 
-    /// Starts one verb now and continues without waiting for it. The verb is issued even if the returned future is
-    /// never awaited; that future is done when the verb is. When the future is dropped, a receive is withdrawn.
+    /// Starts one verb now and continues without waiting for it. Awaiting the outer future issues the verb; awaiting
+    /// the inner one waits until the verb is done. Dropping the inner one withdraws a receive.
     pub fn start<F: Future>(&self, future: F) -> impl Future<Output = Started<'_, F>> {
         Started::new(self, future)
     }
 
     /// Starts both; done when the earlier one is done. The other continues when the [`Rest`] is awaited, and is
-    /// withdrawn when the [`Rest`] is dropped.
+    /// withdrawn when it is dropped.
     pub fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, A, B> {
         First::new(self, a, b)
     }
@@ -90,8 +90,8 @@ impl<F: Future> Branch<F> {
         self.end().is_some()
     }
 
-    /// Continues the branch if it can go on. Returns true if the branch has ended. At its first poll, the branch starts
-    /// at `start` as branch `index` of `count`.
+    /// Continues the branch if it can go on. Returns true if the branch has ended. The first poll starts it at `start`
+    /// as branch `index` of `count`.
     #[inline(always)]
     fn advance(
         self: Pin<&mut Self>,
@@ -126,7 +126,7 @@ impl<F: Future> Branch<F> {
         begun.output.is_some()
     }
 
-    /// Continues the branch of a `first`, which may be handed on to another branch.
+    /// Continues a branch that may be handed on to another branch, such as a branch of a `first`.
     fn advance_as_a_whole(
         self: Pin<&mut Self>,
         rank: &Rank<'_>,
@@ -141,7 +141,7 @@ impl<F: Future> Branch<F> {
         has_ended
     }
 
-    /// This branch of a `first` came before `other`: the rank, which was at `now`, continues at the end of this branch.
+    /// This branch of a `first` came before `other`: the rank, so far at `now`, continues at the end of this branch.
     fn win<G: Future>(self: Pin<&mut Self>, rank: &Rank<'_>, other: Pin<&mut Branch<G>>, now: Moment) -> F::Output {
         let (output, mut end) = self.take();
         if let Some(Begun { moment, output: Some(_) }) = other.project().begun {
@@ -198,7 +198,7 @@ pub struct Started<'r, F: Future> {
 }
 
 impl<'r, F: Future> Started<'r, F> {
-    /// The rank goes on at once, at the next place of its program.
+    /// Starts the branch; the rank continues at once, at the next place of its program.
     async fn new(rank: &'r Rank<'r>, future: F) -> Self {
         let (now, mut started) = (rank.moment(), Self { rank, branch: Box::pin(Branch::new(future)) });
         poll_fn(|cx| Poll::Ready(started.advance(cx))).await;
@@ -228,12 +228,12 @@ impl<F: Future> Future for Started<'_, F> {
     }
 }
 
-/// Future of [`Rank::join_all`]; its output is in the order of the branches.
+/// Future of [`Rank::join_all`]. The outputs are in the order of the branches.
 pub struct JoinAll<'r, F: Future> {
     rank: &'r Rank<'r>,
     branches: Pin<Box<[Branch<F>]>>,
     has_begun: bool,
-    /// Number of branches that have ended: those before the first one that has not, and all.
+    /// Number of branches before the first one that has not ended, and of all branches that have ended.
     first: usize,
     ended: usize,
 }
@@ -263,7 +263,7 @@ impl<'r, F: Future> JoinAll<'r, F> {
         self.ended == count
     }
 
-    /// The outputs, and the latest end if there are any.
+    /// The outputs, and the latest end; none without branches.
     fn take(&mut self) -> (Vec<F::Output>, Option<Moment>) {
         let (rank, mut end) = (self.rank, None);
         let take = |index| {
@@ -297,7 +297,7 @@ impl<F: Future> Future for JoinAll<'_, F> {
     }
 }
 
-/// A branch that can be handed on.
+/// A branch that can be handed on to another branch.
 type Boxed<F> = Pin<Box<Branch<F>>>;
 
 /// Which branch of a [`Rank::first`] came first, with its output.

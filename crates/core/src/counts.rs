@@ -1,19 +1,19 @@
-//! How many elements go where in a call.
+//! The numbers of elements in the blocks of a call.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{Buffer, Neighbors, Span};
 
-/// How many elements each block has.
+/// The number of elements in each block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counts {
     /// Every block has this many.
     Equal(usize),
-    /// Block `i` has its own count; held as the `ranks + 1` offsets at which blocks begin and the last one ends.
+    /// Each block has its own count: the `ranks + 1` offsets at which blocks begin and the last one ends.
     Offsets(Arc<[usize]>),
-    /// The own block has this many, and no other rank's block is known: what MPI tells ranks that are not the root of gatherv or
-    /// scatterv.
+    /// The own block has this many; no other block is known. This is what MPI tells ranks that are not the root of
+    /// gatherv or scatterv.
     Own(usize),
     /// The block from each rank to each other has its own count.
     Pairs(Arc<Pairs>),
@@ -21,12 +21,12 @@ pub enum Counts {
     Neighbors(Arc<Neighbors>),
 }
 
-/// The blocks that ranks have for each other: those of all ranks, or those to and from one, which MPI tells no more.
+/// The blocks that ranks have for each other: of all ranks, or only to and from one rank, as MPI tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
     /// The first rank whose blocks are known.
     first: usize,
-    /// Of each rank whose blocks are known, the offsets of those to every rank and of those from every rank, with the ends.
+    /// For each known rank, the offsets of its blocks to every rank and of its blocks from every rank, with the ends.
     known: Vec<[Box<[usize]>; 2]>,
     largest: usize,
 }
@@ -40,7 +40,7 @@ fn offsets(counts: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usiz
 }
 
 impl Pairs {
-    /// Those of `ranks` ranks, where `count` elements go from one rank to another.
+    /// The blocks of all ranks; `count(from, to)` elements go from one rank to another.
     pub fn of_all(ranks: usize, count: impl Fn(usize, usize) -> usize) -> Self {
         let known = |rank| {
             [
@@ -51,7 +51,7 @@ impl Pairs {
         Self::new(0, (0..ranks).map(known).collect())
     }
 
-    /// Those to and from one rank.
+    /// The blocks to and from one rank.
     pub fn of_one(rank: usize, to: &[usize], from: &[usize]) -> Self {
         Self::new(rank, vec![[to, from].map(|counts| offsets(counts.iter().copied()).collect())])
     }
@@ -67,7 +67,7 @@ impl Pairs {
         self.known[0][0].len() - 1
     }
 
-    /// Blocks of known ranks for others that are not empty.
+    /// Number of non-empty blocks from known ranks to others.
     pub fn messages(&self) -> u64 {
         let others = |(index, [to, _]): (usize, &[Box<[usize]>; 2])| {
             let is_sent = |(rank, ends): &(usize, &[usize])| ends[0] < ends[1] && *rank != self.first + index;
@@ -81,19 +81,19 @@ impl Pairs {
         self.largest
     }
 
-    /// Where the block of `rank` to another lies among those to all.
+    /// The range of the block of `rank` to another rank, among its blocks to all.
     pub(crate) fn range_to(&self, rank: usize, to: usize) -> Range<usize> {
         let [offsets, _] = &self.known[rank - self.first];
         offsets[to]..offsets[to + 1]
     }
 
-    /// Where the block of `rank` from another lies among those from all.
+    /// The range of the block of `rank` from another rank, among its blocks from all.
     pub(crate) fn range_from(&self, rank: usize, from: usize) -> Range<usize> {
         let [_, offsets] = &self.known[rank - self.first];
         offsets[from]..offsets[from + 1]
     }
 
-    /// Whether every known rank has as much for each rank as that one has for it.
+    /// Whether each known rank sends as much to each rank as it receives from it.
     pub(crate) fn are_symmetric(&self) -> bool {
         self.known.iter().all(|[to, from]| to == from)
     }
@@ -105,7 +105,7 @@ impl Counts {
         Self::Offsets(offsets(counts.iter().copied()).collect())
     }
 
-    /// A vector of `total` elements cut into `blocks` as even as possible, see [`Span::chunk`].
+    /// A vector of `total` elements cut into `blocks` parts as even as possible, see [`Span::chunk`].
     pub fn even(total: usize, blocks: usize) -> Self {
         if total.is_multiple_of(blocks) {
             return Self::Equal(total / blocks);

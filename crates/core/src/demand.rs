@@ -1,41 +1,41 @@
-//! The demands of a collective on every algorithm, whichever it is: the facts that lower bounds follow from.
+//! The demands of a collective on each of its algorithms: the facts from which lower bounds follow.
 
 use crate::Call;
 
 /// A set of ranks.
 pub type Within<'a> = &'a dyn Fn(usize) -> bool;
 
-/// The demands of a collective. Messages carry elements unchanged, combined or not, and no fraction of an element.
+/// The demands of a collective. A message carries whole elements, unchanged or combined.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// The ranks that have to hear of one rank, or of which one rank has to hear; none if no rank has to hear of another.
+    /// The spread of data from one rank or to one rank; none if no rank needs data of another.
     pub spread: fn(&Call) -> Option<Spread>,
-    /// How many elements have to leave a set of ranks, at least.
+    /// The least number of elements that have to leave a set of ranks.
     pub leaving: fn(&Call, Within<'_>) -> usize,
-    /// How many elements all ranks together have to send, at least.
+    /// The least number of elements that all ranks together have to send.
     pub carried: fn(&Call) -> usize,
-    /// How many times two elements have to be combined, at least.
+    /// The least number of times that two elements have to be combined.
     pub combined: fn(&Call) -> usize,
 }
 
-/// Ranks that have to hear of one, directly or by others; or of which one has to hear.
+/// Ranks that all need data of one rank, directly or through others; or ranks whose data one rank needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// The one rank.
     pub rank: usize,
-    /// How many there are, the one included.
+    /// Number of ranks, including the one.
     pub ranks: usize,
-    /// Whether the one rank has to hear of the others, rather than the others of the one.
+    /// Whether the one rank needs data of the others, rather than the others data of the one.
     pub is_gathering: bool,
 }
 
 impl Spread {
-    /// So many ranks have to hear of this one, itself included.
+    /// This many ranks need data of `rank`, itself included.
     pub fn from_rank(rank: usize, ranks: usize) -> Option<Self> {
         (ranks > 1).then_some(Self { rank, ranks, is_gathering: false })
     }
 
-    /// This rank has to hear of so many, itself included.
+    /// `rank` needs data of this many ranks, itself included.
     pub fn to_rank(rank: usize, ranks: usize) -> Option<Self> {
         Self::from_rank(rank, ranks).map(|spread| Self { is_gathering: true, ..spread })
     }
@@ -57,7 +57,7 @@ pub fn is_split(c: &Call, within: Within<'_>) -> bool {
     (1..c.ranks).any(|rank| within(rank) != first)
 }
 
-/// Elements of the blocks of the ranks of a set.
+/// Number of elements in the blocks of the ranks of a set.
 pub fn blocks_of(c: &Call, within: Within<'_>) -> usize {
     (0..c.ranks).filter(|rank| within(*rank)).map(|rank| c.count(rank)).sum()
 }

@@ -1,4 +1,4 @@
-//! `earliest`: like `first`, for a result that several branches may offer and several branches wait for.
+//! `earliest`: like `first`, for a result that several branches offer and for which several branches wait.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -8,7 +8,7 @@ use crate::rank::Rank;
 use crate::{Moment, Path};
 
 impl Rank<'_> {
-    /// A place where `offers` branches of this rank offer the same value, and others take the earliest offer.
+    /// A place where `offers` branches of this rank offer the same value and others take the earliest offer.
     pub fn earliest<T: Clone>(&self, offers: usize) -> Earliest<'_, T> {
         Earliest::new(self, offers)
     }
@@ -19,7 +19,7 @@ pub struct Earliest<'r, T> {
     rank: &'r Rank<'r>,
     awaited: Cell<usize>,
     best: RefCell<Option<(Moment, T)>>,
-    /// The common path of the branches that wait, and the waker for them.
+    /// The common path of the waiting branches, and their waker.
     waiting: RefCell<Option<(Path, Waker)>>,
 }
 
@@ -29,7 +29,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
         Self { rank, awaited: Cell::new(offers), best: RefCell::new(None), waiting: RefCell::default() }
     }
 
-    /// Offers `value`, as of the moment of the branch that is running.
+    /// Offers `value`, at the moment of the running branch.
     pub fn offer(&self, value: T) {
         let now = self.rank.moment();
         let mut best = self.best.borrow_mut();
@@ -59,7 +59,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
         value
     }
 
-    /// Adds this branch to those that wait.
+    /// Adds this branch to the waiting branches.
     fn add(&self, path: Path, waker: &Waker) {
         let waiting = &mut *self.waiting.borrow_mut();
         let (all, _) = waiting.get_or_insert_with(|| (path, waker.clone()));

@@ -1,4 +1,4 @@
-//! The one error type: a line that names the given value, its place, and the expected value.
+//! The only error type.
 
 use std::fmt;
 

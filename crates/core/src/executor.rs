@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Polls a program, and once more when one of its branches has woken another.
+/// Polls a program, and polls it again when one of its branches has woken another.
 pub struct Again {
     flag: Arc<Flag>,
     waker: Waker,
@@ -48,11 +48,12 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
     unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
-/// So many ranks are few: all of them are ready from the start, and their programs lie in one block of memory, in the order of
-/// their numbers. Of more ranks a program is made when the rank begins, and its memory is taken again when it has ended.
+/// The largest number of "few" ranks. Few ranks are all ready from the start, and their programs lie in one block of
+/// memory in the order of ranks. With more ("many") ranks, a program is made when its rank begins, and its memory is
+/// reused when it has ended.
 pub(crate) const FEW: usize = 1 << 16;
 
-/// Values that stay where they are until they are dropped. The slots of dropped ones are taken again, the latest first:
+/// Values with stable addresses until they are dropped. Slots of dropped values are reused, the latest first, because
 /// its memory is in the cache.
 pub(crate) struct PinnedSlots<T> {
     /// The first slots, which never grow beyond their capacity.
@@ -63,7 +64,7 @@ pub(crate) struct PinnedSlots<T> {
 }
 
 impl<T> PinnedSlots<T> {
-    /// These values, [`FEW`] at most, each in the slot of its number.
+    /// These values, at most [`FEW`], each in the slot of its index.
     pub fn few(values: impl ExactSizeIterator<Item = T>) -> Self {
         Self { first: values.map(Some).collect(), others: Vec::new(), free: Vec::new() }
     }
@@ -91,7 +92,7 @@ impl<T> PinnedSlots<T> {
         (blocks * FEW + block.len() - 1) as u32
     }
 
-    /// What is in this slot.
+    /// The content of this slot.
     #[inline(always)]
     fn slot(&mut self, slot: u32) -> &mut Option<T> {
         let slot = slot as usize;
@@ -101,7 +102,7 @@ impl<T> PinnedSlots<T> {
         }
     }
 
-    /// Puts a value into a slot, which is empty.
+    /// Puts a value into an empty slot.
     pub fn fill(&mut self, slot: u32, value: T) {
         let place = self.slot(slot);
         if place.is_none() {
@@ -109,43 +110,43 @@ impl<T> PinnedSlots<T> {
         }
     }
 
-    /// What is in this slot.
+    /// The pinned content of this slot.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub fn get(&mut self, slot: u32) -> Pin<&mut Option<T>> {
-        // SAFETY: a value is only moved into its slot, before it is pinned here: no block grows beyond its capacity, so that
-        // values stay where they are; only empty slots are filled; and nothing gives access to a value but this.
+        // SAFETY: values are moved only into empty slots, before they are pinned here; no block grows beyond its
+        // capacity, so that values keep their addresses; and nothing else gives access to a value.
         unsafe { Pin::new_unchecked(self.slot(slot)) }
     }
 
-    /// The slot, which is empty, may be filled again.
+    /// Makes an empty slot vacant.
     pub fn free(&mut self, slot: u32) {
         self.free.push(slot);
     }
 }
 
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
-/// then the next 64; likewise with blocks of 64^2 ranks, and so on. A sweep uses memory that is close together.
+/// then the next 64; likewise blocks of 64^2 ranks, and so on. A sweep uses memory that is close together.
 ///
-/// Of many ranks ([`Self::called`]) the 64 neighbours are next of which one became ready last: with those that it goes on to
-/// wake they are in the cache, however far apart their numbers are.
+/// With many ranks ([`Self::called`]), the 64 neighbours of the rank that became ready last are next: they and the
+/// ranks that they wake are in the cache, even if their numbers are far apart.
 pub struct ReadyRanks {
-    /// Bit i says that rank i is ready.
+    /// Bit i: rank i is ready.
     words: Box<[u64]>,
-    /// Bit i of level 0 says that word i is not zero; bit i of level k + 1, that word i of level k is not.
+    /// Bit i of level 0: word i is not zero. Bit i of level k + 1: word i of level k is not zero.
     levels: Vec<Box<[u64]>>,
     /// The rank after which a sweep goes on.
     cursor: usize,
     called: Option<Called>,
 }
 
-/// What is known of many ranks, instead of levels.
+/// The state of many ranks, instead of levels.
 struct Called {
-    /// The words that are not zero, in the order in which they became so, and some that no longer are.
+    /// The non-zero words, in the order in which they became so, and some that are zero again.
     woken: Vec<u32>,
-    /// Bit i says that rank i has begun, or is about to.
+    /// Bit i: rank i has begun or is about to.
     begun: Box<[u64]>,
-    /// All ranks of the words before have begun.
+    /// All ranks of the words before this one have begun.
     cursor: usize,
 }
 
@@ -174,8 +175,8 @@ impl ReadyRanks {
         ready
     }
 
-    /// All of `ranks` ranks. If they are many, none of them begins before it is called, or no other can go on: where few
-    /// need to, few have begun and not ended.
+    /// All of `ranks` ranks. Of many ranks, one begins only when it is called or when no other can go on, so that few
+    /// run at the same time where that suffices.
     pub fn called(ranks: usize) -> Self {
         if ranks <= FEW {
             return Self::all(ranks);
@@ -193,7 +194,7 @@ impl ReadyRanks {
         }
     }
 
-    /// There is something to do for `rank`, which begins if it has not.
+    /// `rank` has something to do, and begins if it has not begun.
     #[inline]
     pub fn call(&mut self, rank: usize) {
         if let Some(called) = &mut self.called {
@@ -214,7 +215,7 @@ impl ReadyRanks {
         }
     }
 
-    /// Word `at` is no longer zero.
+    /// Word `at` has become non-zero.
     fn note(&mut self, mut at: usize) {
         if let Some(called) = &mut self.called {
             called.woken.push(at as u32);
@@ -258,7 +259,7 @@ impl ReadyRanks {
         }
     }
 
-    /// The word that a sweep goes on with after word `at`, which is zero.
+    /// The word with which a sweep continues after word `at`, which is zero.
     fn next_word(&mut self, mut at: usize) -> Option<usize> {
         if let Some(called) = &mut self.called {
             return called.next_word(&mut self.words);
@@ -275,14 +276,14 @@ impl ReadyRanks {
         None
     }
 
-    /// The lowest word that is not zero below bit `at` of the level of this height.
+    /// The lowest non-zero word below bit `at` of the level of this height.
     fn lowest_below(&self, height: usize, at: usize) -> usize {
         self.levels[..height].iter().rev().fold(at, |at, level| at * 64 + level[at].trailing_zeros() as usize)
     }
 }
 
 impl Called {
-    /// The word that became not zero last; or one that is no longer, now that its first rank that has not begun is ready.
+    /// The word that became non-zero last; if none is left, the word of the first rank that has not begun, now ready.
     fn next_word(&mut self, words: &mut [u64]) -> Option<usize> {
         while let Some(at) = self.woken.pop() {
             if words[at as usize] != 0 {

@@ -1,4 +1,4 @@
-//! `graph`: tasks of one rank, each of which starts when others have started or ended.
+//! `graph`: tasks of one rank, each of which starts after others have started or ended.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -13,17 +13,17 @@ use crate::rank::Rank;
 use crate::step::Step;
 use crate::verbs::Operation;
 
-/// Tasks of one rank, each with those that wait for it: its followers, which have higher numbers.
+/// Tasks of one rank. The followers of a task wait for it and have higher numbers.
 pub trait Tasks {
-    /// Where a task is to be found.
+    /// The location of a task.
     type Place: Copy;
     /// Calls `each` with the tasks that wait for no other, in the order of their numbers.
     fn first(&self, each: impl FnMut(Self::Place));
     /// The number of a task among all.
     fn number(place: Self::Place) -> u32;
-    /// How many tasks a task waits for.
+    /// The number of starts and ends for which a task waits.
     fn waits(&self, place: Self::Place) -> u32;
-    /// What a task does.
+    /// The step of a task.
     fn step(&self, place: Self::Place) -> Step;
     /// Calls `each` with the tasks that wait for the start of this one, in the order of their numbers.
     fn at_start(&self, place: Self::Place, each: impl FnMut(Self::Place));
@@ -32,8 +32,8 @@ pub trait Tasks {
 }
 
 impl Rank<'_> {
-    /// Runs all tasks, each as soon as it can, and those that can go on together in the order of their numbers: as the branches
-    /// of a program do. Done when all have ended.
+    /// Runs all tasks, each as soon as it can, simultaneous ones in the order of their numbers, like the branches of a
+    /// program. Done when all have ended.
     pub fn graph<T: Tasks>(&self, tasks: T) -> Graph<'_, T> {
         let waiting = Waiting { joins: FxHashMap::default(), ready: BTreeMap::new() };
         Graph { rank: self, tasks, waiting, running: None, end: None }
@@ -45,28 +45,27 @@ pub struct Graph<'r, T: Tasks> {
     rank: &'r Rank<'r>,
     tasks: T,
     waiting: Waiting<T::Place>,
-    /// In the order of their numbers; none before the beginning.
-    running: Option<Vec<Running<'r, T::Place>>>,
+    /// The running tasks in the order of their numbers; none before the beginning.
+    running: Option<Vec<RunningTask<'r, T::Place>>>,
     end: Option<Moment>,
 }
 
 /// Tasks that have not started.
 struct Waiting<P> {
-    /// By number, of those that wait for several others: how many are missing, and when the task can start if the missing
-    /// ones are no later.
+    /// For each task that waits for several others, by number: how many are missing, and the latest moment so far.
     joins: FxHashMap<u32, (u32, Moment)>,
-    /// Tasks that can start, by number, and when.
+    /// Tasks that can start, by number, with their moments.
     ready: BTreeMap<u32, (P, Moment)>,
 }
 
-struct Running<'r, P> {
+struct RunningTask<'r, P> {
     task: P,
     moment: Moment,
     operation: Operation<'r, ()>,
 }
 
 impl<P: Copy> Waiting<P> {
-    /// What each of `followers` waits for has happened at `moment`.
+    /// An event for which each of `followers` waits has happened at `moment`.
     fn release<T: Tasks<Place = P>>(
         &mut self,
         (rank, tasks): (&Rank<'_>, &T),
@@ -88,8 +87,8 @@ impl<P: Copy> Waiting<P> {
         (*first.key() < number).then(|| first.remove())
     }
 
-    /// The task of this number waits for one less of those that it waits for. Returns how many are missing, and when it can
-    /// start.
+    /// An event for which this task waits has happened. Returns the number of missing events and the latest moment so
+    /// far.
     fn join(&mut self, rank: &Rank<'_>, number: u32, waits: u32, moment: Moment) -> (u32, Moment) {
         let Entry::Occupied(mut entry) = self.joins.entry(number) else {
             self.joins.insert(number, (waits - 1, moment));
@@ -103,7 +102,7 @@ impl<P: Copy> Waiting<P> {
 }
 
 impl<'r, T: Tasks> Graph<'r, T> {
-    fn begin(&mut self, moment: Moment) -> Vec<Running<'r, T::Place>> {
+    fn begin(&mut self, moment: Moment) -> Vec<RunningTask<'r, T::Place>> {
         let ready = &mut self.waiting.ready;
         self.tasks.first(|task| {
             ready.insert(T::number(task), (task, moment));
@@ -111,9 +110,9 @@ impl<'r, T: Tasks> Graph<'r, T> {
         Vec::new()
     }
 
-    /// Starts the tasks with numbers below this one that can start now, and those that wait for nothing else. Those that do not
+    /// Starts the waiting tasks below this number that can start, including tasks released meanwhile. Tasks that do not
     /// end at once are added to `started`.
-    fn start_before(&mut self, number: u32, started: &mut Vec<Running<'r, T::Place>>, cx: &mut Context<'_>) {
+    fn start_before(&mut self, number: u32, started: &mut Vec<RunningTask<'r, T::Place>>, cx: &mut Context<'_>) {
         while let Some((task, moment)) = self.waiting.before(number) {
             let mut task = self.start(task, moment);
             if !self.advance(&mut task, cx) {
@@ -122,16 +121,16 @@ impl<'r, T: Tasks> Graph<'r, T> {
         }
     }
 
-    fn start(&mut self, task: T::Place, moment: Moment) -> Running<'r, T::Place> {
+    fn start(&mut self, task: T::Place, moment: Moment) -> RunningTask<'r, T::Place> {
         self.waiting.release((self.rank, &self.tasks), moment, |tasks, each| tasks.at_start(task, each));
-        // Other tasks may start at the same moment, and nothing waits for all of them.
+        // Several tasks may start at the same moment, and nothing waits for all of them.
         let moment = self.rank.branch_of(self.rank.racing(moment), T::number(task) as usize);
-        Running { task, moment, operation: self.rank.operation(self.tasks.step(task)) }
+        RunningTask { task, moment, operation: self.rank.operation(self.tasks.step(task)) }
     }
 
     /// Continues a task. Returns true if the task has ended.
-    fn advance(&mut self, running: &mut Running<'r, T::Place>, cx: &mut Context<'_>) -> bool {
-        let Running { task, moment, operation } = running;
+    fn advance(&mut self, running: &mut RunningTask<'r, T::Place>, cx: &mut Context<'_>) -> bool {
+        let RunningTask { task, moment, operation } = running;
         let has_ended = self.rank.poll_at(moment, Pin::new(operation), cx).is_ready();
         if has_ended {
             self.waiting.release((self.rank, &self.tasks), *moment, |tasks, each| tasks.at_end(*task, each));

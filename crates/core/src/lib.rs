@@ -1,7 +1,7 @@
 //! The vocabulary of Hocket: rank programs, their verbs, buffers, collectives, units and errors.
 //!
-//! A *program* is what one rank does, an async function over the verbs of [`Rank`]. A [`World`] gives the verbs a meaning.
-//! This crate knows neither algorithms nor worlds.
+//! A *program* is the steps of one rank: an async function over the verbs of [`Rank`]. A [`World`] gives the verbs a
+//! meaning. This crate contains neither algorithms nor worlds.
 
 mod beside;
 pub mod budget;

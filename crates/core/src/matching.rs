@@ -1,26 +1,26 @@
-//! Matching of messages and receives, by MPI's rules: by source and tag, in order, earliest first.
+//! Matching of messages and receives by MPI's rules: by source and tag, the earliest first.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use crate::{Source, Tag};
 
-/// Each rank's messages that no receive has asked for yet, and receives that no message has come for yet.
+/// For each rank, the messages that no receive has taken yet, and the receives that wait for a message.
 ///
-/// `M` is a world's message, `R` its receive. A rank costs 8 bytes; waiting entries lie in two pools, whose places are
-/// reused at once, so that a million ranks stay in the cache.
+/// `M` is a world's message, `R` its receive. A rank costs 8 bytes. Waiting entries lie in two pools whose places are
+/// reused at once, so that the data of a million ranks stays in the cache.
 pub struct Mailboxes<M, R> {
     unexpected: Queues<M>,
     posted: Queues<R>,
-    /// Whether there ever was a receive that takes messages of any sender.
+    /// Whether there ever was a receive from any source.
     has_taken_from_any: bool,
 }
 
-/// The sender of a receive that takes messages of any.
+/// The source of a receive from any source.
 const ANY: u32 = u32::MAX;
 
 impl<M, R> Mailboxes<M, R> {
-    /// Bytes of a rank for which nothing waits.
+    /// Bytes of a rank that has no waiting entries.
     pub const BYTES_OF_A_RANK: usize = 2 * size_of::<u32>();
 
     /// Empty mailboxes of ranks `0..ranks`.
@@ -28,7 +28,7 @@ impl<M, R> Mailboxes<M, R> {
         Self { unexpected: Queues::new(ranks), posted: Queues::new(ranks), has_taken_from_any: false }
     }
 
-    /// Takes the earliest receive waiting at `rank` that accepts a message `from` with `tag`.
+    /// Takes the earliest receive waiting at `rank` that accepts a message from `from` with `tag`.
     #[inline(always)]
     pub fn take_receive(&mut self, rank: usize, from: u32, tag: Tag) -> Option<R> {
         if self.has_taken_from_any && self.is_any_first(rank, from, tag) {
@@ -37,14 +37,14 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.take_first(rank, from, tag)
     }
 
-    /// Whether a receive from any sender is the earliest that accepts such a message.
+    /// Whether the earliest receive that accepts such a message is from any source.
     #[cold]
     fn is_any_first(&self, rank: usize, from: u32, tag: Tag) -> bool {
         let accepts = |head: &Node<R>| head.tag == tag && (head.from == from || head.from == ANY);
         self.posted.oldest(rank, accepts).is_some_and(|head| head.from == ANY)
     }
 
-    /// Lets the message wait at `rank` for a receive. Returns the place of the message while it waits.
+    /// Lets the message wait at `rank` for a receive. Returns its place while it waits.
     #[inline(always)]
     pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
         self.unexpected.push(rank, from, tag, message)
@@ -84,7 +84,7 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.heads[rank] != NIL
     }
 
-    /// Sources and tags of the receives that wait at `rank`, each pair once, that of the earliest receive first.
+    /// Sources and tags of the receives that wait at `rank`, without repetition, the earliest receive first.
     pub fn wanted(&self, rank: usize) -> Vec<(Source, Tag)> {
         let mut heads: Vec<_> = self.posted.queues(rank).map(|(_, head)| head).collect();
         heads.sort_unstable_by_key(|head| head.number);
@@ -92,13 +92,13 @@ impl<M, R> Mailboxes<M, R> {
         heads.into_iter().map(|head| (source(head.from), head.tag)).collect()
     }
 
-    /// Whether both a message of this sender and tag and a receive that accepts it wait at `rank`.
+    /// Whether a message with this sender and tag waits at `rank`, and also a receive that accepts it.
     pub fn is_between(&self, rank: usize, from: u32, tag: Tag) -> bool {
         let is_there = |from| self.posted.find(rank, from, tag).head.is_some();
         (is_there(from) || is_there(ANY)) && self.unexpected.find(rank, from, tag).head.is_some()
     }
 
-    /// The messages that wait at `rank`, those of one sender and tag in the order in which they came: sender, tag, message.
+    /// Sender, tag and message of each message that waits at `rank`; per sender and tag in the order of arrival.
     pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
         self.unexpected.all(rank).filter_map(Node::kept)
     }
@@ -108,7 +108,7 @@ impl<M, R> Mailboxes<M, R> {
         self.unexpected.oldest(rank, |_| true)?.kept()
     }
 
-    /// Takes back the receive waiting at `rank` that `is_withdrawn` picks.
+    /// Removes the receive waiting at `rank` that `is_withdrawn` picks.
     pub fn withdraw(&mut self, rank: usize, is_withdrawn: impl Fn(&R) -> bool) {
         self.posted.take_any(rank, is_withdrawn);
     }
@@ -126,31 +126,31 @@ struct Queues<T> {
     pool: Vec<Node<T>>,
     free: u32,
     pushed: u64,
-    /// The oldest of each queue that its rank got when it had [`MOST_LISTED`] others, by rank, sender and tag.
+    /// The oldest entry of each further queue of a rank that has [`MOST_LISTED`] listed ones, by rank, sender and tag.
     others: BTreeMap<(u32, u32, Tag), u32>,
 }
 
 struct Node<T> {
     entry: Option<T>,
-    /// Number of entries pushed before.
+    /// Number of entries that were pushed before this one.
     number: u64,
     from: u32,
     tag: Tag,
     /// The next entry of this sender and tag.
     behind: u32,
-    /// In the oldest entry of a queue: the youngest, and the oldest of the next queue. In a free node: the next one.
+    /// In the first entry of a queue: the last entry, and the first of the next queue. In a free node: the next one.
     last: u32,
     next: u32,
 }
 
 /// The end of a list.
 const NIL: u32 = u32::MAX;
-/// Queues of a rank that are listed and searched one by one.
+/// A rank's number of queues that are searched one by one; further ones are in [`Queues::others`].
 const MOST_LISTED: u32 = 16;
 
 /// Where the search for a queue ended.
 struct Found {
-    /// The queue before, or the last one that was searched.
+    /// The oldest entry of the queue before, or of the last queue that was searched.
     before: u32,
     /// The oldest entry of the queue.
     head: Option<u32>,
@@ -178,7 +178,7 @@ impl<T> Queues<T> {
         place
     }
 
-    /// Puts an entry somewhere in the pool, as a queue of its own.
+    /// Puts an entry into the pool, as a queue of its own.
     #[inline(always)]
     fn place(&mut self, from: u32, tag: Tag, entry: T) -> u32 {
         let place = if self.free == NIL { self.pool.len() as u32 } else { self.free };
@@ -214,7 +214,7 @@ impl<T> Queues<T> {
         self.unlink(rank, before, head?)
     }
 
-    /// Takes the oldest entry of a queue; the one behind it takes its place.
+    /// Takes the oldest entry of a queue. The entry behind it becomes the oldest.
     #[inline(always)]
     fn unlink(&mut self, rank: usize, before: u32, at: u32) -> Option<T> {
         let node = &mut self.pool[at as usize];
@@ -235,7 +235,7 @@ impl<T> Queues<T> {
         entry
     }
 
-    /// The entry behind takes the place of the oldest one, if the queue is not a listed one.
+    /// If the queue is one of the others, makes the entry behind its oldest one and returns true.
     fn unlink_other(&mut self, rank: usize, at: u32, behind: u32) -> bool {
         let Node { from, tag, .. } = self.pool[at as usize];
         let Entry::Occupied(mut queue) = self.others.entry((rank as u32, from, tag)) else { return false };
@@ -278,7 +278,7 @@ impl<T> Queues<T> {
         listed.chain(others.map(|(_, head)| (*head, &self.pool[*head as usize])))
     }
 
-    /// The oldest entry of the queues that `is_wanted` picks by their oldest.
+    /// The oldest among the first entries of queues that `is_wanted` picks.
     fn oldest(&self, rank: usize, is_wanted: impl Fn(&Node<T>) -> bool) -> Option<&Node<T>> {
         self.queues(rank).map(|(_, head)| head).filter(|head| is_wanted(head)).min_by_key(|head| head.number)
     }
@@ -295,7 +295,7 @@ impl<T> Node<T> {
     }
 }
 
-/// Operations under way, each known by a number until its outcome is taken; `W` identifies the party that waits for it.
+/// Operations under way. Each has a number until its outcome is taken; `W` identifies the party that waits for it.
 pub struct Slots<V, W = ()> {
     slots: Vec<Slot<V, W>>,
     free: u32,
@@ -353,14 +353,14 @@ impl<V, W> Slots<V, W> {
         }
     }
 
-    /// Notes the party that waits for the outcome, as long as there is no outcome.
+    /// Notes the party that waits for the outcome, if there is no outcome yet.
     pub fn wait(&mut self, slot: u32, waiter: W) {
         if let Slot::Pending(last) = &mut self.slots[slot as usize] {
             *last = Some(waiter);
         }
     }
 
-    /// The outcome, once there is one; the slot is then free again.
+    /// Takes the outcome and frees the slot; none while there is no outcome.
     #[inline]
     pub fn take(&mut self, slot: u32) -> Option<V> {
         if !matches!(self.slots[slot as usize], Slot::Done(_)) {
@@ -372,7 +372,7 @@ impl<V, W> Slots<V, W> {
         }
     }
 
-    /// Nobody waits for this operation any more: its outcome, now or later, is discarded.
+    /// Discards the outcome of this operation, now or when it comes.
     pub fn abandon(&mut self, slot: u32) {
         match self.slots[slot as usize] {
             Slot::Done(_) => drop(self.close(slot)),

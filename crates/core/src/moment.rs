@@ -1,6 +1,6 @@
 //! The point that a branch of a program has reached.
 
-/// A place in the program of a rank: the same whatever the world, and whatever the times. Operations of one branch are
+/// A place in the program of a rank. It is the same in all worlds and at all times. Operations of one branch are
 /// numbered one after another; each branch starts far away from all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position(pub u64);
@@ -30,15 +30,15 @@ impl Position {
     }
 }
 
-/// The point that a branch of a program has reached: a virtual time and a place in the program. A world that orders its
-/// moments otherwise (see [`Moments`]) stores two words of its own instead.
+/// The point that a branch of a program has reached: a virtual time and a place in the program. A world with its own
+/// order of moments (see [`Moments`]) stores two words of its own instead.
 ///
-/// `join` and `first` start every branch at the moment at which they were reached, and continue at the later of the
-/// branches' moments, or at the earlier.
+/// `join` and `first` start every branch at the moment at which they were reached. `join` continues at the latest of
+/// the branches' moments, `first` at the earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
-    // A number and a word, not two words: two words would be copied as one, right after they were written one by one,
-    // and such a copy stalls processors for long.
+    // A float and an integer, rather than two integers: the compiler copies two integers as one 16-byte load right
+    // after two 8-byte stores, and such a load stalls the processor.
     time_s: f64,
     place: u64,
 }
@@ -50,7 +50,7 @@ impl Moment {
         Self { time_s, place: position.0 }
     }
 
-    /// Two words that mean something to one world.
+    /// Two words whose meaning one world defines.
     #[inline]
     pub fn of([first, place]: [u64; 2]) -> Self {
         Self { time_s: f64::from_bits(first), place }
@@ -90,17 +90,17 @@ impl Moment {
     }
 }
 
-/// The later of two times. One instruction, where `f64::max` also looks for what is not a number.
+/// The later of two times. A single instruction, because it does not check for NaN as `f64::max` does.
 #[inline]
 pub fn later_s(one: f64, other: f64) -> f64 {
     if other > one { other } else { one }
 }
 
-/// The order of moments in a world that keeps no time, or does not know it: the rules for `join` and `first`.
+/// The order of moments in a world without times, or with unknown ones: the rules for `join` and `first`.
 pub trait Moments {
     /// The moment at which both have been reached.
     fn later(&mut self, one: Moment, other: Moment) -> Moment;
-    /// Whether `one` is certainly before `other`; ties and incomparable moments are not.
+    /// Whether `one` is certainly before `other`; false for ties and incomparable moments.
     fn is_before(&mut self, _one: Moment, _other: Moment) -> bool {
         false
     }
@@ -108,21 +108,19 @@ pub trait Moments {
     fn branch(&mut self, start: Moment, _index: usize) -> Moment {
         start
     }
-    /// The moment at which a `join` that was reached at `start` continues, `end` being the latest of its branches' ends.
+    /// The moment at which a `join` reached at `start` continues; `end` is the latest end of its branches.
     fn after_join(&mut self, _start: Moment, end: Moment) -> Moment {
         end
     }
-    /// The moment at which the branches of a `first` start that is reached at `now`.
+    /// The moment at which the branches of a `first` reached at `now` start.
     fn racing(&mut self, now: Moment) -> Moment {
         now
     }
-    /// The moment at which a `first` that was reached at `now` continues; it is the same point of the program whichever
-    /// branch won.
+    /// The moment at which a `first` reached at `now` continues: the same point of the program whichever branch won.
     fn after_first(&mut self, now: Moment, winner: Moment) -> Moment {
         self.later(now, winner)
     }
-    /// The earlier moment, at which a `first` continues, and the later one, at which its rest ends; `earlier` was found to
-    /// be the earlier.
+    /// Adjusts the moment `earlier` at which a `first` continues, and the moment `later` at which its rest ends.
     fn decided(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
         (earlier, later)
     }

@@ -1,15 +1,15 @@
-//! Names that are not known: which of the known ones may be meant.
+//! Suggestions for unknown names.
 
-/// How many names are suggested at most.
+/// The largest number of suggestions.
 const MOST: usize = 3;
 
-/// The shortest part of a name that suggests it.
+/// The shortest part of a name for which the name is suggested.
 const LEAST_PART: usize = 3;
 
-/// The distance of a part: no letters that differ are so many.
+/// The distance of a name from its part: larger than any number of edits.
 const PART: usize = usize::MAX;
 
-/// What to say of a name that is none of those known: which are near it, or else what they are.
+/// The hint for an unknown name: the known names near it, or else all known names.
 pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let near = near(name, &known);
@@ -23,12 +23,12 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     }
 }
 
-/// What to say of a name of something that is not known.
+/// The message about an unknown name of this kind.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     format!("unknown {what} {name:?}, {}", hint(name, known))
 }
 
-/// The question whether one of some texts is meant.
+/// The question whether one of these texts is meant.
 pub(crate) fn did_you_mean<T: AsRef<str>>(texts: &[T]) -> String {
     let texts: Vec<_> = texts.iter().map(AsRef::as_ref).collect();
     let (last, others) = texts.split_last().expect("a suggestion");
@@ -36,7 +36,7 @@ pub(crate) fn did_you_mean<T: AsRef<str>>(texts: &[T]) -> String {
     format!("did you mean {others}{last}?")
 }
 
-/// The known names that are nearest to a name: with few letters changed, or else with the name as a part.
+/// The known names nearest to a name: with few letters changed, or else with the name as a part.
 fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let letters = plain(name);
     let found: Vec<_> = known.iter().filter_map(|known| Some((distance(&letters, &plain(known))?, *known))).collect();
@@ -44,13 +44,13 @@ fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     found.into_iter().filter(|(distance, _)| Some(*distance) == least).map(|(_, known)| known).take(MOST).collect()
 }
 
-/// The letters that count: neither their case, nor quotes, nor how words are joined.
+/// The letters to compare: in lower case, without quotes, words joined by `_`.
 fn plain(name: &str) -> Vec<char> {
     let joined = |letter| if matches!(letter, '-' | ' ') { '_' } else { letter };
     name.trim_matches('"').chars().flat_map(char::to_lowercase).map(joined).collect()
 }
 
-/// How far two names are apart if they are near each other: at most a third of the letters differ, or one is a part of the other.
+/// The distance of two names: the edits if at most a third of the letters, or [`PART`] if one is a part of the other.
 fn distance(name: &[char], known: &[char]) -> Option<usize> {
     let longest = name.len().max(known.len());
     let is_part = name.len() >= LEAST_PART && known.windows(name.len()).any(|part| part == name);
@@ -58,7 +58,7 @@ fn distance(name: &[char], known: &[char]) -> Option<usize> {
     if 3 * edits <= longest { Some(edits) } else { is_part.then_some(PART) }
 }
 
-/// Letters to insert, remove or replace, and neighbours to swap, to make one name of the other.
+/// The number of letters to insert, remove, replace, or swap with their neighbours, to turn one name into the other.
 fn edits(left: &[char], right: &[char]) -> usize {
     let mut rows = vec![(0..=right.len()).collect::<Vec<_>>()];
     for (i, letter) in left.iter().enumerate() {

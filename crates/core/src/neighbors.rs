@@ -1,4 +1,4 @@
-//! Neighbourhoods: the ranks to which each rank sends, and from which it receives, in a neighbourhood collective.
+//! Neighbourhoods: for each rank of a neighbourhood collective, the ranks to which it sends and from which it receives.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use crate::Stencil;
 pub struct Edge {
     /// The other rank.
     pub rank: usize,
-    /// How many edges from the same rank to the same rank come before.
+    /// Number of preceding edges from the same rank to the same rank.
     pub number: usize,
-    /// Which elements of this rank's input it sends, or of its result it receives.
+    /// The elements of this rank's input that it sends, or of its result that it receives.
     pub elements: Range<usize>,
 }
 
-/// The edges of one rank. An edge from a rank to another is that of the other from it which has the same number.
+/// The edges of one rank. The two ranks of an edge give it the same number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighborhood {
-    /// Those on which it sends.
+    /// The edges on which it sends.
     pub to: Vec<Edge>,
-    /// Those on which it receives.
+    /// The edges on which it receives.
     pub from: Vec<Edge>,
     /// Elements of its input.
     pub input_len: usize,
@@ -28,19 +28,19 @@ pub struct Neighborhood {
     pub result_len: usize,
 }
 
-/// The blocks of a buffer, in order: the rank of each, or none (`MPI_PROC_NULL`), and its elements.
+/// The blocks of a buffer in order: the rank (none for `MPI_PROC_NULL`) and number of elements of each.
 pub type Blocks<'a> = &'a [(Option<usize>, usize)];
 
-/// What a rank sends.
+/// The data that a rank sends.
 #[derive(Clone, Copy, Debug)]
 pub enum Sent<'a> {
     /// A block for each neighbour.
     Blocks(Blocks<'a>),
-    /// The same elements, so many, to all.
+    /// The same elements, of this number, to all neighbours.
     Same(&'a [Option<usize>], usize),
 }
 
-/// Where blocks lie, one after another, and the elements of all.
+/// The ranges of successive blocks, and the total number of elements.
 fn ranges(blocks: Blocks<'_>) -> (Vec<Range<usize>>, usize) {
     let mut end = 0;
     let range = |(_, len): &(Option<usize>, usize)| {
@@ -50,7 +50,7 @@ fn ranges(blocks: Blocks<'_>) -> (Vec<Range<usize>>, usize) {
     (blocks.iter().map(range).collect(), end)
 }
 
-/// The edges of those blocks that have a rank.
+/// The edges of the blocks that have a rank.
 fn edges(blocks: impl Iterator<Item = (Option<usize>, Range<usize>)>) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     for (rank, elements) in blocks.filter_map(|(rank, elements)| Some((rank?, elements))) {
@@ -61,8 +61,8 @@ fn edges(blocks: impl Iterator<Item = (Option<usize>, Range<usize>)>) -> Vec<Edg
 }
 
 impl Neighborhood {
-    /// The edges of what a rank sends and of the blocks that it receives. Where several edges come from one rank, they come in the
-    /// order of `arriving`, the numbers of the blocks.
+    /// The edges for the data that a rank sends and the blocks that it receives. `arriving` lists the indices of the
+    /// received blocks; it orders several edges from the same rank.
     pub fn new(sent: Sent<'_>, received: Blocks<'_>, arriving: impl Iterator<Item = usize>) -> Self {
         let (to, input_len) = match sent {
             Sent::Blocks(blocks) => {
@@ -76,20 +76,20 @@ impl Neighborhood {
         Self { to, from, input_len, result_len }
     }
 
-    /// The edges to others and from others that carry something.
+    /// The edges to others, and from others, that carry elements.
     pub fn with_others(&self, rank: usize) -> [impl Iterator<Item = &Edge> + Clone; 2] {
         [&self.to, &self.from]
             .map(|edges| edges.iter().filter(move |edge: &&Edge| edge.rank != rank && !edge.elements.is_empty()))
     }
 
-    /// What goes from a rank to itself: elements of its input, and where they go in its result.
+    /// The edges from a rank to itself: the elements of its input, and their destination in its result.
     pub fn with_itself(&self, rank: usize) -> impl Iterator<Item = (&Edge, &Edge)> {
         let [to, from] = [&self.to, &self.from].map(|edges| edges.iter().filter(move |edge| edge.rank == rank));
         to.zip(from)
     }
 }
 
-/// The edges that are known: those of all ranks, or of one, as MPI tells it no more.
+/// The known edges: of all ranks, or of one rank, as MPI tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbors {
     ranks: usize,
@@ -101,20 +101,21 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// The edges of one of so many ranks; `is_uniform` if all ranks know that all blocks have the same number of elements, and a stencil
-    /// if all know that the graph is this one, whose edges arrive in the order of its places.
+    /// The edges of one of `ranks` ranks. `is_uniform`: all ranks know that all blocks have the same number of
+    /// elements. `stencil`: all ranks know that the graph is this stencil, whose edges arrive in the order of its
+    /// offsets.
     pub fn of_one(rank: usize, ranks: usize, edges: Neighborhood, is_uniform: bool, stencil: Option<Stencil>) -> Self {
         Self { ranks, first: rank, known: vec![edges], is_uniform, stencil }
     }
 
-    /// A stencil on all ranks, where every block has so many elements; if `sends_same`, a rank sends the same ones to all.
+    /// A stencil whose blocks all have `count` elements; if `sends_same`, a rank sends the same elements to all.
     pub fn of_stencil(stencil: Stencil, sends_same: bool, count: usize) -> Self {
         let neighbors = Self::of_uneven_stencil(&stencil, sends_same, |_, _| count);
         Self { is_uniform: true, stencil: Some(stencil), ..neighbors }
     }
 
-    /// The same where blocks differ: how many elements has that of an edge from a rank by a relative place. Block i of the result comes
-    /// from the neighbour to which block i of the input goes.
+    /// A stencil with `count(rank, offset)` elements on the edge from a rank along an offset. Block i of the result
+    /// comes from the neighbour to which block i of the input goes.
     pub fn of_uneven_stencil(stencil: &Stencil, sends_same: bool, count: impl Fn(usize, usize) -> usize) -> Self {
         let ranks = stencil.dims.iter().product();
         let (opposites, count) = (stencil.opposites(), |from, place| count(from, if sends_same { 0 } else { place }));
@@ -130,8 +131,8 @@ impl Neighbors {
         Self { ranks, first: 0, known: (0..ranks).map(edges).collect(), is_uniform: false, stencil: None }
     }
 
-    /// A graph: the neighbours to which each rank sends, any of them several times, itself, too; and the elements of an edge from a
-    /// rank to another. Blocks are received in the order of the ranks that send them.
+    /// A graph: `to` lists the neighbours to which a rank sends, with repetitions and itself allowed; `count(from, to)`
+    /// is the elements of an edge. Blocks are received in the order of the ranks that send them.
     pub fn of_graph(
         ranks: usize,
         sends_same: bool,
@@ -158,12 +159,12 @@ impl Neighbors {
     /// The edges of a rank.
     ///
     /// # Panics
-    /// They are not known: a defect of the calling program.
+    /// When they are unknown: a defect of the calling program.
     pub fn of(&self, rank: usize) -> &Neighborhood {
         &self.known[rank - self.first]
     }
 
-    /// The ranks whose edges are known, and these.
+    /// The ranks whose edges are known, with the edges.
     pub fn known(&self) -> impl Iterator<Item = (usize, &Neighborhood)> {
         self.known.iter().enumerate().map(|(index, edges)| (self.first + index, edges))
     }
@@ -173,12 +174,12 @@ impl Neighbors {
         self.is_uniform
     }
 
-    /// The stencil, where all ranks know that the graph is one, and that all blocks have the same number of elements.
+    /// The stencil, if all ranks know it and know that all blocks have the same number of elements.
     pub fn stencil(&self) -> Option<&Stencil> {
         self.stencil.as_ref().filter(|_| self.is_uniform)
     }
 
-    /// The edge of the sender that is this one of `rank`.
+    /// The sender's view of this edge of `rank`.
     pub fn of_sender(&self, rank: usize, edge: &Edge) -> &Edge {
         let mut sent = self.of(edge.rank).to.iter();
         sent.find(|other| other.rank == rank && other.number == edge.number).expect("every edge has two ends")

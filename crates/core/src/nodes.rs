@@ -6,10 +6,10 @@ use std::sync::Arc;
 /// Which ranks of a call share a node, as far as a machine or MPI tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nodes {
-    /// Nobody tells.
+    /// Neither tells.
     #[default]
     Unknown,
-    /// So many successive ranks share a node; the last node may have fewer.
+    /// This many successive ranks share a node; the last node may have fewer.
     Equal(usize),
     /// The ranks of every node.
     Listed(Arc<Listed>),
@@ -25,7 +25,7 @@ pub struct Listed {
 }
 
 impl Nodes {
-    /// The nodes of some of the ranks, by their numbers.
+    /// The nodes of these ranks, renumbered by their places in the list.
     pub fn among(&self, ranks: &[usize]) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
@@ -34,7 +34,7 @@ impl Nodes {
         }
     }
 
-    /// The nodes of ranks that name their node by a number, whatever it is.
+    /// The nodes of ranks, from a number per rank that is equal on ranks of the same node.
     pub fn of(names: &[i32]) -> Self {
         let (mut members, mut places): (Vec<Vec<usize>>, Vec<_>) = (Vec::new(), Vec::with_capacity(names.len()));
         let mut numbers = HashMap::new();

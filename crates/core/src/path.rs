@@ -1,18 +1,17 @@
-//! Identifiers of a program's branches, for worlds that know which branches can go on: the others need not be polled.
+//! Identifiers of a program's branches, for worlds that know which branches can go on: only these are polled.
 
-/// A branch of a program: the way to it, through one `join` after another. In the order of the bits from the highest on:
-/// the number of the branch at each `join`, a 1 that ends them, and zeros. The lowest bit is set where branches further
-/// on are not told apart.
+/// A branch of a program, identified by the `join`s that lead to it. From the highest bit: the index of the branch at
+/// each `join`, a 1 that ends the indices, then zeros. The lowest bit is set where further branches are not told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path(u64);
 
 impl Path {
     /// The whole program.
     pub const ROOT: Self = Self(1 << 63);
-    /// The whole program, in which no branches are told apart.
+    /// The whole program, without telling its branches apart.
     pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
 
-    /// The same branch, in which no others are told apart from here on.
+    /// The same branch, without telling its further branches apart.
     #[inline]
     pub fn as_a_whole(self) -> Self {
         Self(self.0 | 1)
@@ -34,8 +33,8 @@ impl Path {
         Self(self.0 ^ 1 << end | (index as u64) << 1 << (end - width) | 1 << (end - width))
     }
 
-    /// Of `count` branches that a `join` begins here, the first from one on that the other path leads to, or that lies on its
-    /// way; none if there is none.
+    /// Of `count` branches of a `join` here, the first index from `from` on that `other` leads to or that leads to
+    /// `other`; none if there is none.
     #[inline]
     fn next_branch(self, from: usize, count: usize, other: Self) -> Option<usize> {
         let (width, end) = (count.next_power_of_two().ilog2(), self.end());
@@ -49,13 +48,13 @@ impl Path {
         (index >= from).then_some(index)
     }
 
-    /// Whether one path leads on to the other.
+    /// Whether one of the paths leads to the other.
     #[inline]
     pub fn meets(self, other: Self) -> bool {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
     }
 
-    /// The way that both have in common.
+    /// The longest path that leads to both.
     #[inline]
     pub fn common(self, other: Self) -> Self {
         let different = (self.0 ^ other.0) & !1;
@@ -67,13 +66,13 @@ impl Path {
         if self.has_branches() && other.has_branches() { path } else { path.as_a_whole() }
     }
 
-    /// The bit that ends the path.
+    /// The position of the bit that ends the path.
     fn end(self) -> u32 {
         (self.0 & !1).trailing_zeros()
     }
 }
 
-/// Branches of one program that can go on: a few of them, or else all.
+/// Branches of one program that can go on: up to three of them, or else all.
 #[derive(Clone, Copy, Debug)]
 pub struct Woken {
     paths: [Path; 3],
@@ -96,7 +95,7 @@ impl Woken {
         }
     }
 
-    /// Of `count` branches that a `join` begins at `here`, the first from one on that can go on; `count` if there is none.
+    /// Of `count` branches of a `join` at `here`, the first from `from` on that can go on; else `count`.
     #[inline]
     pub fn next_branch(&self, here: Path, from: usize, count: usize) -> usize {
         let woken = self.paths[..self.count as usize].iter();

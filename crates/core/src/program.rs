@@ -17,28 +17,28 @@ pub trait Program {
     fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()>;
 }
 
-/// Any program. Worlds take programs through this trait, so that neither is compiled anew for the other.
+/// Any program. Worlds take programs through this trait, so that programs and worlds are compiled once each.
 pub trait AnyProgram {
     /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
-    /// The programs of all ranks of a world, none of them started.
+    /// The programs of all ranks of a world, not yet started.
     fn on<'a>(&'a self, ranks: &'a Ranks<'a>, call: &'a Call) -> Box<dyn Fleet + 'a>;
     /// The program of one rank, as a part of another program.
     fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
-    /// The program of one rank of its world, for the same call again and again.
+    /// The program of one rank of its world, for repeated runs of the same call.
     fn repeated(&'static self, world: Rc<dyn Home>, call: Rc<Call>) -> Box<dyn Repeated>;
 }
 
 /// The programs of all ranks, each resumed by its number.
 pub trait Fleet {
-    /// Resumes `rank`, which is started by that if it has not been, until it waits again or ends. Returns the moment of its
-    /// end if it has ended now. No effect on an ended rank.
+    /// Starts or resumes `rank` until it waits again or ends. Returns the moment of its end if it has ended now; no
+    /// effect on an ended rank.
     fn resume(&mut self, rank: usize) -> Option<Moment>;
 }
 
 /// A program that can be started anew without allocating memory.
 pub trait Repeated {
-    /// Starts the program anew.
+    /// Starts the program again.
     fn restart(&mut self);
     /// Resumes the program until it waits or ends. Returns true if it has ended now. No effect on an ended program.
     fn resume(&mut self, again: &Again) -> bool;
@@ -86,12 +86,12 @@ impl<P: Program> AnyProgram for P {
     }
 }
 
-/// The programs of all ranks. Of many ranks, those that have begun and not ended: others take the memory of a number.
+/// The programs of all ranks. With many ranks, only those that have begun and not ended take a slot.
 struct Programs<'a, M, F> {
     make: M,
     ranks: &'a Ranks<'a>,
     slots: PinnedSlots<F>,
-    /// For each of many ranks, the slot of its program, or one of the numbers below. Each of few is in the slot of its number.
+    /// With many ranks: each rank's slot, [`NEW`] or [`ENDED`]. With few ranks: empty, a rank's slot is its number.
     places: Vec<u32>,
     again: Again,
 }
@@ -116,7 +116,7 @@ impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Fleet for Programs<'a
 }
 
 impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Programs<'a, M, F> {
-    /// The slot of one of many ranks, which begins if it has not; none if it has ended.
+    /// The slot of one of many ranks, which begins if it has not begun; none if it has ended.
     fn slot_of(&mut self, rank: usize) -> Option<u32> {
         match self.places[rank] {
             ENDED => None,
@@ -156,8 +156,8 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 }
 
-/// Refuses a call if there is no memory for the programs of its ranks and for the `kept_bytes` that a world keeps of each.
-/// Programs of many ranks count where all of them are under way at one time in any case.
+/// Refuses a call if there is no memory for the programs of its ranks and the `kept_bytes` per rank of a world. The
+/// programs of many ranks count only if all of them must run at the same time.
 ///
 /// # Errors
 /// As [`budget::check`].
@@ -168,8 +168,8 @@ pub fn check_ranks(program: &dyn AnyProgram, call: &Call, kept_bytes: usize) -> 
     budget::check(format_args!("{} ranks", call.ranks), call.ranks as f64 * each_bytes as f64)
 }
 
-/// Runs `program` on all ranks of `world`, as long as any can go on. Returns the world with its notes; the world has
-/// been told of each program that ended.
+/// Runs `program` on all ranks of `world` until none can go on. Returns the world, which has been told of each program
+/// that ended.
 pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
     let world = RefCell::new(world);
     {

@@ -5,14 +5,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::seat::{Blocks, Ground, Pair, Seat, Seats, State};
+use crate::seat::{Arena, Ground, Pair, Seat, Seats, State};
 use crate::step::{Received, SendRecv, Step};
 use crate::world::World;
 use crate::{Moment, Moments, Path, Result, Span};
 
-/// A rank as seen by another program that runs as a part of the rank's own program: for example as a member of a group.
+/// A rank as a program sees it that runs as a part of the rank's own program: for example as a member of a group.
 pub trait View {
-    /// The rank, as the program around sees it.
+    /// The rank, as the surrounding program sees it.
     fn below(&self) -> &Rank<'_>;
     /// The rank's number.
     fn rank(&self) -> usize {
@@ -22,12 +22,12 @@ pub trait View {
     fn size(&self) -> usize {
         self.below().size()
     }
-    /// The step that the rank below performs for a step, which waits while that one waits. None if there is nothing to
-    /// do; a circuit then counts as open.
+    /// The step that the rank below performs for a step of this rank. None if there is nothing to do: the step is done
+    /// at once, and a circuit then counts as open.
     fn step(&self, step: Step) -> Option<Step> {
         Some(step)
     }
-    /// The result of a step, from the result that the rank below got for it.
+    /// The result of a step, converted from the result that the rank below got.
     fn received(&self, _step: &Step, received: Received) -> Received {
         received
     }
@@ -89,14 +89,14 @@ impl<'r> Rank<'r> {
         self.world().check_scratch(len)
     }
 
-    /// Number of circuits that a program should open ahead of its messages, the same on all ranks: 0 where circuits
-    /// come by themselves. None where there are no circuits.
+    /// Number of circuits that a program should open ahead of its messages, the same on all ranks; 0 where circuits
+    /// come by themselves. None in a network without circuits.
     pub fn circuits(&self) -> Option<usize> {
         self.view.map_or(self.ground().features.circuits, |view| view.circuits())
     }
 
-    /// The result of this rank is complete, and will not change: the collective returns to its caller, who may
-    /// change input and result. From here on the program only serves other ranks, from scratch. A program that never calls
+    /// The result of this rank is complete and stays unchanged: the collective returns to its caller, who may change
+    /// input and result. From here on the program only serves other ranks, from scratch. A program that never calls
     /// this function is complete at its end.
     pub fn complete(&self) {
         match self.view {
@@ -105,21 +105,21 @@ impl<'r> Rank<'r> {
         }
     }
 
-    /// The program has failed, and never goes on: for worlds that tell why.
+    /// The program has failed for this reason and never goes on.
     pub fn fail(&self, why: &str) {
         self.world().fail(self.seat.rank.get(), why);
     }
 
-    /// The rank has reached the mark of this number, counted from 0: a simulation tells when the last rank has, see
-    /// `Ends::marks_s`. Marks of programs within a view are not told.
+    /// The rank has reached this mark, counted from 0. A simulation reports when the last rank reaches it
+    /// (`Ends::marks_s`). Marks of programs within a view are ignored.
     pub fn mark(&self, number: u16) {
         if self.view.is_none() {
             self.world().mark(self.seat.rank.get(), number, self.moment());
         }
     }
 
-    /// The program will go by the lengths of messages that it receives ([`Received::len`]), and says so before the first of them: a
-    /// schedule has to be recorded several times then, until all lengths are known.
+    /// The program will depend on the lengths of messages ([`Received::len`]), and says so before it receives the first
+    /// one: recording its schedule then takes several passes.
     pub fn reads_lengths(&self) {
         match self.view {
             Some(view) => view.below().reads_lengths(),
@@ -127,7 +127,7 @@ impl<'r> Rank<'r> {
         }
     }
 
-    /// The time of the branch that is running, in seconds by the rank's clock; none in a world without one.
+    /// The time of the running branch in seconds, by the rank's clock; none in a world without time.
     pub fn time_s(&self) -> Option<f64> {
         self.world().time_s(self.moment())
     }
@@ -192,7 +192,7 @@ impl<'r> Rank<'r> {
         self.seen_through(view, step, state)
     }
 
-    /// The result that the rank below got for a step becomes that of `view`.
+    /// Converts the result that the rank below got to the result that `view` gives.
     fn seen_through(&self, view: &dyn View, step: &Step, state: State) -> State {
         if let State::Done = state {
             let received = &self.ground().received;
@@ -224,7 +224,7 @@ impl<'r> Rank<'r> {
         self.world().withdraw(self.seat.rank.get(), ticket);
     }
 
-    // The facts about the running branch that combinators need.
+    // Facts about the running branch, for combinators.
 
     #[inline]
     pub(crate) fn moment(&self) -> Moment {
@@ -246,7 +246,7 @@ impl<'r> Rank<'r> {
         self.seat.path.set(path);
     }
 
-    /// Polls a branch at its own moment, which becomes the one that the branch has reached.
+    /// Polls a branch at its own moment, and sets `moment` to the moment that the branch has reached.
     #[inline(always)]
     pub(crate) fn poll_at<F: Future + ?Sized>(
         &self,
@@ -274,13 +274,13 @@ impl<'r> Rank<'r> {
         self.world().wake(self.seat.rank.get(), path);
     }
 
-    /// Whether a `first` can tell its winner, given which of its branches have ended.
+    /// Whether the winner of a `first` is known, given which of its branches have ended.
     pub(crate) fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
         self.world().race(self.seat.rank.get());
         if self.runs_in_order_of_time() { a_ended || b_ended } else { a_ended && b_ended }
     }
 
-    /// Whether the first branch to end is the earlier one.
+    /// Whether ranks run in the order of time, so that the first branch to end is the earlier one.
     pub(crate) fn runs_in_order_of_time(&self) -> bool {
         !self.ground().features.first_waits_for_both
     }
@@ -329,13 +329,13 @@ impl<'r> Rank<'r> {
 /// The ranks on their seats.
 pub struct Ranks<'r> {
     seats: &'r Seats<'r>,
-    blocks: Blocks<Rank<'r>>,
+    blocks: Arena<Rank<'r>>,
 }
 
 impl<'r> Ranks<'r> {
-    /// None has begun.
+    /// All ranks, none of which has begun.
     pub fn new(seats: &'r Seats<'r>) -> Self {
-        Self { seats, blocks: Blocks::new(seats.size()) }
+        Self { seats, blocks: Arena::new(seats.size()) }
     }
 
     /// Number of ranks.

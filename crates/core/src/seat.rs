@@ -1,4 +1,4 @@
-//! A rank's way into its world, whatever the world's type.
+//! A rank's access to its world, whatever the world's type.
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 
@@ -24,18 +24,18 @@ pub(crate) struct Pair {
     pub received: Received,
 }
 
-/// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment, and leaves its result on
-/// the ground: the rest of the answer is then no more than a word.
+/// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment and leaves its result in
+/// [`Ground::received`], so that the answer is one word.
 pub(crate) trait Host {
     fn issue(&self, seat: &Seat<'_>, step: &Step) -> State;
-    /// Issues a send and a receive, each at its moment. The result, if there is one, is that of the receive. Messages of
-    /// most programs come in such pairs: one call for both, in which the kinds of the steps are known, is faster than two.
+    /// Issues a send and a receive, each at its moment; the result is the receive's. Most programs send and receive in
+    /// such pairs, and one call with known kinds of steps is faster than two.
     fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
-    /// Whether this branch of `rank`, or one further on, may be able to go on. Branches are asked for at every look at a
-    /// program: in one call, not one for the world first.
+    /// Whether this branch of `rank`, or one further on, may be able to go on. Asked at every poll, so it is a single
+    /// call.
     fn can_go_on(&self, rank: usize, path: Path) -> bool;
-    /// The next of `count` branches of a `join` at `here`, from one on, that may be able to go on; `count` if there is none.
+    /// The next of `count` branches of a `join` at `here`, from `from` on, that may be able to go on; else `count`.
     fn next_to_go_on(&self, rank: usize, here: Path, from: usize, count: usize) -> usize;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
@@ -94,7 +94,7 @@ fn issue<W: World>(world: &mut W, seat: &Seat<'_>, moment: &mut Moment, step: &S
     }
 }
 
-/// A world and the facts that its ranks know of it.
+/// A world, and what its ranks know of it.
 pub struct Ground<'w> {
     pub(crate) host: &'w (dyn Host + 'w),
     pub(crate) features: Features,
@@ -104,14 +104,14 @@ pub struct Ground<'w> {
 }
 
 impl<'w> Ground<'w> {
-    /// Of `size` ranks.
+    /// The ground of `size` ranks in this world.
     pub fn new<W: World + 'w>(world: &'w RefCell<W>, size: usize) -> Self {
         let features = world.borrow().features();
         Self { host: world, features, size, received: Cell::new(Received { source: 0, len: 0 }) }
     }
 }
 
-/// One rank's place in its world: its progress.
+/// One rank's state in its world.
 pub struct Seat<'w> {
     pub(crate) ground: &'w Ground<'w>,
     pub(crate) rank: Cell<usize>,
@@ -131,13 +131,13 @@ impl<'w> Seat<'w> {
     }
 }
 
-/// Places that stay where they are, made a block at a time when they are first asked for.
-pub(crate) struct Blocks<T> {
+/// Values with stable addresses, made a block at a time when first used.
+pub(crate) struct Arena<T> {
     blocks: Box<[OnceCell<Box<[T]>>]>,
     places: usize,
 }
 
-impl<T> Blocks<T> {
+impl<T> Arena<T> {
     pub fn new(places: usize) -> Self {
         Self { blocks: (0..places.div_ceil(FEW)).map(|_| OnceCell::new()).collect(), places }
     }
@@ -152,16 +152,16 @@ impl<T> Blocks<T> {
     }
 }
 
-/// The places of the ranks that have begun and not ended.
+/// The seats of the ranks that have begun and not ended.
 pub struct Seats<'w> {
     ground: &'w Ground<'w>,
-    blocks: Blocks<Seat<'w>>,
+    blocks: Arena<Seat<'w>>,
 }
 
 impl<'w> Seats<'w> {
     /// Enough for all ranks.
     pub fn new(ground: &'w Ground<'w>) -> Self {
-        Self { ground, blocks: Blocks::new(ground.size) }
+        Self { ground, blocks: Arena::new(ground.size) }
     }
 
     pub(crate) fn size(&self) -> usize {

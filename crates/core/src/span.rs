@@ -32,7 +32,7 @@ impl Span {
         Self { buffer, offset: 0, len }
     }
 
-    /// The span of no elements, as a barrier sends.
+    /// The span without elements, as a barrier sends.
     pub const EMPTY: Self = Self::new(Buffer::Scratch, 0);
 
     /// `len` elements of this span, from its element `offset` on.

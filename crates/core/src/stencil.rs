@@ -1,8 +1,8 @@
-//! Stencils: the same relative neighbours on every place of a grid.
+//! Stencils: every place of a grid has the same relative neighbours.
 
 use crate::{Error, Result};
 
-/// A grid of ranks, in row-major order as those of `MPI_Cart_create`, and the places to which every rank sends, relative to its own.
+/// A grid of ranks, in row-major order as in `MPI_Cart_create`, and the relative places to which every rank sends.
 ///
 /// ```text
 /// torus:2x3      0 ── 1 ── 2      offsets (-1,0) (+1,0) (0,-1) (0,+1), as in MPI; of a torus also across the border
@@ -13,21 +13,22 @@ use crate::{Error, Result};
 pub struct Stencil {
     /// Ranks along each dimension.
     pub dims: Vec<usize>,
-    /// Whether the last rank along a dimension is the neighbour of the first.
+    /// Whether the last rank along a dimension is a neighbour of the first.
     pub is_periodic: bool,
     /// The relative places.
     pub offsets: Vec<Vec<isize>>,
 }
 
-/// More dimensions would make more neighbours than a rank can have.
+/// More dimensions would give a rank too many neighbours.
 const MOST_DIMENSIONS: usize = 8;
 
 impl Stencil {
-    /// The stencil of a text: `torus`, `mesh` (the two neighbours along each dimension, with and without those across the border) or
-    /// `moore` (a torus with its diagonals, too), with dimensions as in `torus:4x4x4`; without, two nearly equal ones.
+    /// Parses `torus` or `mesh` (two neighbours along each dimension, with and without neighbours across the border) or
+    /// `moore` (a torus with diagonals). Dimensions follow as in `torus:4x4x4`; the default is two nearly equal
+    /// dimensions.
     ///
     /// # Errors
-    /// Another word, or dimensions that do not make so many ranks.
+    /// Another word, or dimensions whose product is not `ranks`.
     pub fn parse(text: &str, ranks: usize) -> Result<Self> {
         let wrong = |why: String| Error::new(format!("neighbors: got {text:?}, {why}"));
         let (kind, shape) = text.split_once(':').map_or((text, None), |(kind, shape)| (kind, Some(shape)));
@@ -49,7 +50,7 @@ impl Stencil {
         Ok(Self { dims, is_periodic: kind != "mesh", offsets })
     }
 
-    /// The rank at a place relative to that of `rank`, if there is one.
+    /// The rank at this offset from `rank`, if there is one.
     pub fn shifted(&self, rank: usize, offset: &[isize]) -> Option<usize> {
         let (mut rest, mut stride, mut at) = (rank, 1, 0);
         for (size, by) in self.dims.iter().zip(offset).rev() {
@@ -65,7 +66,8 @@ impl Stencil {
         Some(at)
     }
 
-    /// The blocks from these ranks, by their numbers, in the order of the places from which they come to `rank`.
+    /// The indices of the blocks whose senders are `sources`, in the order of the offsets along which they arrive at
+    /// `rank`.
     pub fn arriving(&self, rank: usize, sources: &[Option<usize>]) -> Vec<usize> {
         let mut blocks: Vec<usize> = Vec::new();
         for offset in &self.offsets {
@@ -76,7 +78,7 @@ impl Stencil {
         blocks
     }
 
-    /// Of each offset, the number of the one that leads back.
+    /// For each offset, the index of the opposite offset.
     pub(crate) fn opposites(&self) -> Vec<usize> {
         let leads_back = |one: &[isize], other: &[isize]| one.iter().zip(other).all(|(one, other)| *one == -other);
         let opposite = |offset: &Vec<isize>| self.offsets.iter().position(|other| leads_back(offset, other));

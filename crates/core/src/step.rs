@@ -10,7 +10,7 @@ pub type Tag = u32;
 pub enum Source {
     /// This rank only.
     Rank(u32),
-    /// Any rank: the first message that comes.
+    /// Any rank: the first message that arrives.
     Any,
 }
 
@@ -35,7 +35,7 @@ pub enum Side {
 }
 
 /// A request of a rank to its world.
-// The tag has a word of its own: inside a variant it would split the copies of the rest.
+// The discriminant has a word of its own: in a niche of a variant, it would split copies of the fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u64)]
 pub enum Step {
@@ -50,7 +50,7 @@ pub enum Step {
     },
     /// Receives into `into` a message of at most its length.
     Recv {
-        /// The sender, if it must be a certain one.
+        /// The accepted senders.
         from: Source,
         /// The destination of the message.
         into: Span,
@@ -91,7 +91,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The elements that the step sends, receives, combines or copies, at most.
+    /// The largest number of elements that the step sends, receives, combines or copies.
     pub fn elements(&self) -> usize {
         match self {
             Self::Send { data, .. } => data.len,
@@ -103,15 +103,16 @@ impl Step {
 }
 
 /// The moment at which a send is done.
-// As long as a tag, so that options have no padding: a copy of padded fields reads across the pieces in which they were written.
+// As long as a tag, so that `Options` has no padding: copies of padded fields read across separate writes, which is
+// slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
     /// When the span may be changed again.
     #[default]
     Standard,
-    /// No earlier than its receive has been posted, as a rendezvous, however short the message. Worlds without time
-    /// treat it as any other message.
+    /// When the span may be changed again, and not before the receive is posted: a rendezvous even if the message is
+    /// short. Worlds without time treat it as `Standard`.
     Synchronous,
     /// When the sender's processor is free of the message; the data must not change before the message has left.
     Posted,
@@ -144,8 +145,8 @@ impl SendRecv {
     }
 }
 
-/// A span, field by field. Compilers copy two adjacent spans in pieces of 16 bytes, some of which straddle fields that were
-/// written just before; a processor waits long for such a read. Single fields are copied as they were written.
+/// A span whose fields are copied one by one. Compilers copy two adjacent spans in 16-byte pieces, some across fields
+/// that were just written; a processor waits long for such a read.
 #[derive(Clone, Copy)]
 struct Words {
     buffer: Buffer,
@@ -172,11 +173,11 @@ pub struct Options {
     pub tag: Tag,
     /// When the send is done.
     pub mode: Mode,
-    /// Packet pacing: idle packet times left between two packets of the message. Only packet networks obey it.
+    /// Packet pacing: idle packet times between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,
 }
 
-/// The result of a step: of a receive, the sender and the number of elements, at most the length of the receiving span.
+/// The result of a step. For a receive: the sender, and the number of elements, at most the length of the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The sender.

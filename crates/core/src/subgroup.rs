@@ -1,4 +1,4 @@
-//! A subset of the ranks, as if there were no others: programs run on the subset unchanged.
+//! A subset of the ranks, numbered as if there were no others: programs run on it unchanged.
 
 use std::cell::OnceCell;
 
@@ -11,7 +11,7 @@ use crate::{Buffer, Moment, Span};
 pub enum Members<'a> {
     /// In this order.
     Listed(&'a [usize]),
-    /// So many, as this function gives them for each place.
+    /// This many; the function gives the rank at each place.
     Computed(usize, &'a dyn Fn(usize) -> usize),
 }
 
@@ -42,31 +42,31 @@ pub struct Subgroup<'r> {
     rank: &'r Rank<'r>,
     members: Members<'r>,
     place: usize,
-    /// The rank's spans that serve as the program's input and result.
+    /// The rank's spans that are the program's input and result.
     input: Span,
     result: Span,
     /// Added to the tags of the program's messages.
     first_tag: Tag,
-    /// The rank's elements per element of the program.
+    /// Number of the rank's elements in one element of the program.
     element: usize,
     /// The cell for the moment at which the program is complete.
     completed: Option<&'r OnceCell<Moment>>,
-    /// Whether its programs ask for circuits.
+    /// Whether the program may open circuits.
     has_circuits: bool,
 }
 
 impl<'r> Subgroup<'r> {
-    /// `rank` as one of `members`, which ascend; messages have tags from `first_tag` on.
+    /// `rank` as one of `members`, which ascend. Tags of messages start at `first_tag`.
     ///
     /// # Panics
-    /// When it is not one of them: a defect of the calling program.
+    /// When `rank` is not a member: a defect of the calling program.
     pub fn new(rank: &'r Rank<'r>, members: &'r [usize], (input, result): (Span, Span), first_tag: Tag) -> Self {
         let place = members.binary_search(&rank.rank()).expect("a member");
         Self::at(rank, (members, place), (input, result), first_tag, 1)
     }
 
-    /// `rank` as the one of `members` that stands at `place`, whatever their order; messages have tags from `first_tag` on,
-    /// and an element of the program is `element` elements of the rank.
+    /// `rank` as the member at `place`; `members` may be in any order. Tags of messages start at `first_tag`, and an
+    /// element of the program is `element` elements of the rank.
     pub fn at(
         rank: &'r Rank<'r>,
         (members, place): (impl Into<Members<'r>>, usize),
@@ -78,17 +78,17 @@ impl<'r> Subgroup<'r> {
         Self { rank, members, place, input, result, first_tag, element, completed: None, has_circuits: true }
     }
 
-    /// The same; the moment at which the program is complete is noted in `completed`.
+    /// The same subgroup; `completed` receives the moment at which the program is complete.
     pub fn completing(self, completed: &'r OnceCell<Moment>) -> Self {
         Self { completed: Some(completed), ..self }
     }
 
-    /// The same, in which circuits come with the messages: simultaneous requests of programs would count as one wish.
+    /// The same subgroup without circuits opened ahead: the network would count requests of several programs as one.
     pub fn without_circuits(self) -> Self {
         Self { has_circuits: false, ..self }
     }
 
-    /// The rank that a program of the group runs on.
+    /// The rank on which a program of the group runs.
     pub fn rank(&self) -> Rank<'_> {
         Rank::through(self)
     }

@@ -1,4 +1,4 @@
-//! `tokens`: one branch of a rank reports completions that another waits for, again and again.
+//! `tokens`: one branch of a rank repeatedly reports completions for which another waits.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use crate::rank::Rank;
 use crate::{Moment, Path};
 
 impl Rank<'_> {
-    /// A place where branches of this rank put tokens and others take them; `count` tokens are there at the start.
+    /// A place where branches of this rank put tokens and others take them; it starts with `count` tokens.
     pub fn tokens(&self, count: usize) -> Tokens<'_> {
         Tokens::new(self, count)
     }
@@ -18,11 +18,11 @@ impl Rank<'_> {
 /// Tokens that some branches of a rank put and others take, in the order in which they were put: see [`Rank::tokens`].
 pub struct Tokens<'r> {
     rank: &'r Rank<'r>,
-    /// The moment at which the first token was put, and those of the tokens behind it. Most often there is one at most, which
-    /// then needs no memory elsewhere.
+    /// The moments at which tokens were put: the first, and those behind it. Mostly there is at most one, which then
+    /// needs no memory elsewhere.
     first: Cell<Option<Moment>>,
     behind: RefCell<VecDeque<Moment>>,
-    /// The common path of all branches that wait, and the waker for them.
+    /// The common path of all waiting branches, and their waker.
     waiting: Cell<Option<Path>>,
     waker: OnceCell<Waker>,
 }
@@ -34,7 +34,7 @@ impl<'r> Tokens<'r> {
         Self { rank, first, behind, waiting: Cell::new(None), waker: OnceCell::new() }
     }
 
-    /// Puts one, as of the moment of the branch that is running.
+    /// Puts a token, at the moment of the running branch.
     pub fn put(&self) {
         let now = self.rank.moment();
         match self.first.get() {
@@ -47,7 +47,7 @@ impl<'r> Tokens<'r> {
         }
     }
 
-    /// Takes one, as soon as there is one.
+    /// Takes a token as soon as there is one.
     pub async fn take(&self) {
         let put = poll_fn(|cx| match self.first.get() {
             Some(moment) => {

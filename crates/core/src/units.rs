@@ -1,13 +1,14 @@
-//! Quantities as people write them: "1.27 us", "64KiB", "100 Gbit/s". Inside, SI units: seconds, bytes, bytes/second.
+//! Quantities as people write them: "1.27 us", "64KiB", "100 Gbit/s". Parsed values are in SI units: seconds, bytes,
+//! bytes/second.
 
 use crate::names::did_you_mean;
 use crate::{Error, Result};
 
 /// A unit: its name, a power of ten, and a factor that a double holds exactly.
-type Unit = (&'static str, i32, f64);
+type NamedUnit = (&'static str, i32, f64);
 
-/// The micro sign and the Greek letter mu look alike.
-const TIMES: &[Unit] = &[
+/// Both the micro sign and the Greek letter mu are accepted: they look alike.
+const TIMES: &[NamedUnit] = &[
     ("s", 0, 1.0),
     ("ms", -3, 1.0),
     ("us", -6, 1.0),
@@ -17,7 +18,7 @@ const TIMES: &[Unit] = &[
     ("ps", -12, 1.0),
 ];
 
-const SIZES: &[Unit] = &[
+const SIZES: &[NamedUnit] = &[
     ("B", 0, 1.0),
     ("kB", 3, 1.0),
     ("MB", 6, 1.0),
@@ -29,12 +30,12 @@ const SIZES: &[Unit] = &[
     ("TiB", 0, 1_099_511_627_776.0),
 ];
 
-const BITS: &[Unit] =
+const BITS: &[NamedUnit] =
     &[("bit", 0, 0.125), ("kbit", 3, 0.125), ("Mbit", 6, 0.125), ("Gbit", 9, 0.125), ("Tbit", 12, 0.125)];
 
-const WAITS: &[Unit] = &[("min", 0, 60.0), ("m", 0, 60.0), ("h", 0, 3600.0)];
+const WAITS: &[NamedUnit] = &[("min", 0, 60.0), ("m", 0, 60.0), ("h", 0, 3600.0)];
 
-/// What people write for the units of time.
+/// Other names of the units of time, for suggestions.
 const WORDS_OF_TIMES: &[(&str, &[&str])] = &[
     ("s", &["sec", "second"]),
     ("ms", &["msec", "millisec", "millisecond"]),
@@ -51,7 +52,7 @@ pub fn parse_time_s(text: &str) -> Result<f64> {
     quantity(text, "a time such as \"1.27 us\" (s, ms, us, ns, ps)", |unit| find(TIMES, unit), meant_times)
 }
 
-/// A time as people wait for it, in seconds: "90s", "30m", "2 h", or as [`parse_time_s`] reads it.
+/// A duration in seconds: "90s", "30m", "2 h", or as [`parse_time_s`] reads it.
 ///
 /// # Errors
 /// As [`parse_time_s`].
@@ -86,8 +87,7 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
 /// A rate in bytes per second: "3.87 GB/s" or "100 Gbit/s".
 ///
 /// # Errors
-/// Not a number followed by a unit of rate, zero or so little that its time per byte is not finite, negative, or not
-/// finite.
+/// Not a number followed by a unit of rate, negative, not finite, or so small that its time per byte is not finite.
 pub fn parse_bytes_per_s(text: &str) -> Result<f64> {
     let expected = "a rate above zero such as \"3.87 GB/s\" or \"100 Gbit/s\"";
     let find = |unit: &str| {
@@ -98,7 +98,7 @@ pub fn parse_bytes_per_s(text: &str) -> Result<f64> {
     if rate > 0.0 && (1.0 / rate).is_finite() { Ok(rate) } else { Err(refuse(text, expected)) }
 }
 
-fn find(units: &[Unit], name: &str) -> Option<Unit> {
+fn find(units: &[NamedUnit], name: &str) -> Option<NamedUnit> {
     units.iter().find(|unit| unit.0 == name).copied()
 }
 
@@ -109,7 +109,7 @@ fn refuse(text: &str, expected: &str) -> Error {
 fn quantity(
     text: &str,
     expected: &str,
-    find: impl Fn(&str) -> Option<Unit>,
+    find: impl Fn(&str) -> Option<NamedUnit>,
     meant: impl Fn(&str) -> Vec<String>,
 ) -> Result<f64> {
     let trimmed = text.trim();
@@ -129,7 +129,7 @@ fn quantity(
     })
 }
 
-/// The units that may be meant by a name that is no unit of time.
+/// The units of time that an unknown name may mean.
 fn meant_times(name: &str) -> Vec<String> {
     let name = name.to_lowercase();
     let (time, per_byte) = name.strip_suffix("/b").map_or((&name[..], ""), |time| (time, "/B"));
@@ -140,7 +140,7 @@ fn meant_times(name: &str) -> Vec<String> {
     meant.map(|(unit, _)| format!("{unit}{per_byte}")).collect()
 }
 
-/// The rates that may be meant by a name that is none: "Gbps", "MB/sec", "GB".
+/// The rates that an unknown name may mean: "Gbps", "MB/sec", "GB".
 fn meant_rates(name: &str) -> Vec<String> {
     let endings = ["/s", "/S", "/sec", "/second", "ps"];
     let amount = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
@@ -148,8 +148,8 @@ fn meant_rates(name: &str) -> Vec<String> {
     meant_amounts(amount, "/s", if is_bits { BITS } else { SIZES })
 }
 
-/// The units among `units` that may be meant by a name, which tells their prefix: "K", "kb", "MBytes".
-fn meant_amounts(name: &str, ending: &str, units: &[Unit]) -> Vec<String> {
+/// The units among `units` that an unknown name may mean, by its prefix: "K", "kb", "MBytes".
+fn meant_amounts(name: &str, ending: &str, units: &[NamedUnit]) -> Vec<String> {
     let letters = name.to_lowercase();
     let prefix = prefix(name);
     let base = letters.strip_suffix('s').unwrap_or(&letters).trim_start_matches(|letter| Some(letter) == prefix);
@@ -165,13 +165,13 @@ fn meant_amounts(name: &str, ending: &str, units: &[Unit]) -> Vec<String> {
     exact.map_or_else(|| similar.collect(), |unit| vec![unit]).iter().map(|unit| format!("{unit}{ending}")).collect()
 }
 
-/// The letter that stands for a power in the name of an amount.
+/// The prefix letter in the name of an amount.
 fn prefix(name: &str) -> Option<char> {
     name.to_lowercase().chars().next().filter(|letter| "kmgt".contains(*letter))
 }
 
-/// The double nearest to `number` in this unit: the power of ten is part of the decimal number that is read.
-fn scaled(number: &str, (_, power, factor): Unit) -> Option<f64> {
+/// The double nearest to `number` in this unit. The power of ten joins the decimal number, so that it is exact.
+fn scaled(number: &str, (_, power, factor): NamedUnit) -> Option<f64> {
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let power = exponent.parse::<i32>().ok()?.checked_add(power)?;
     format!("{digits}e{power}").parse::<f64>().ok().map(|value| value * factor)

@@ -1,4 +1,4 @@
-//! The verbs a rank program is written in, and their futures.
+//! The verbs of rank programs, and their futures.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -23,7 +23,8 @@ impl Rank<'_> {
         self.operation(Step::Recv { from, into, tag })
     }
 
-    /// Combines `source` into `target`, element by element; `side` says where the source stands.
+    /// Combines `source` into `target`, element by element. `side` is the side of the target on which the source
+    /// stands.
     #[inline]
     pub fn combine(&self, source: Span, target: Span, side: Side) -> Operation<'_, ()> {
         self.operation(Step::Combine { source, target, side })
@@ -41,14 +42,14 @@ impl Rank<'_> {
         self.operation(Step::Compute { time_s })
     }
 
-    /// Opens a circuit to `peer` ahead of the messages to it; done when the circuit is open (true) or refused (false:
-    /// messages then get circuits as they come). Free where the network has no circuits, and then true.
+    /// Opens a circuit to `peer` ahead of the messages to it. Returns true if the circuit is open or the network has
+    /// none, false if it is refused: messages then request circuits as they come.
     #[inline]
     pub fn connect(&self, peer: usize) -> Operation<'_, bool> {
         self.operation(Step::Connect { peer })
     }
 
-    /// Gives up the circuit to `peer`; done when the circuit is released. Free where the network has no circuits.
+    /// Releases the circuit to `peer`; done when it is released. Free where the network has no circuits.
     #[inline]
     pub fn disconnect(&self, peer: usize) -> Operation<'_, ()> {
         self.operation(Step::Disconnect { peer })
@@ -72,19 +73,20 @@ impl Rank<'_> {
         self.sendrecv_with((to, data), (from, into), 0)
     }
 
-    /// Sends to one rank while receiving from one, both with this tag.
+    /// As [`Rank::sendrecv`], with this tag for both messages.
     #[inline]
     pub fn sendrecv_with(&self, to: (usize, Span), from: (usize, Span), tag: Tag) -> Exchange<'_> {
         Exchange { rank: self, both: SendRecv::new(to, from, tag), begun: None }
     }
 
-    /// Receives from whichever rank's message comes first.
+    /// Receives the first message that arrives from any rank.
     #[inline]
     pub fn recv_any(&self, into: Span) -> Operation<'_, Received> {
         self.recv_with(Source::Any, into, 0)
     }
 
-    /// Combines `source`, which came from `peer` and holds its side's contributions, into `target` in rank order.
+    /// Combines `source`, received from `peer`, into `target` in rank order. `source` holds contributions from the
+    /// peer's side only.
     #[inline]
     pub fn reduce(&self, peer: usize, source: Span, target: Span) -> Operation<'_, ()> {
         self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
@@ -98,7 +100,7 @@ impl Rank<'_> {
 
 /// The value that a verb gives its program.
 pub trait Output {
-    /// Makes the value from the result of the step.
+    /// Converts the result of the step.
     fn of(received: Received) -> Self;
 }
 
@@ -118,8 +120,8 @@ impl Output for Received {
     }
 }
 
-/// A verb under way: issued when it is first polled, at the moment of its branch, and withdrawn when it is dropped before
-/// it is done.
+/// A verb under way. The first poll issues its step, at the moment of its branch; dropping it before it is done
+/// withdraws the step.
 pub struct Operation<'r, O> {
     rank: &'r Rank<'r>,
     step: Step,
@@ -128,7 +130,7 @@ pub struct Operation<'r, O> {
 }
 
 impl State {
-    /// The step, issued by the running branch, waits: the world is told the branch, if it tells branches apart.
+    /// Tells the world which branch waits for the step, if the world tells branches apart.
     #[inline(always)]
     fn wait(self, rank: &Rank<'_>) {
         if let Self::Waits(ticket) = self {
@@ -136,7 +138,7 @@ impl State {
         }
     }
 
-    /// The step is not waited for any more.
+    /// Withdraws the step if it waits.
     #[inline]
     fn withdraw(self, rank: &Rank<'_>) {
         if let Self::Waits(ticket) = self {
@@ -170,7 +172,7 @@ impl<O> Drop for Operation<'_, O> {
     }
 }
 
-/// A send and a receive side by side, as a `join` of the two would run them, in one piece.
+/// Future of [`Rank::sendrecv`]: a send and a receive, equivalent to a `join` of the two but faster.
 pub struct Exchange<'r> {
     rank: &'r Rank<'r>,
     both: SendRecv,

@@ -12,13 +12,13 @@
 //!                   └─▶ Never ────────────────▶ the rank waits for ever; the world says why when it is asked
 //! ```
 //!
-//! - A ticket belongs to the step that got it: the step takes its outcome once, or withdraws it once, and the world may then
-//!   give the number to another step.
-//! - [`At::now`] is the moment of the branch, the same at each take as it was at the issue: a branch whose step waits does
-//!   not move. The moment that comes with the outcome is where the branch goes on.
+//! - A ticket belongs to one step. The step takes its outcome once or withdraws once; the world may then reuse the
+//!   number.
+//! - [`At::now`] is the moment of the branch. It is the same at each take as at the issue, because a branch whose
+//!   step waits does not move. The branch continues at the moment that comes with the outcome.
 //! - Moments order the steps of one rank: the steps of a branch after a step, or after a `join`, are at later moments.
-//! - A world whose branches are told apart ([`Features::path`]) wakes a branch by its [`Path`]: the branch that waits for a
-//!   ticket, and all those on the way to it, are polled; others need not be.
+//! - A world that tells branches apart ([`Features::path`]) wakes a branch by its [`Path`]. The branch that waits for
+//!   a ticket and all branches on the way to it are polled; others need not be.
 
 use crate::step::{Received, Step};
 use crate::{Moment, Moments, Path, Result, Span, Woken};
@@ -28,7 +28,7 @@ use crate::{Moment, Moments, Path, Result, Span, Woken};
 pub struct At {
     /// The rank.
     pub rank: usize,
-    /// The moment which its running branch has reached.
+    /// The moment that its running branch has reached.
     pub now: Moment,
 }
 
@@ -46,41 +46,41 @@ pub enum Progress {
     Never,
 }
 
-/// The properties of a world that programs and their branches have to know; the same for a whole run.
+/// The properties of a world that programs and their branches have to know. They stay the same for a whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
     /// The path of a program: [`Path::ROOT`] in a world that knows which branch can go on, else [`Path::WHOLE`].
     pub path: Path,
-    /// Number of circuits that a program should open ahead of its messages, the same on all ranks: 0 where circuits
-    /// come by themselves. None where there are no circuits.
+    /// Number of circuits that a program should open ahead of its messages, the same on all ranks; 0 where circuits
+    /// come by themselves. None in a network without circuits.
     pub circuits: Option<usize>,
-    /// Whether a `first` waits until both of its branches have ended: where ranks do not run in the order of time, the
-    /// first branch to end need not be the earlier one.
+    /// Whether a `first` waits until both of its branches have ended: where ranks run in another order than the order
+    /// of time, the first branch to end may be the later one.
     pub first_waits_for_both: bool,
     /// Whether the world orders its moments by [`World::moments`].
     pub has_moments: bool,
 }
 
 impl Features {
-    /// A world without circuits, that tells no branches apart, and in which the first branch to end is the earlier one.
+    /// A world without circuits that tells no branches apart and runs ranks in the order of time.
     pub const PLAIN: Self = Self { path: Path::WHOLE, circuits: None, first_waits_for_both: false, has_moments: false };
 }
 
-/// Gives the verbs of all ranks' programs a meaning: a state machine, to which ranks issue their steps.
+/// Gives the verbs a meaning: a state machine to which the programs of all ranks issue their steps.
 pub trait World {
     /// The properties that programs have to know.
     fn features(&self) -> Features {
         Features::PLAIN
     }
-    /// The next rank that can go on; none when no rank ever will. A world acts of its own accord only here.
+    /// The next rank that can go on; none when no rank ever will. Only this function advances the world by itself.
     fn next(&mut self) -> Option<usize>;
     /// A rank's step begins.
     fn issue(&mut self, at: At, step: &Step) -> Progress;
-    /// The outcome of a step that waited, once it is known.
+    /// Takes the outcome of a step that waited; none while it is unknown.
     fn take(&mut self, at: At, ticket: u32) -> Option<Outcome>;
-    /// The branch that waits for this ticket, in a world that tells branches apart.
+    /// This branch waits for this ticket; only called in a world that tells branches apart.
     fn wait(&mut self, _ticket: u32, _path: Path) {}
-    /// This step of `rank` is no longer waited for.
+    /// `rank` no longer waits for this ticket.
     fn withdraw(&mut self, rank: usize, ticket: u32);
     /// `len` fresh elements of working memory of `rank`.
     fn scratch(&mut self, rank: usize, len: usize) -> Span;
@@ -95,17 +95,17 @@ pub trait World {
     fn complete(&mut self, _rank: usize, _now: Moment) {}
     /// The program of `rank` has reached a mark.
     fn mark(&mut self, _rank: usize, _mark: u16, _now: Moment) {}
-    /// The program of `rank` will go by the lengths of messages that it receives.
+    /// The program of `rank` will depend on the lengths of messages that it receives.
     fn reads_lengths(&mut self, _rank: usize) {}
     /// The program of `rank` has ended.
     fn end(&mut self, _rank: usize, _now: Moment) {}
-    /// The program of `rank` has failed, says why, and never goes on.
+    /// The program of `rank` has failed for this reason and never goes on.
     fn fail(&mut self, _rank: usize, _why: &str) {}
     /// The time of a moment in seconds, by the clock of its rank; none in a world without time.
     fn time_s(&self, _now: Moment) -> Option<f64> {
         None
     }
-    /// The order of moments, in a world that has one of its own; see [`Features::has_moments`].
+    /// The world's own order of moments; called only if [`Features::has_moments`].
     fn moments(&mut self) -> &mut dyn Moments {
         unreachable!("asked for where features say that there is one")
     }
@@ -113,10 +113,10 @@ pub trait World {
     fn race(&mut self, _rank: usize) {}
     /// The later branch of a `first` had ended when it was dropped.
     fn drop_ended(&mut self, _rank: usize) {}
-    /// The branches of `rank` that were woken since the rank was last resumed; none in a world that tells no branches apart.
+    /// The branches of `rank` that were woken since it was last resumed; none in a world that tells no branches apart.
     fn woken(&self, _rank: usize) -> Option<&Woken> {
         None
     }
-    /// The event that this branch of `rank` waits for has happened in another branch.
+    /// Another branch of `rank` caused the event for which this branch waits.
     fn wake(&mut self, _rank: usize, _path: Path) {}
 }

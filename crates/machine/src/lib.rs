@@ -1,7 +1,7 @@
 //! Machine descriptions: a TOML file, read section by section.
 //!
-//! A network model, or a node model, takes the keys it knows out of its [`Section`] by name and unit, and then calls
-//! [`Section::finish`], which refuses the rest: each model's file is the one place that lists its keys.
+//! Each model takes its keys out of its [`Section`] by name and unit, then calls [`Section::finish`], which refuses the
+//! rest. So the source file of a model is the only place that lists its keys.
 
 mod lines;
 mod node;
@@ -17,26 +17,26 @@ pub use topology::{AnyTopology, Hop, Placement, Spot, Topology, overlap};
 
 use hocket_core::{Error, Result};
 
-/// A machine file, checked as far as its sections go.
+/// A machine file, split into its sections; models check the keys within them.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The machine's name.
     pub name: String,
     /// `[network]`: how messages travel.
     pub network: Section,
-    /// `[node]`: what a rank computes with.
+    /// `[node]`: the ranks' processors.
     pub node: Section,
-    /// `[host]`: what a message costs the ranks at its ends, if the file says so.
+    /// `[host]`, if the file has it: the time that a message costs its two ranks.
     pub host: Option<Section>,
     /// `[noise]`: what delays operations.
     pub noise: Section,
 }
 
 impl Machine {
-    /// Reads the text of a machine file; `file` is the name that messages give.
+    /// Reads the text of a machine file; `file` is its name in messages.
     ///
     /// # Errors
-    /// Not TOML, no name, no network section, or a section that is not known: file, line and key.
+    /// Not TOML, no name, no network section, or an unknown section; the message has file, line and key.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         let root = Section::parse(text, file)?;
         let name = root.text("name")?;

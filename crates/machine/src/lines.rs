@@ -1,4 +1,4 @@
-//! On which line of a TOML file each key is.
+//! The lines of the keys of a TOML file.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use toml_edit::{Document, TableLike};
 
 use crate::section::line_of;
 
-/// The line of each key of a TOML file, by the names that lead to it with dots between them; none of what cannot be read.
+/// The line of each key of a TOML file, by its full name with dots; empty if the file cannot be read.
 pub fn lines_of_keys(text: &str) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     if let Ok(document) = Document::parse(text) {

@@ -1,13 +1,13 @@
-//! What a rank computes with: `[node]`.
+//! `[node]`: the ranks' processors.
 
 use hocket_core::Result;
 
 use crate::Section;
 
-/// The times of a rank's work, besides what network models take of `[node]`.
+/// The times of a rank's work. Network models read further keys of `[node]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
-    /// `reduce_bandwidth` (gamma is 1 / that), `reduce_latency`: combining data with others.
+    /// `reduce_bandwidth` (1 / gamma), `reduce_latency`: combining operands.
     pub reduce: Work,
     /// `copy_bandwidth`, `copy_latency`: copying data.
     pub copy: Work,
@@ -16,8 +16,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Reads the keys. `from` lists where ranges of sizes begin; the rates and latencies of reducing and copying are a list
-    /// of as many, or one for all.
+    /// Reads the keys. `from` lists the starts of ranges of sizes; rates and latencies have one value per range, or one
+    /// for all.
     ///
     /// # Errors
     /// A key with a wrong value.
@@ -31,15 +31,15 @@ impl Node {
     }
 }
 
-/// The time of work on so many bytes: for each range of sizes a latency, and a time per byte.
+/// The time of work as a function of its bytes: for each range of sizes, a latency and a time per byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
     first: Line,
-    /// The other ranges, and where they begin, in bytes.
+    /// The start in bytes of each further range, and its times.
     others: Vec<(f64, Line)>,
 }
 
-/// The time of one range, in seconds, and in seconds per byte.
+/// The times of one range of sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Line {
     latency_s: f64,
@@ -83,7 +83,7 @@ impl Work {
         range.map_or(self.first, |(_, line)| *line).time_s(bytes)
     }
 
-    /// Seconds per byte where they are all that counts: no latency, and one range.
+    /// Seconds per byte if the time is proportional to the bytes: one range without latency.
     pub fn s_per_byte(&self) -> Option<f64> {
         (self.others.is_empty() && self.first.latency_s == 0.0).then_some(self.first.s_per_byte)
     }

@@ -1,4 +1,4 @@
-//! A section of a machine file: keys with their lines, taken out by name and unit.
+//! A section of a machine file: a table whose keys are taken by name and unit.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use hocket_core::{Error, Result, names, units};
 use serde::Serialize;
 use toml_edit::{Document, Item, Table};
 
-/// The longest file that a machine file may name.
+/// The largest size of a file named in a machine file.
 const MOST_FILE_BYTES: u64 = 1 << 28;
 
 /// The value of a key, as a model reads it: a number in SI units, a list, or a text.
@@ -27,10 +27,10 @@ pub enum Value {
     Texts(Vec<String>),
 }
 
-/// The values that have been read of a file, by their full keys, whose ends are the units of numbers: `network.latency_s`.
+/// The values read from a file, by full key with the unit of numbers as suffix: `network.latency_s`.
 pub type Values = BTreeMap<String, Value>;
 
-/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses those that nobody took.
+/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses keys that were never taken.
 #[derive(Clone, Debug)]
 pub struct Section {
     file: Arc<str>,
@@ -38,7 +38,7 @@ pub struct Section {
     path: String,
     table: Table,
     taken: RefCell<BTreeSet<String>>,
-    /// Of all sections of the file.
+    /// The values read so far, shared by all sections of the file.
     read: Arc<Mutex<Values>>,
 }
 
@@ -56,7 +56,7 @@ impl Section {
         Ok(Self { file: file.into(), text: text.into(), path: String::new(), table, taken, read })
     }
 
-    /// What has been read of the file so far.
+    /// The values read from the file so far.
     pub fn read_so_far(&self) -> Values {
         self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -76,8 +76,8 @@ impl Section {
         self.table.contains_key(key)
     }
 
-    /// The keys that are not sections, with their values: texts without quotes, all else as it is in the file, and of what is
-    /// long its type.
+    /// The keys that are not sections, with their values: texts without quotes, other values as written, long ones as
+    /// their type.
     pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
         self.table
             .iter()
@@ -137,10 +137,10 @@ impl Section {
         self.optional_number(key, "_s", units::parse_time_s)
     }
 
-    /// A plain number of at least `least`, or that when the key is absent.
+    /// A plain number of at least `least`, which is also the default.
     ///
     /// # Errors
-    /// Not such a number.
+    /// Not a number, or below `least`.
     pub fn number_from(&self, key: &str, least: f64) -> Result<f64> {
         if !self.contains(key) {
             self.take(key);
@@ -167,7 +167,7 @@ impl Section {
         Ok(number)
     }
 
-    /// A file beside the machine file: its name for messages, and its text.
+    /// A file beside the machine file: its path for messages, and its text.
     ///
     /// # Errors
     /// Missing, or a file that cannot be read.
@@ -183,7 +183,7 @@ impl Section {
         Ok((path.display().to_string(), text))
     }
 
-    /// The refusal of the value of a key that is there, or should be, by what was expected.
+    /// The error for the value of a key, or for its absence.
     pub fn reject(&self, key: &str, expected: &str) -> Error {
         match self.table.get(key) {
             None => self.missing(key, expected),
@@ -193,7 +193,7 @@ impl Section {
         }
     }
 
-    /// The refusal of the whole section, by what was expected.
+    /// The error for the whole section.
     pub fn reject_all(&self, expected: &str) -> Error {
         let line = self.table.span().map_or(1, |span| line_of(&self.text, span.start));
         let name = self.path.trim_end_matches('.');
@@ -216,10 +216,10 @@ impl Section {
         self.optional_number(key, "_bytes_per_s", units::parse_bytes_per_s)
     }
 
-    /// Times in seconds, one for each of so many ranges: a list, or one time for all; none when the key is absent.
+    /// Times in seconds, one per range: a list of `ranges` times, or one time for all; none when the key is absent.
     ///
     /// # Errors
-    /// Not times, or not as many.
+    /// Not times, or not `ranges` of them.
     pub fn optional_times_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
         self.optional_ranged(key, "_s", ranges, units::parse_time_s)
     }
@@ -227,7 +227,7 @@ impl Section {
     /// As [`Section::optional_times_s`], times per byte in seconds.
     ///
     /// # Errors
-    /// Not times per byte, or not as many.
+    /// Not times per byte, or not `ranges` of them.
     pub fn optional_times_per_byte_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
         self.optional_ranged(key, "_s_per_byte", ranges, units::parse_time_per_byte_s)
     }
@@ -235,7 +235,7 @@ impl Section {
     /// As [`Section::optional_times_s`], rates in bytes per second.
     ///
     /// # Errors
-    /// Not rates, or not as many.
+    /// Not rates, or not `ranges` of them.
     pub fn optional_rates_bytes_per_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
         self.optional_ranged(key, "_bytes_per_s", ranges, units::parse_bytes_per_s)
     }
@@ -258,10 +258,10 @@ impl Section {
         Ok(Some(numbers))
     }
 
-    /// Where ranges of sizes begin, in bytes: 0, and larger and larger ones; only 0 when the key is absent.
+    /// The starts of ranges of sizes, in bytes: 0, then ascending ones; only 0 when the key is absent.
     ///
     /// # Errors
-    /// Not such a list.
+    /// Not sizes, not ascending, or not from 0 on.
     pub fn ranges_bytes(&self, key: &str) -> Result<Vec<u64>> {
         let starts = self.read_list(key, units::parse_bytes)?;
         if starts.is_empty() && !self.contains(key) {
@@ -346,7 +346,7 @@ impl Section {
         Ok(Some(found))
     }
 
-    /// A list of sizes of at least 1, whose product is 2^26 at most.
+    /// A list of sizes of at least 1, whose product is at most 2^26.
     ///
     /// # Errors
     /// Missing, empty, or something else.
@@ -417,10 +417,10 @@ impl Section {
         }))
     }
 
-    /// Refuses the keys that nobody took.
+    /// Refuses keys that were never taken.
     ///
     /// # Errors
-    /// A key that is not known: file, line, key, and the keys that are.
+    /// An unknown key; the message has file, line, key and the known keys.
     pub fn finish(&self) -> Result<()> {
         let taken = self.taken.borrow();
         let Some((key, item)) = self.table.iter().find(|(key, _)| !taken.contains(*key)) else { return Ok(()) };
@@ -452,7 +452,7 @@ impl Section {
         read(text).map(Some).map_err(|e| e.at(self.place(key, item)))
     }
 
-    /// A value as it is in the file if that is short, or its type.
+    /// A value as written in the file if it is short, else its type.
     fn quote<'a>(&'a self, item: &'a Item) -> &'a str {
         let value = item.span().map_or("nothing", |span| &self.text[span]);
         if value.len() <= MOST_QUOTED && !value.contains('\n') { value } else { item.type_name() }
@@ -469,7 +469,7 @@ impl Section {
     }
 }
 
-/// Bytes of a value that is quoted in a message; of a longer one its type is said.
+/// The largest number of bytes of a value that messages quote; of a longer one they give the type.
 const MOST_QUOTED: usize = 80;
 
 /// More nodes than any machine has.
@@ -494,7 +494,7 @@ fn quoted<T>(choices: &[(&str, T)]) -> Vec<String> {
     choices.iter().map(|(name, _)| format!("{name:?}")).collect()
 }
 
-/// The line that a place of a text is on.
+/// The number of the line at byte `at` of a text, from 1.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }

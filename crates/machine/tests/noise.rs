@@ -371,7 +371,7 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         ),
         (
             periodic.replace("10 us", "1 ms") + "overlap = \"stall\"",
-            "m.toml:7: noise.os.duration: got \"1 ms\", expected less than the period, or nothing ever goes on",
+            "m.toml:7: noise.os.duration: got \"1 ms\", expected a time below the period, as programs would never run",
         ),
         (
             periodic.to_owned() + "phase = \"late\"",
@@ -387,7 +387,7 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         ),
         (
             poisson.replace("10 us", "1 s") + "overlap = \"stall\"",
-            "m.toml:7: noise.os.duration: got \"1 s\", expected less than the interval, or hardly anything ever goes on",
+            "m.toml:7: noise.os.duration: got \"1 s\", expected a time below the interval, as programs would hardly ever run",
         ),
         (
             poisson.to_owned() + "overlap = \"stall\"\nevents = \"one\"",
@@ -420,13 +420,13 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         (recorded("one.txt", b"1\n"), "one.txt:1: expected the start and the duration of an event, in seconds"),
         (
             recorded("negative.txt", b"1 -2\n"),
-            "negative.txt:1: expected a start of at least 0 and a duration above 0, in seconds, at most 1e9 together",
+            "negative.txt:1: expected a start of at least 0 s and a duration above 0 s, whose sum is at most 1e9 s",
         ),
         (recorded("nan.txt", b"nan 2\n"), "nan.txt:1: expected a start of at least 0"),
         (recorded("endless.txt", b"1 inf\n"), "endless.txt:1: expected a start of at least 0"),
         (
             recorded("back.txt", b"5 1\n3 1\n"),
-            "back.txt:2: the event starts before the one above it has ended, expected increasing times",
+            "back.txt:2: the event starts before the previous event ends, expected increasing times",
         ),
         (
             recorded("short.txt", b"1 2\n") + "length = \"2 s\"",
@@ -434,7 +434,7 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         ),
         (
             recorded("full.txt", b"0 1\n1 2\n") + "overlap = \"stall\"",
-            "m.toml: noise.os.length is missing, expected more than the events take together, or nothing ever goes on",
+            "m.toml: noise.os.length is missing, expected a time above the sum of all durations, as programs would never run",
         ),
     ];
     for (keys, expected) in cases {

@@ -36,7 +36,8 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
         ("ranks_per_node = 0", "m.toml:1: ranks_per_node: got 0, expected a whole number of at least 1".to_owned()),
         (
             "ranks_per_node = 9223372036854775807",
-            "m.toml:1: ranks_per_node: got 9223372036854775807, expected no more than 2^26 ranks in all".to_owned(),
+            "m.toml:1: ranks_per_node: got 9223372036854775807, expected at most 2^26 ranks on all nodes together"
+                .to_owned(),
         ),
         ("permutation = [0, 1, 2]", format!("m.toml:1: permutation: got [0, 1, 2], {each}")),
         ("permutation = [0, 1, 2, 2]", format!("m.toml:1: permutation: got [0, 1, 2, 2], {each}")),
@@ -57,7 +58,7 @@ fn more_ranks_than_there_is_room_for_are_refused() {
     let placement = placement("ranks_per_node = 2", 4).unwrap();
     assert!(placement.check(8, 4).is_ok());
     let refusal = placement.check(9, 4).unwrap_err().to_string();
-    assert_eq!(refusal, "ranks: got 9, expected at most 8, for which the network has room");
+    assert_eq!(refusal, "ranks: got 9, expected at most 8, the ranks that the network holds");
 }
 
 /// The overlap of one rank per node, in order.

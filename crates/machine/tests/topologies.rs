@@ -470,14 +470,14 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
         (
             "crossbar",
             "nodes = 67108865",
-            "m.toml:2: nodes: got 67108865, expected at most 2^26 nodes and 2^32 - 1 links in all",
+            "m.toml:2: nodes: got 67108865, expected a topology of at most 2^26 nodes and 2^32 - 1 links",
         ),
         ("fat_tree", "down = [4, 4]", "m.toml: up is missing, expected a list of sizes such as [8, 8]"),
-        ("fat_tree", "down = [4, 4]; up = [1]", "m.toml:3: up: got [1], expected as many numbers as `down` has, 2"),
+        ("fat_tree", "down = [4, 4]; up = [1]", "m.toml:3: up: got [1], expected 2 numbers, as in `down`"),
         (
             "fat_tree",
             "down = [1024, 1024]; up = [8192, 8192]",
-            "m.toml:3: up: got [8192, 8192], expected at most 2^26 nodes and 2^32 - 1 links in all",
+            "m.toml:3: up: got [8192, 8192], expected a topology of at most 2^26 nodes and 2^32 - 1 links",
         ),
         ("dragonfly", "nodes_per_router = 1", "m.toml: routers_per_group is missing, expected a whole number of at"),
         (
@@ -489,7 +489,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
             "dragonfly",
             "nodes_per_router = 9223372036854775807; routers_per_group = 9223372036854775807; \
              global_links_per_router = 9223372036854775807",
-            "m.toml:3: routers_per_group: got 9223372036854775807, expected at most 2^26 nodes and 2^32 - 1 links in all",
+            "m.toml:3: routers_per_group: got 9223372036854775807, expected a topology of at most 2^26 nodes and 2^32 - 1 links",
         ),
     ];
     for (name, keys, expected) in cases {
@@ -497,7 +497,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
         assert!(message.starts_with(expected), "{message}\n{expected}");
     }
     let axes = format!("dims = [{}67108864]", "1, ".repeat(64));
-    let expected = "m.toml:2: dims: got array, expected at most 2^26 nodes and 2^32 - 1 links in all";
+    let expected = "m.toml:2: dims: got array, expected a topology of at most 2^26 nodes and 2^32 - 1 links";
     assert_eq!(read("torus", &axes).unwrap_err().to_string(), expected);
 }
 

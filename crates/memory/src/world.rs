@@ -165,7 +165,7 @@ impl<'a> InMemory<'a> {
         let len = message.len() / self.call.element_bytes;
         let room = posted.into.len;
         if len > room {
-            return self.fail(|| format!("rank {to} receives {len} elements from rank {from} into a span of {room}"));
+            return self.fail(|| format!("rank {to} receives {len} elements from rank {from}, expected at most {room}, the length of the receive's span"));
         }
         self.ranks[to].write(self.call, posted.into.part(0, len)).copy_from_slice(message);
         self.receives.fill(posted.slot, Received { source: from as u32, len });
@@ -176,7 +176,9 @@ impl<'a> InMemory<'a> {
     fn may_write(&mut self, rank: usize, target: Span, operation: &str) -> bool {
         let may_write = self.call.may_write(rank, target);
         if !may_write {
-            self.fail(|| format!("rank {rank}: {operation} writes {target}, expected the input to be only read"));
+            self.fail(|| {
+                format!("rank {rank}: {operation} writes {target}, expected a program that only reads the input")
+            });
         }
         may_write
     }
@@ -206,7 +208,8 @@ impl<'a> InMemory<'a> {
 
     fn combine(&mut self, rank: usize, source: Span, target: Span, side: Side) {
         let Some(operator) = self.operator else {
-            return self.fail(|| "operator: none given, and the program reduces".to_owned());
+            return self
+                .fail(|| "operator: got none, expected an operator, as the program combines elements".to_owned());
         };
         if self.may_write(rank, target, "combine") {
             let state = &mut self.ranks[rank];

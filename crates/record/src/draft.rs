@@ -125,7 +125,7 @@ impl Draft {
             }
         }
         if (placed as usize) < tasks {
-            return Err(Error::new("tasks of this rank require each other in a circle"));
+            return Err(Error::new("tasks of this rank require each other in a cycle"));
         }
         Ok(places)
     }

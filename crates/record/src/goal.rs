@@ -174,7 +174,7 @@ impl<R: Read> Reader<R> {
             self.word("rank")?;
             let rank = self.peer(size)? as usize;
             if std::mem::replace(&mut are_read[rank], true) {
-                return Err(Error::new(format!("rank {rank} stands here for the second time")));
+                return Err(Error::new(format!("rank {rank} is defined twice, expected each rank once")));
             }
             self.rank(size, &mut draft)?;
             builder.set(rank, &draft)?;
@@ -199,7 +199,10 @@ impl<R: Read> Reader<R> {
                 self.next(format_args!("send, recv or calc"))?;
                 let task = draft.push(self.action(size)?);
                 if let Some((label, _)) = self.labels.remove_entry(&label) {
-                    return Err(Error::new(format!("label {} stands here for the second time", shown(&label))));
+                    return Err(Error::new(format!(
+                        "label {} is defined twice, expected different labels",
+                        shown(&label)
+                    )));
                 }
                 self.labels.insert(label, task);
             } else if matches!(self.word.as_slice(), b"send" | b"recv" | b"calc") {
@@ -225,7 +228,7 @@ impl<R: Read> Reader<R> {
         };
         self.next(format_args!("a label"))?;
         let find = |name: &[u8]| {
-            let text = || format!("label {} is not known, expected one of a task above", shown(name));
+            let text = || format!("unknown label {}, expected the label of a task above", shown(name));
             self.labels.get(name).copied().ok_or_else(|| Error::new(text()))
         };
         draft.waits.push(Wait { task: find(&label)?, is_for_start, other: find(&self.word)? });
@@ -254,7 +257,7 @@ impl<R: Read> Reader<R> {
         for resource in ["cpu", "nic"] {
             if self.peek()? == resource.as_bytes() {
                 self.word(resource)?;
-                self.number(0, format_args!("{resource} 0: ranks have one {resource}"))?;
+                self.number(0, format_args!("{resource} 0, as each rank has one {resource}"))?;
             }
         }
         Ok(operation.action())

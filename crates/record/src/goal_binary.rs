@@ -70,7 +70,7 @@ fn put_part(schedule: &Schedule, costs: Costs<'_>, rank: usize, draft: &Draft, p
     for (number, (action, waits)) in draft.tasks().enumerate() {
         let (kind, peer, size, tag) = match costs.operation(action, schedule) {
             Ok(Operation::Send { tag: ANY, .. } | Operation::Recv { tag: ANY, .. }) => {
-                Err(Error::new(format!("tag {ANY}, expected a lower one: this one means any tag")))
+                Err(Error::new(format!("tag: got {ANY}, which means any tag, expected a lower tag")))
             }
             Ok(Operation::Send { bytes, to, tag }) => Ok((SEND, to, bytes, tag)),
             Ok(Operation::Recv { bytes, from: Source::Rank(from), tag }) => Ok((RECV, from, bytes, tag)),
@@ -107,7 +107,7 @@ pub fn from_goal_binary(stream: impl Read, file: &str) -> Result<Schedule> {
 fn read(mut stream: impl Read) -> Result<Schedule> {
     let mut next = |length: u64| {
         let mut bytes = Vec::new();
-        budget::check("the part of a rank", length as f64)?;
+        budget::check("the section of a rank", length as f64)?;
         stream.by_ref().take(length).read_to_end(&mut bytes).map_err(unreadable)?;
         if (bytes.len() as u64) < length {
             return Err(Error::new("the file ends too early"));
@@ -118,7 +118,7 @@ fn read(mut stream: impl Read) -> Result<Schedule> {
     let ranks = Bytes(&header).number() as usize;
     if ranks == 0 || ranks > MOST_RANKS || header[4..] != [0; 2] {
         let text = format!("got {ranks} ranks, cpus up to {}, nics up to {}", header[4], header[5]);
-        return Err(Error::new(format!("{text}, expected 1 to 2^26 ranks, of one cpu and one nic")));
+        return Err(Error::new(format!("{text}, expected 1 to 2^26 ranks with one cpu and one nic each")));
     }
     let table = next(ENTRY_BYTES * ranks as u64)?;
     let mut table = Bytes(&table);
@@ -127,8 +127,9 @@ fn read(mut stream: impl Read) -> Result<Schedule> {
     for rank in 0..ranks {
         let (start, end) = (table.long(), table.long());
         if start != place || end < start {
-            let text =
-                format!("its part is at {start} to {end}, expected it from {place} on, behind that of the rank before");
+            let text = format!(
+                "section: got bytes {start} to {end}, expected it to start at {place}, after the previous rank's"
+            );
             return Err(Error::new(text).at(format!("rank {rank}")));
         }
         let part = next(end - start)?;
@@ -143,13 +144,15 @@ fn read(mut stream: impl Read) -> Result<Schedule> {
 /// The tasks of one rank.
 fn draft(part: &[u8], rank: usize, ranks: usize) -> Result<Draft> {
     let short = |text: String| Error::new(text).at(format!("rank {rank}"));
-    let head = part.first_chunk::<8>().ok_or_else(|| short("its part is shorter than 8 bytes".to_owned()))?;
+    let head = part.first_chunk::<8>().ok_or_else(|| {
+        short("section: got less than 8 bytes, expected the numbers of tasks and of roots".to_owned())
+    })?;
     let mut bytes = Bytes(head);
     let (tasks, roots) = (bytes.number() as usize, bytes.number() as usize);
     let first = head.len() + 4 * roots;
     let appendix = first + OPERATION_BYTES * tasks;
     if part.len() < appendix || !(part.len() - appendix).is_multiple_of(4) {
-        let text = format!("its part has {} bytes, expected at least {appendix} for {tasks} operations", part.len());
+        let text = format!("section: got {} bytes, expected at least {appendix} for {tasks} operations", part.len());
         return Err(short(text));
     }
     let place = |task| format!("rank {rank}, task {task}");
@@ -167,13 +170,16 @@ fn draft(part: &[u8], rank: usize, ranks: usize) -> Result<Draft> {
                 let known = followers.len() / 4;
                 let list = followers.get(4 * start..4 * (start + count)).filter(|_| count > 0).unwrap_or_default();
                 if list.len() < 4 * count {
-                    return Err(Error::new(format!("followers {start} to {}, of {known}", start + count)));
+                    return Err(Error::new(format!(
+                        "followers: got {start} to {}, expected some of {known}",
+                        start + count
+                    )));
                 }
                 let mut list = Bytes(list);
                 for _ in 0..count {
                     let task = list.number();
                     if task as usize >= tasks {
-                        return Err(Error::new(format!("follower {task}, expected an operation below {tasks}")));
+                        return Err(Error::new(format!("follower: got {task}, expected an operation below {tasks}")));
                     }
                     draft.waits.push(Wait { task, is_for_start, other: number });
                 }
@@ -185,8 +191,10 @@ fn draft(part: &[u8], rank: usize, ranks: usize) -> Result<Draft> {
     let mut waits = vec![0; tasks];
     draft.waits.iter().for_each(|wait| waits[wait.task as usize] += 1);
     if let Some(task) = (0..tasks).find(|task| waits[*task] != expected_waits[*task]) {
-        let text =
-            format!("waits for {} others, expected {}, of which it is a follower", expected_waits[task], waits[task]);
+        let text = format!(
+            "waits for {} operations, but {} operations list it as a follower",
+            expected_waits[task], waits[task]
+        );
         return Err(Error::new(text).at(place(task)));
     }
     draft.sort().map_err(|e| e.at(format!("rank {rank}")))?;
@@ -200,19 +208,21 @@ fn action(bytes: &mut Bytes<'_>, ranks: usize) -> Result<Action> {
     let most = if kind == CALC { MOST_NANOSECONDS } else { MOST_BYTES };
     let has_peer = (peer as usize) < ranks || kind == CALC || (kind, peer) == (RECV, ANY);
     if !(SEND..=CALC).contains(&kind) {
-        return Err(Error::new(format!("kind {kind}, expected 1 (send), 2 (recv) or 3 (calc)")));
+        return Err(Error::new(format!("kind: got {kind}, expected 1 (send), 2 (recv) or 3 (calc)")));
     }
     if !has_peer {
-        return Err(Error::new(format!("peer {peer}, expected a rank below {ranks}")));
+        return Err(Error::new(format!("peer: got {peer}, expected a rank below {ranks}")));
     }
     if size > most {
-        return Err(Error::new(format!("size {size}, expected at most 2^53")));
+        return Err(Error::new(format!("size: got {size}, expected at most 2^53")));
     }
     if tag == ANY && kind != CALC {
-        return Err(Error::new("any tag, expected one tag"));
+        return Err(Error::new("tag: got any tag, expected a single tag"));
     }
     if cpu > 0 || nic > 0 {
-        return Err(Error::new(format!("cpu {cpu}, nic {nic}, expected 0: ranks have one of each")));
+        return Err(Error::new(format!(
+            "got cpu {cpu} and nic {nic}, expected 0 for both, as each rank has one cpu and one nic"
+        )));
     }
     let operation = match kind {
         SEND => Operation::Send { bytes: size, to: peer, tag },

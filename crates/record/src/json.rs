@@ -14,7 +14,7 @@ use crate::schedule::{Builder, Schedule};
 const FORMAT: u32 = 1;
 /// More elements than any buffer has.
 const MOST_ELEMENTS: usize = 1 << 53;
-const BEYOND_MEMORY: &str = "a span beyond any memory";
+const BEYOND_MEMORY: &str = "a span exceeds any memory, expected smaller offsets and lengths";
 
 /// Writes a schedule as JSON, rank by rank.
 ///
@@ -44,20 +44,20 @@ pub fn from_json(text: impl Read, file: &str) -> Result<Schedule> {
         0 => file.to_owned(),
         line => format!("{file}:{line}:{}", e.column()),
     };
-    let form: Form = serde_json::from_reader(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
+    let form: JsonForm = serde_json::from_reader(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
     form.schedule().map_err(|e| e.at(file))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+struct JsonForm {
     format: u32,
     element_bytes: usize,
     scratch: Vec<usize>,
     ranks: Ranks,
 }
 
-impl Form {
+impl JsonForm {
     fn schedule(self) -> Result<Schedule> {
         let Self { format, element_bytes, scratch, ranks: Ranks { builder, count } } = self;
         if format != FORMAT {
@@ -86,13 +86,13 @@ fn check(action: &Action, schedule: &Schedule, rank: usize) -> Result<()> {
     }
     let room = schedule.scratch(rank);
     if let Some(span) = action.spans().find(|s| s.buffer == Buffer::Scratch && s.offset + s.len > room) {
-        return Err(Error::new(format!("{span}, expected a span of the rank's scratch of {room} elements")));
+        return Err(Error::new(format!("got {span}, expected a span within the rank's {room} elements of scratch")));
     }
     match action {
         Action::Send { to: peer, .. } | Action::Recv { from: Source::Rank(peer), .. }
             if *peer as usize >= schedule.ranks() =>
         {
-            Err(Error::new(format!("peer {peer}, expected a rank below {}", schedule.ranks())))
+            Err(Error::new(format!("peer: got {peer}, expected a rank below {}", schedule.ranks())))
         }
         _ => Ok(()),
     }
@@ -133,17 +133,20 @@ fn draft(rank: usize, tasks: Vec<Task>) -> Result<Draft> {
         let task = draft.actions.len() as u32;
         let refused = |why| Err(Error::new(why).at(format!("rank {rank}, task {task}")));
         if let Some(late) = after.iter().chain(&after_start).find(|other| **other >= task) {
-            return refused(format!("waits for task {late}, expected an earlier one"));
+            return refused(format!("waits for task {late}, expected an earlier task"));
         }
         if action.spans().any(|span| span.offset.max(span.len) > MOST_ELEMENTS) {
             return refused(BEYOND_MEMORY.to_owned());
         }
         match action {
             Action::Compute { time_s } if !(time_s.is_finite() && time_s >= 0.0) => {
-                return refused(format!("computes for {time_s} s, expected a time"));
+                return refused(format!("computes for {time_s} s, expected a finite time of at least 0 s"));
             }
             Action::Combine { source, target, .. } | Action::Copy { source, target } if source.len != target.len => {
-                return refused(format!("{} elements into {}, expected spans of one length", source.len, target.len));
+                return refused(format!(
+                    "got spans of {} and {} elements, expected equal lengths",
+                    source.len, target.len
+                ));
             }
             _ => {}
         }
@@ -250,7 +253,7 @@ pub fn in_words(error: &serde_json::Error) -> String {
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
     let Some((got, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
     let expected = match expected {
-        "u32" | "u64" | "usize" => "a whole number, not negative",
+        "u32" | "u64" | "usize" => "a whole number of at least 0",
         "f64" => "a number",
         "a sequence" => "a list",
         _ if expected.contains("struct") || expected.contains("enum") => "an object",

@@ -36,7 +36,7 @@ pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
         }
         return if schedule.is_balanced() { Ok(schedule) } else { fitted(&schedule) };
     }
-    Err(Error::new("cannot be recorded: the lengths of messages depend on each other without end"))
+    Err(Error::new("cannot be recorded: the lengths of messages depend on each other in a cycle"))
 }
 
 /// Of each rank's receives the lengths of their messages, where there are such messages.
@@ -75,7 +75,7 @@ fn fitted(schedule: &Schedule) -> Result<Schedule> {
             match lengths.next() {
                 Some(Some(len)) if len <= into.len => into.len = len,
                 _ => {
-                    let text = format!("no message of rank {from} fits this receive of {into}");
+                    let text = format!("no message from rank {from} fits the receive into {into}");
                     return Err(Error::new(text).at(format!("rank {rank}, task {number}")));
                 }
             }
@@ -137,10 +137,7 @@ impl Recorder {
             Step::Send { to, data, options } => Action::Send { to: to as u32, tag: options.tag, data },
             Step::Recv { from: from @ Source::Rank(_), into, tag } => Action::Recv { from, tag, into },
             Step::Recv { from: Source::Any, .. } => {
-                self.refuse(
-                    rank,
-                    "receives from any source, so what it does next depends on which message comes first",
-                );
+                self.refuse(rank, "receives from any source, so its next steps depend on which message arrives first");
                 return None;
             }
             Step::Combine { source, target, side } => {

@@ -72,10 +72,13 @@ fn what_is_wrong_is_said_with_file_and_line() {
         ("num_ranks 2\nrank 2 {\n}", "x.goal:2: got \"2\", expected a rank below 2"),
         ("num_ranks 1\nrank 0 {\nl1: send 5b to 3\n}", "x.goal:3: got \"3\", expected a rank below 1"),
         ("num_ranks 1\nrank 0 {\nl1: jump 5\n}", "x.goal:3: got \"jump\", expected send, recv or calc"),
-        ("num_ranks 1\nrank 0 {\nl1: calc 5\nl1: calc 6\n}", "x.goal:4: label \"l1\" stands here for the second time"),
+        (
+            "num_ranks 1\nrank 0 {\nl1: calc 5\nl1: calc 6\n}",
+            "x.goal:4: label \"l1\" is defined twice, expected different labels",
+        ),
         (
             "num_ranks 1\nrank 0 {\nl1: calc 5\nl1 requires l9\n}",
-            "x.goal:4: label \"l9\" is not known, expected one of a task above",
+            "x.goal:4: unknown label \"l9\", expected the label of a task above",
         ),
         ("num_ranks 1\n/* a comment\nrank 0 {\n}\n", "x.goal:2: a comment without end, expected \"*/\""),
         (
@@ -83,10 +86,10 @@ fn what_is_wrong_is_said_with_file_and_line() {
             "x.goal:1: got \"1234567890123456789012345678901234567890\"..., expected a number of ranks up to 2^26",
         ),
         ("num_ranks 1\nrank 0 {\nl1: calc 5\n", "x.goal:3: the text ends here, expected a task or \"}\""),
-        ("num_ranks 1\nrank 0 {\nl1: calc 5 cpu 2\n}", "x.goal:3: got \"2\", expected cpu 0: ranks have one cpu"),
+        ("num_ranks 1\nrank 0 {\nl1: calc 5 cpu 2\n}", "x.goal:3: got \"2\", expected cpu 0, as each rank has one cpu"),
         (
             "num_ranks 1\nrank 0 {\na: calc 5\nb: calc 5\na requires b\nb requires a\n}",
-            "x.goal:7: tasks of this rank require each other in a circle",
+            "x.goal:7: tasks of this rank require each other in a cycle",
         ),
     ];
     for (text, message) in cases {
@@ -136,15 +139,15 @@ rank 1 { recv 256b from -1 tag 7 }";
 #[test]
 fn what_is_wrong_in_the_binary_form_is_said_with_rank_and_task() {
     let cases: [(usize, u8, &str); 9] = [
-        (8, 0, "got 0 ranks, cpus up to 0, nics up to 0, expected 1 to 2^26 ranks, of one cpu and one nic"),
-        (12, 1, "got 2 ranks, cpus up to 1, nics up to 0, expected 1 to 2^26 ranks, of one cpu and one nic"),
-        (14, 39, "rank 0: its part is at 39 to 175, expected it from 38 on, behind that of the rank before"),
-        (46, 4, "rank 0: its part has 137 bytes, expected at least 168 for 4 operations"),
-        (58, 1, "rank 0, task 0: waits for 1 others, expected 0, of which it is a follower"),
-        (62, 9, "rank 0, task 0: kind 9, expected 1 (send), 2 (recv) or 3 (calc)"),
-        (102, 2, "rank 0, task 1: peer 2, expected a rank below 2"),
-        (120, 9, "rank 0, task 1: followers 1 to 10, of 2"),
-        (175, 3, "rank 0, task 0: follower 3, expected an operation below 3"),
+        (8, 0, "got 0 ranks, cpus up to 0, nics up to 0, expected 1 to 2^26 ranks with one cpu and one nic each"),
+        (12, 1, "got 2 ranks, cpus up to 1, nics up to 0, expected 1 to 2^26 ranks with one cpu and one nic each"),
+        (14, 39, "rank 0: section: got bytes 39 to 175, expected it to start at 38, after the previous rank's"),
+        (46, 4, "rank 0: section: got 137 bytes, expected at least 168 for 4 operations"),
+        (58, 1, "rank 0, task 0: waits for 1 operations, but 0 operations list it as a follower"),
+        (62, 9, "rank 0, task 0: kind: got 9, expected 1 (send), 2 (recv) or 3 (calc)"),
+        (102, 2, "rank 0, task 1: peer: got 2, expected a rank below 2"),
+        (120, 9, "rank 0, task 1: followers: got 1 to 10, expected some of 2"),
+        (175, 3, "rank 0, task 0: follower: got 3, expected an operation below 3"),
     ];
     for (at, byte, message) in cases {
         let mut bytes = BINARY.concat();
@@ -163,28 +166,28 @@ fn a_schedule_that_makes_no_sense_is_refused() {
     let cases = [
         (
             "{\"action\":{\"compute\":{\"time_s\":-1.0}}}",
-            "x.json:1:94: rank 0, task 0: computes for -1 s, expected a time",
+            "x.json:1:94: rank 0, task 0: computes for -1 s, expected a finite time of at least 0 s",
         ),
         (
             "{\"action\":{\"compute\":{\"time_s\":1.0}},\"after\":[0]}",
-            "x.json:1:105: rank 0, task 0: waits for task 0, expected an earlier one",
+            "x.json:1:105: rank 0, task 0: waits for task 0, expected an earlier task",
         ),
         (
             "{\"action\":{\"send\":{\"to\":1,\"tag\":0,\"data\":{\"buffer\":\"input\",\"offset\":0,\"len\":1}}}}",
-            "x.json: rank 0, task 0: peer 1, expected a rank below 1",
+            "x.json: rank 0, task 0: peer: got 1, expected a rank below 1",
         ),
         (
             "{\"action\":{\"send\":{\"to\":0,\"tag\":0,\"data\":{\"buffer\":\"input\",\"offset\":9223372036854775808,\"len\":1}}}}",
-            "x.json:1:155: rank 0, task 0: a span beyond any memory",
+            "x.json:1:155: rank 0, task 0: a span exceeds any memory, expected smaller offsets and lengths",
         ),
         (
             "{\"action\":{\"copy\":{\"source\":{\"buffer\":\"input\",\"offset\":0,\"len\":8},\
              \"target\":{\"buffer\":\"result\",\"offset\":0,\"len\":9}}}}",
-            "x.json:1:172: rank 0, task 0: 8 elements into 9, expected spans of one length",
+            "x.json:1:172: rank 0, task 0: got spans of 8 and 9 elements, expected equal lengths",
         ),
         (
             "{\"action\":{\"send\":{\"to\":0,\"tag\":0,\"data\":{\"buffer\":\"scratch\",\"offset\":1,\"len\":1}}}}",
-            "x.json: rank 0, task 0: scratch[1..2], expected a span of the rank's scratch of 0 elements",
+            "x.json: rank 0, task 0: got scratch[1..2], expected a span within the rank's 0 elements of scratch",
         ),
     ];
     for (task, message) in cases {

@@ -280,7 +280,7 @@ fn pair_bytes(from: &Said, to: usize) -> u64 {
 const MOST_BYTES: u64 = 1 << 50;
 
 fn too_large() -> Error {
-    Error::new("expected at most 2^50 B in all")
+    Error::new("expected at most 2^50 B in all blocks together")
 }
 
 /// The call as the rank that knows all of it says it.

@@ -221,7 +221,9 @@ impl Reader {
         let told = self.application.told(rank, call);
         let Taken { from, channel } = taken;
         let tag = self.tags[channel as usize];
-        Error::new(format!("{told} got a message of rank {from} with tag {tag}, expected a send of it"))
+        Error::new(format!(
+            "{told} received a message from rank {from} with tag {tag}, but the trace has no matching send"
+        ))
     }
 
     /// The action of an operation; or the message that it should receive and that was never sent.

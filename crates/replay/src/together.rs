@@ -111,7 +111,7 @@ impl Gathered {
     fn missing(&self, application: &Application, silent: usize) -> Error {
         let caller = self.said.iter().position(|said| *said != NOTHING).unwrap_or_default();
         let rank = application.communicators[self.communicator as usize][silent];
-        Error::new(format!("{}, expected it on rank {rank} as well", self.told(application, caller).1))
+        Error::new(format!("{}, expected the same call on rank {rank}", self.told(application, caller).1))
     }
 
     fn trouble(&self, application: &Application, trouble: Trouble) -> Error {

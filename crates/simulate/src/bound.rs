@@ -7,7 +7,7 @@ use crate::demanded::{Bound, Demanded};
 use crate::network::{self, Network};
 use crate::platform::Platform;
 
-/// The times that no algorithm for `call`, with this demand, can beat on `platform`, with noise or without.
+/// The times that no algorithm for `call`, with this demand, can beat on `platform`, with or without noise.
 ///
 /// # Errors
 /// More ranks than the network has room for.

@@ -4,7 +4,7 @@ use hocket_core::{AnyProgram, Call, Program, Rank};
 
 use crate::platform::Platform;
 
-/// A program behind the overhead of its call.
+/// A program that begins after the overhead of its call.
 struct Called<'a> {
     program: &'a dyn AnyProgram,
     overhead_s: f64,
@@ -17,7 +17,7 @@ impl Program for Called<'_> {
     }
 }
 
-/// What `run` makes of a program that begins after the machine's `call_overhead`.
+/// Calls `run` with the program, delayed by the machine's `call_overhead`.
 pub fn as_call<T>(program: &dyn AnyProgram, platform: &Platform, run: impl FnOnce(&dyn AnyProgram) -> T) -> T {
     let overhead_s = platform.node.call_overhead_s;
     if overhead_s > 0.0 { run(&Called { program, overhead_s }) } else { run(program) }

@@ -1,4 +1,4 @@
-//! Points in virtual time: a number; a number with a place in the program, where noise needs it; or a symbol.
+//! Points in virtual time: a number; a number with a place in the program, for noise; or a symbol.
 
 use std::cmp::Ordering;
 
@@ -8,30 +8,30 @@ use hocket_machine::noise::{Draws, Model, Operation, Resource};
 
 /// A point in virtual time.
 pub trait Clock: Copy {
-    /// What has to be kept of the time at which an operation was issued, to tell those that come after it.
+    /// What is kept of the time of an issue, to check that later operations come after it.
     type Issue: Copy;
-    /// The same for an operation issued now.
+    /// The [`Clock::Issue`] of an operation issued now.
     fn issue(self) -> Self::Issue;
     /// The later of the two.
     fn max(self, other: Self) -> Self;
-    /// So many seconds later.
+    /// The time this many seconds later.
     fn plus(self, seconds: f64) -> Self;
-    /// So many seconds earlier.
+    /// The time this many seconds earlier.
     fn less(self, seconds: f64) -> Self;
     /// The order of this point and `other`; none when it is not known.
     fn order(self, other: Self) -> Option<Ordering>;
-    /// Whether this point is later than `other`, or, if `or_with`, no earlier. Where that depends on the trial it is assumed,
-    /// and what relies on it holds only in the trials in which it is so.
+    /// Whether this point is later than `other`, or, if `or_with`, no earlier. An answer that depends on the trial is
+    /// assumed to be true, and results hold only for the trials in which it is.
     fn comes_after(self, other: Self, or_with: bool) -> bool {
         self.order(other).is_some_and(|order| order.is_gt() || or_with && order.is_eq())
     }
-    /// Whether an operation issued at this time certainly comes after an earlier one.
+    /// Whether an operation issued now certainly comes after an earlier one.
     fn is_issued_after(self, earlier: Self::Issue) -> bool;
-    /// Notes that a rank has reached a mark, where the value in seconds is not known.
+    /// Notes that a rank has reached a mark; only needed by clocks without a value in seconds.
     fn note(self, _mark: u16) {}
     /// The place in the program at which the operation issued now begins.
     fn position(self) -> u64;
-    /// The value in seconds; not a number when that is not known.
+    /// The value in seconds; NaN if it is unknown.
     fn seconds(self) -> f64;
 }
 
@@ -126,7 +126,7 @@ impl Clock for Placed {
     }
 }
 
-/// The resource that an operation occupies, the length of time, and the ranks that determine its noise.
+/// An operation that takes time: its resource and length, and the identity that determines its noise.
 #[derive(Clone, Copy, Debug)]
 pub struct Occupation {
     pub resource: Resource,
@@ -161,7 +161,7 @@ pub trait Timing {
     fn time(&self, moment: Moment) -> Self::Clock;
     /// The moment after an operation that was issued at `start` and was done at `end`.
     fn after(&self, start: Moment, end: Self::Clock) -> Moment;
-    /// The order of moments, where it is not that of numbers.
+    /// The order of moments, if [`Timing::HAS_MOMENTS`].
     fn moments(&mut self) -> &mut dyn Moments {
         unreachable!("asked for where there is one")
     }
@@ -201,7 +201,7 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The end of a occupation that started at `start_s` and would end at `end_s` without noise.
+    /// The end of an occupation that starts at `start_s` and would end at `end_s` without noise.
     pub fn delayed_s(&self, occupation: Occupation, start_s: f64, end_s: f64) -> f64 {
         let Some(model) = self.noise.on(occupation.resource) else { return end_s };
         let Occupation { resource, length_s, victim, origin, position } = occupation;

@@ -1,8 +1,8 @@
-//! The dataflow engine: every rank runs ahead on its own clock, and messages carry their arrival times. No event queue.
+//! The dataflow engine: every rank runs ahead on its own clock, and messages carry their arrival times.
 //!
-//! It applies when the order in which ranks are resumed cannot change a time: every receive names its source; each rank
-//! issues its sends in the order of their times, and likewise its receives; and on a network whose nodes keep state (a
-//! busy processor), all its operations. When that fails, the engine reports it, and the events engine takes over.
+//! It applies when times are independent of the order in which ranks are resumed: every receive names its source; each
+//! rank issues its sends in the order of time, and likewise its receives; on a network whose nodes keep state (a busy
+//! processor), all its operations. Otherwise it reports a failure, and the events engine takes over.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -25,9 +25,9 @@ use crate::ports::Usage;
 pub enum Failure {
     /// The engine does not apply, for this reason.
     Inapplicable(String),
-    /// A rank's messages are not issued in the order of time, for this reason; those of each pair of ranks may be.
+    /// A rank's messages are not issued in the order of time, for this reason; [`Order::OfPairs`] may still hold.
     Unordered(String),
-    /// Another engine would not do better.
+    /// Another engine would fail, too.
     Other(Error),
 }
 
@@ -42,16 +42,17 @@ impl Failure {
     }
 }
 
-/// The condition that is checked so that messages are matched in the order of time.
+/// The condition that is checked to prove that messages are matched in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// A rank starts all its sends in that order, and likewise its receives: stricter than necessary, and cheap.
+    /// Each rank issues all its sends in the order of time, and likewise its receives: stricter than necessary, and
+    /// cheap.
     OfRanks,
-    /// Messages of one pair with one tag are started in that order.
+    /// Each pair's messages with one tag are issued in the order of time.
     OfPairs,
 }
 
-/// Operations between two looks at whether the user wants to stop.
+/// Number of operations between two calls of `is_interrupted`.
 const OPERATIONS_PER_LOOK: u32 = 1 << 20;
 
 pub fn run<N: Network, T: Timing>(
@@ -64,7 +65,7 @@ pub fn run<N: Network, T: Timing>(
     options: Options<'_>,
 ) -> Result<(Vec<T::Clock>, Outcome), Failure> {
     if N::MESSAGES_MEET {
-        return Err(Failure::Inapplicable("messages meet each other in the network".to_owned()));
+        return Err(Failure::Inapplicable("messages share links of the network".to_owned()));
     }
     let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
     let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
@@ -79,13 +80,13 @@ pub fn run<N: Network, T: Timing>(
 }
 
 /// A message that waits at its receiver.
-struct Message<C> {
+struct Pending<C> {
     len: usize,
-    /// The time at which the message leaves; for a rendezvous, the time at which its request leaves.
+    /// The time at which the message, or the request of a rendezvous, leaves.
     start: C,
-    /// The time at which the message arrives; for a rendezvous, the time at which its request arrives.
+    /// The time at which the message, or the request of a rendezvous, arrives.
     time: C,
-    /// The slot of a sender that waits for the receive.
+    /// The slot of the sender of a rendezvous.
     rendezvous: Option<u32>,
 }
 
@@ -94,7 +95,7 @@ struct Posted<C> {
     time: C,
 }
 
-/// A message that met its receive while the rank was running: it is accepted once the rank waits.
+/// A message that met its receive while the receiving rank was running: it is accepted when the rank waits.
 struct Deferred<C> {
     slot: u32,
     posted: C,
@@ -109,20 +110,20 @@ struct Travel<C> {
     arrival: C,
 }
 
-struct State<B> {
+struct NodeState<B> {
     busy: B,
     sends: Latest,
     receives: Latest,
 }
 
-/// The latest times at which a node met something.
+/// The latest times of events at a node.
 #[derive(Clone, Copy)]
 struct Met<C> {
-    /// A send was asked for, in which resumption of its rank.
+    /// When a send was issued, and in which resumption of its rank.
     asked: Option<(C, u32)>,
-    /// An operation was ready for the processor, asked for in which resumption; 0 for a message that arrived.
+    /// When an operation was ready for the processor, and in which resumption; 0 for a message that arrived.
     ready: Option<(C, u32)>,
-    /// The first byte of a message was there, or the interface that receives was held up.
+    /// When the first byte of a message arrived, or the receiving interface was held up.
     head: Option<C>,
 }
 
@@ -132,8 +133,8 @@ impl<C> Default for Met<C> {
     }
 }
 
-/// Whether an operation at this time, of this resumption, comes after an earlier one. Of one time are only operations of one
-/// resumption in a known order.
+/// Whether an operation of this time and resumption comes after an earlier one. At one time, only operations of one
+/// resumption have a known order.
 fn is_in_order<C: Clock>(time: C, resume: u32, earlier: Option<(C, u32)>) -> bool {
     earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
         Some(Ordering::Greater) => true,
@@ -154,7 +155,7 @@ impl Latest {
     const NONE: Self = Self { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
 }
 
-impl<B> State<B> {
+impl<B> NodeState<B> {
     fn new(busy: B) -> Self {
         Self { busy, sends: Latest::NONE, receives: Latest::NONE }
     }
@@ -167,14 +168,14 @@ struct Simultaneous {
     peers: HashSet<(u32, Tag)>,
 }
 
-/// The times at which the latest send to, or receive from, each peer with each tag was issued: for the first pairs of a
-/// rank in a list of its own, which is fast to search, for the others in a table.
+/// For each rank, peer, tag and direction, when the latest message was issued: the first entries of a rank in a list,
+/// which is fast to search, further ones in a table.
 struct Pairs<I> {
     first: Vec<Vec<(u64, I)>>,
     others: FxHashMap<(usize, u64), I>,
 }
 
-/// Entries of a list of first pairs, and those that a full list gets at a time: lists of all ranks take much of the memory.
+/// The largest length of a list, and the entries by which it grows: the lists take much of the memory.
 const MOST_LISTED: usize = 128;
 const LISTED_AT_A_TIME: usize = 16;
 
@@ -201,26 +202,25 @@ impl<I: Copy> Pairs<I> {
     }
 }
 
-/// What is known of the messages that ranks issued before, to check their order.
+/// The earlier messages of ranks, to check their order.
 enum Issued<I> {
-    /// Under [`Order::OfRanks`], where times are numbers: [`State`] has the latest.
+    /// Under [`Order::OfRanks`], where times are numbers: [`NodeState`] has the latest.
     InStates,
-    /// Under [`Order::OfRanks`], where times are symbols: the latest send and the latest receive of each rank. Those before
-    /// were issued before them.
+    /// Under [`Order::OfRanks`], where times are symbols: the latest send and the latest receive of each rank.
     Latest(Vec<[Option<I>; 2]>),
     /// Under [`Order::OfPairs`].
     OfPairs(Pairs<I>),
 }
 
-type Mail<C> = Mailboxes<Message<C>, Posted<C>>;
+type Mail<C> = Mailboxes<Pending<C>, Posted<C>>;
 
-type StateOf<N, T> = State<<N as Network>::Node<<T as Timing>::Clock>>;
+type StateOf<N, T> = NodeState<<N as Network>::Node<<T as Timing>::Clock>>;
 
 pub struct Dataflow<'a, N: Network, T: Timing> {
     network: &'a N,
     timing: T,
     ranks: Vec<StateOf<N, T>>,
-    /// Where nodes keep state: what each met.
+    /// The latest events of each node, if nodes keep state.
     met: Vec<Met<T::Clock>>,
     mailboxes: Mail<T::Clock>,
     outcomes: Slots<Arrival<T::Clock>>,
@@ -229,7 +229,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     running: usize,
     deferred: Option<Deferred<T::Clock>>,
     refusal: Option<Failure>,
-    /// Whether the user wanted to stop.
+    /// Whether the user has stopped the run.
     has_stopped: bool,
     resumes: u32,
     operations: u32,
@@ -237,7 +237,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
     issued: Issued<<T::Clock as Clock>::Issue>,
     peers: Peers,
-    /// The use of ports, which tells if messages would have to wait for one.
+    /// The use of ports, to detect messages that would wait for one.
     sending: Usage<T::Clock>,
     receiving: Usage<T::Clock>,
 }
@@ -249,8 +249,8 @@ enum Direction {
 }
 
 const COMPETING: &str = "branches of one rank compete for its processor";
-const OUT_OF_ORDER: &str = "branches of one rank do not start their messages in the order of time";
-const WAITING_FOR_PORTS: &str = "a node may have more messages to send or to receive at a time than ports";
+const OUT_OF_ORDER: &str = "branches of one rank start their messages out of time order";
+const WAITING_FOR_PORTS: &str = "a node may send or receive more messages at a time than it has ports";
 
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     pub fn new(call: &Call, network: &'a N, timing: T, order: Order, options: Options<'a>) -> Self {
@@ -258,7 +258,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         let has_shared_ports = network.ports().is_some() && network.ranks_per_node().is_some();
         Self {
             network,
-            ranks: (0..call.ranks).map(|_| State::new(network.idle(start))).collect(),
+            ranks: (0..call.ranks).map(|_| NodeState::new(network.idle(start))).collect(),
             met: vec![Met::default(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
@@ -298,8 +298,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.refusal.get_or_insert(failure);
     }
 
-    /// Counts an operation. Returns true if it is to happen. Once the user wants to stop, no operation happens and each
-    /// waits for ever, because a rank may run ahead without end, and only its own operations can hold it up.
+    /// Counts an operation. Returns false if the user has stopped the run: the operation then waits for ever, since
+    /// only its own operations can stop a rank that runs ahead without end.
     #[inline(always)]
     fn goes_on(&mut self) -> bool {
         self.operations = self.operations.wrapping_add(1);
@@ -310,8 +310,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         !self.has_stopped
     }
 
-    /// Notes that the running rank asks at `time` for a send that is ready at `ready`. Where the node keeps state, its sends must
-    /// be asked for in the order of time.
+    /// Notes that the running rank issues at `time` a send that is ready at `ready`. If nodes keep state, sends must be
+    /// issued in the order of time.
     fn meet_send(&mut self, rank: usize, time: T::Clock, ready: T::Clock, holds_receiving: bool) {
         if N::NODE_HAS_STATE {
             let earlier = self.met[rank].asked.replace((time, self.resumes));
@@ -325,8 +325,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes that the node meets an operation of the running rank that is ready at `time`. Where the node keeps state, the
-    /// operation must come after all others.
+    /// Notes an operation of the running rank that is ready at `time`. If nodes keep state, it must come after all
+    /// others.
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let earlier = self.met[rank].ready.replace((time, self.resumes));
@@ -336,7 +336,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes that the node meets an arrived message at `time`, after those issued at that time and before all others.
+    /// Notes a message that arrives at `time`: after operations issued at that time, before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let earlier = self.met[rank].ready.replace((time, 0));
@@ -346,15 +346,15 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes that the interface that receives meets a message at `time`, or is held up from then on: after all before.
+    /// Notes that the receiving interface meets a message at `time`, or is held up from then on: later than all before.
     fn meet_interface(&mut self, rank: usize, time: T::Clock) {
         let earlier = self.met[rank].head.replace(time);
         if earlier.is_some_and(|latest| !time.comes_after(latest, false)) {
-            self.refuse("messages reach a rank in another order than it receives them in");
+            self.refuse("messages reach a rank in an order that differs from the order of its receives");
         }
     }
 
-    /// The interface takes in a message. Returns the time at which it has all of it.
+    /// The interface takes in a message. Returns the time at which it has the whole message.
     fn take_in(&mut self, rank: usize, Travel { start, arrival }: Travel<T::Clock>, message: Parcel) -> T::Clock {
         if N::NODE_HAS_STATE {
             self.meet_interface(rank, self.network.head(start, arrival, message));
@@ -362,8 +362,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.network.take_in(&mut self.ranks[rank].busy, arrival, message)
     }
 
-    /// Notes a send or receive of `rank`. Messages are matched in the order in which they are issued, which must be
-    /// that of time; two messages issued at one time must differ in peer or tag.
+    /// Notes a send or receive of `rank`. Messages are matched in the order of issue, which must be the order of time;
+    /// two messages issued at one time must differ in peer or tag.
     #[inline(always)]
     fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
         let is_later =
@@ -378,7 +378,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             }
             Issued::OfPairs(pairs) => {
                 if !is_later(pairs.replace(rank, direction, peer, tag, time.issue())) {
-                    self.refuse("the order of messages of one pair with one tag depends on timing");
+                    self.refuse("the order of messages with the same two ranks and tag depends on timing");
                 }
                 return;
             }
@@ -397,7 +397,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Two messages of one rank, the later of which is not issued later: times, peers and tags.
+    /// Checks two messages of one rank, the second of which is issued no later than the first.
     #[cold]
     fn check_order(
         &mut self,
@@ -413,11 +413,11 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             *known = Simultaneous { time_s, peers: HashSet::from([(latest_peer, latest_tag)]) };
         }
         if !known.peers.insert((peer, tag)) {
-            self.fail(Failure::Unordered("messages of one pair with one tag start at the same time".to_owned()));
+            self.fail(Failure::Unordered("messages with the same two ranks and tag start at the same time".to_owned()));
         }
     }
 
-    /// Receives a message that `rank` asks for at `posted`. Returns the time at which that is done.
+    /// Receives a message for the receive that `rank` posted at `posted`. Returns the time at which that is done.
     fn accept(&mut self, rank: usize, posted: T::Clock, travel: Travel<T::Clock>, received: Received) -> T::Clock {
         let message = self.parcel(received.source as usize, rank, received.len);
         let ready = self.take_in(rank, travel, message).max(posted);
@@ -425,7 +425,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.network.accept(&mut self.ranks[rank].busy, ready, message)
     }
 
-    /// The time at which a message that left `sender` is at its receiver.
+    /// The time at which a message arrives at its receiver.
     fn arrival(&self, departure: &Departure<T::Clock>, sender: usize, position: u64, receiver: usize) -> T::Clock {
         self.timing.pass(Occupation::transfer(sender, position, receiver, departure.transfer_s), departure.start)
     }
@@ -450,7 +450,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         departure
     }
 
-    /// Notes that a message, which starts no earlier than `issued`, holds a sending port of `rank`.
+    /// Notes that a message holds a sending port of `rank`; it starts no earlier than `issued`.
     #[inline(always)]
     fn hold_sending(&mut self, rank: usize, issued: T::Clock, departure: &Departure<T::Clock>) {
         let Departure { start, transfer_s, .. } = *departure;
@@ -459,7 +459,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes that a message, which starts no earlier than `issued`, holds a receiving port of `rank`.
+    /// Notes that a message holds a receiving port of `rank`; it starts no earlier than `issued`.
     #[inline(always)]
     fn hold_receiving(&mut self, rank: usize, issued: T::Clock, start: T::Clock, arrival: T::Clock) {
         if !self.receiving.hold(rank, issued, start, || arrival) {
@@ -467,13 +467,13 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// A message that no rank receives holds a receiving port, too, or an interface, at a time that is not noted.
+    /// Refuses messages without receive that hold a receiving port or an interface, since that time is not noted.
     fn check_unreceived(&mut self) {
         let (mailboxes, ranks) = (&self.mailboxes, self.ranks.len());
-        let is_sent = |(_, _, message): (u32, Tag, &Message<T::Clock>)| message.rendezvous.is_none();
+        let is_sent = |(_, _, message): (u32, Tag, &Pending<T::Clock>)| message.rendezvous.is_none();
         let has_receivers = N::NODE_HAS_STATE || self.network.ports().is_some();
         if has_receivers && (0..ranks).any(|rank| mailboxes.unexpected(rank).any(is_sent)) {
-            self.refuse("a message is not received, and takes part of what its receiver has for others");
+            self.refuse("a message that no rank receives occupies a port or an interface of its target");
         }
     }
 
@@ -516,7 +516,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     fn conclude(&mut self, waiting: Option<usize>) {
         self.check_unreceived();
         if waiting.is_some() {
-            self.refuse("some ranks wait for ever, or a branch that lost");
+            self.refuse("a rank, or a branch that lost a first, waits for ever");
         }
     }
 
@@ -547,13 +547,13 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let parcel = Parcel { is_new, ..self.parcel(rank, to, len) };
         let is_eager = mode != Mode::Synchronous && self.network.is_eager(parcel);
         if !is_eager && N::NODE_HAS_STATE {
-            self.refuse("a rendezvous occupies the sender's processor at a time that the receiver decides");
+            self.refuse("a rendezvous occupies the sender's processor at a time that depends on the receiver");
         }
         let posted = self.mailboxes.take_receive(to, rank as u32, tag);
         if !is_eager && posted.is_none() {
             let slot = self.outcomes.open();
             let request = self.network.request(now, parcel);
-            let message = Message { len, start: request, time: request, rendezvous: Some(slot) };
+            let message = Pending { len, start: request, time: request, rendezvous: Some(slot) };
             self.mailboxes.hold(to, rank as u32, tag, message);
             self.ready.call(to);
             return Begun::Waits(slot);
@@ -576,7 +576,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
                 self.deliver(to, &posted, Travel { start: departure.start, arrival }, received);
             }
             None => {
-                let message = Message { len, start: departure.start, time: arrival, rendezvous: None };
+                let message = Pending { len, start: departure.start, time: arrival, rendezvous: None };
                 self.mailboxes.hold(to, rank as u32, tag, message);
                 self.ready.call(to);
             }
@@ -643,7 +643,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     }
 
     fn drop_ended(&mut self) {
-        self.refuse("the later branch of a first is dropped, and what it did must not have happened");
+        self.refuse("the losing branch of a first is dropped, and its operations have to be undone");
     }
 
     fn withdraw(&mut self, rank: usize, slot: u32) {

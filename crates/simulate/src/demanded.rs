@@ -1,8 +1,8 @@
 //! Lower bounds: times that no algorithm for a collective can beat on a machine.
 //!
 //! A collective demands that the data of one rank spreads, that elements cross from one set of ranks to the others, and
-//! that elements are combined ([`Demand`]). A network model gives the least time for each demand. Each bound holds by
-//! itself, and so does the greatest of them; their sum does not.
+//! that elements are combined ([`Demand`]). A network model gives the least time for each demand. The bound is the
+//! greatest of these times; their sum is no bound.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,11 +14,11 @@ use hocket_machine::Node;
 /// Times that no algorithm for a call can beat, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bound {
-    /// From messages that have to follow each other, and from the latency of their routes.
+    /// The latency of messages that have to follow each other, and of their routes.
     pub latency_s: f64,
-    /// From bytes that have to pass a rank, its node, or a cut through the network.
+    /// The time of bytes that have to pass a rank, its node, or a cut through the network.
     pub bandwidth_s: f64,
-    /// From elements that have to be combined.
+    /// The time of elements that have to be combined.
     pub computation_s: f64,
 }
 
@@ -33,61 +33,62 @@ impl Bound {
 pub struct Demanded<'a> {
     /// The call.
     pub call: &'a Call,
-    /// What its collective demands.
+    /// The demand of its collective.
     pub demand: &'a Demand,
     /// The ranks' processors.
     pub node: &'a Node,
 }
 
 impl Demanded<'_> {
-    /// The ranks that the data of one rank has to reach, or whose data has to reach one rank.
+    /// As [`Demand::spread`].
     pub fn spread(&self) -> Option<Spread> {
         (self.demand.spread)(self.call)
     }
 
-    /// Bytes that have to leave a set of ranks, or to come into it.
+    /// The least number of bytes that leave a set of ranks, or that come into it, whichever is greater.
     pub fn crossing_bytes(&self, within: Within<'_>) -> f64 {
         let leaving = |within: Within<'_>| (self.demand.leaving)(self.call, within);
         (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
     }
 
-    /// Bytes that some rank has to send, or to receive: the most of the ranks tried, or the average if greater.
+    /// A number of bytes that some rank has to send or receive: the maximum over a few ranks, or the average if
+    /// greater.
     pub fn bytes_of_a_rank(&self) -> f64 {
         let on_average = ((self.demand.carried)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
         let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);
         self.ranks_to_try().map(by_itself).fold(on_average, f64::max)
     }
 
-    /// Ranks of which one is as busy as any, or nearly so.
+    /// A few ranks, among them a busiest one or nearly so.
     pub fn ranks_to_try(&self) -> impl Iterator<Item = usize> {
         let Call { ranks, root, .. } = *self.call;
         let fullest = (0..ranks).max_by_key(|rank| self.call.count(*rank)).unwrap_or(0);
         [0, root, ranks - 1, fullest].into_iter()
     }
 
-    /// The time that some rank spends on combining elements if it does one thing at a time, in seconds.
+    /// The time that some rank spends on combining elements, in seconds.
     pub fn combining_s(&self) -> f64 {
         let bytes = ((self.demand.combined)(self.call) * self.call.element_bytes) as f64;
         bytes / self.call.ranks as f64 * self.node.reduce.least_s_per_byte()
     }
 }
 
-/// Rounds after which `count` ranks can know the data of one rank, if in each round every rank that knows it tells
-/// `ports` others: the least r for which (ports + 1)^r >= count. Without a limit of ports one round is enough.
+/// The rounds until `count` ranks can know the data of one rank, if every rank that knows it tells `ports` others per
+/// round: the least r with (ports + 1)^r >= count. Without a limit of ports, one round is enough.
 pub fn rounds(count: usize, ports: Option<usize>) -> usize {
     let told = |known: &usize| Some(ports.map_or(usize::MAX, |ports| known.saturating_mul(ports.saturating_add(1))));
     std::iter::successors(Some(1_usize), told).take_while(|known| *known < count).count()
 }
 
-/// The time after which `count` ranks can know the data of one rank, if every rank that knows it tells one more every
-/// `gap_s`, and a rank knows it `delay_s` after the sender began to tell.
+/// The time until `count` ranks can know the data of one rank, if every rank that knows it tells one more every
+/// `gap_s`, and a rank knows it `delay_s` after the sender began to tell it.
 ///
 /// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993.
 pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
     if count < 2 || gap_s <= 0.0 || delay_s <= 0.0 {
         return if count < 2 { 0.0 } else { delay_s };
     }
-    // The times at which further ranks will know, as bits, which sort as the times do; and the number of these ranks.
+    // The times at which further ranks will know, as bits, which sort like the times; and the number of these ranks.
     let mut next = BinaryHeap::from([Reverse((delay_s.to_bits(), 1_usize))]);
     let mut known = 1_usize;
     while let Some(Reverse((time, mut told))) = next.pop() {

@@ -25,7 +25,7 @@ use crate::peers::Peers;
 use crate::ports::{Asking, PortQueues};
 use crate::timetable::{Event, Timetable};
 
-/// Events, or ranks and messages that begin, between two looks at whether the user wants to stop.
+/// Number of events, and of ranks and messages that begin, between two calls of `is_interrupted`.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
 
 pub fn run<N: Network>(
@@ -57,18 +57,18 @@ pub fn run<N: Network>(
     }
 }
 
-/// Events of the network, at most, between two looks at the agenda.
+/// The largest number of successive network events before the agenda is checked.
 const ADVANCES_AT_ONCE: u64 = 1 << 10;
 
-/// Bits of an event's key below its kind: its sequence number.
+/// Bits of an event's key below its kind, for its sequence number.
 const SEQUENCE_BITS: u32 = 61;
 
 enum Action {
-    /// A message leaves its node, and meets others on its way.
+    /// A message leaves its node for a network with contention.
     Leave { flight: u32 },
-    /// Something happens in the network.
+    /// The network has an event.
     Advance,
-    /// A message that met others has arrived.
+    /// A message that left by [`Action::Leave`] or through ports has arrived.
     Arrive { flight: u32 },
     /// An operation of `rank` is done.
     Complete { rank: u32, slot: u32, from: u32, len: usize },
@@ -76,20 +76,20 @@ enum Action {
     Inject { flight: u32 },
     /// A message has left its sender.
     Sent { flight: u32 },
-    /// The interface of `rank` is free for the next message that waits for it.
+    /// The interface of `rank` is free for the next waiting message.
     Free { rank: u32 },
-    /// The first byte of a message is at the interface of its receiver, and its last byte arrives at this time.
+    /// The first byte of a message reaches the receiver's interface now; its last byte arrives at `arrival_s`.
     TakeIn { flight: u32, arrival_s: f64 },
     /// A message that is bound to its receive has arrived.
     Deliver { rank: u32, slot: u32, from: u32, len: usize },
-    /// A message that receives from any source may take has arrived.
+    /// A message that a receive from any source may take has arrived.
     Probe { rank: u32 },
     /// Circuits and ports are assigned.
     Decide,
 }
 
 impl Action {
-    /// Of events at one time, those that let a rank continue come before messages.
+    /// The order of events at one time: those that let a rank continue come before arrivals.
     #[inline]
     fn kind(&self) -> u64 {
         match self {
@@ -108,7 +108,7 @@ const COMPLETING: u64 = 2;
 const DECIDING: u64 = 4;
 const KINDS: usize = 5;
 
-/// Tells the draws of noise on receiving apart from those on what programs do.
+/// Separates the noise draws of receiving from those of program steps.
 const RECEIVING: usize = 1 << 40;
 
 /// The facts about a message before it leaves.
@@ -117,9 +117,9 @@ struct Envelope {
     from: u32,
     to: u32,
     len: usize,
-    /// The place in the sender's program at which the message was sent.
+    /// The place in the sender's program where the message was sent.
     position: u64,
-    /// Number of messages issued before, by all ranks.
+    /// Number of messages that all ranks issued before.
     number: u64,
     gap_packets: f32,
     is_posted: bool,
@@ -127,16 +127,16 @@ struct Envelope {
     is_new: bool,
 }
 
-/// A message on its way through a network in which it meets others, there or at a port.
+/// A message on its way through a network with contention, an interface or a port.
 #[derive(Clone, Copy)]
 struct Flying {
     envelope: Envelope,
     left_s: f64,
     sender_slot: Option<u32>,
     receiver_slot: Option<u32>,
-    /// The place at which the message waits for its receive.
+    /// Its place in the mailboxes while it waits for its receive.
     place: Option<u32>,
-    /// How many of the milestones of interest (sent, arrived) are still ahead; either may come first.
+    /// Number of milestones (sent, arrived) still ahead; either may come first.
     milestones_left: u8,
 }
 
@@ -146,31 +146,31 @@ impl Flying {
     }
 }
 
-/// A message that no receive is bound to yet.
-struct Message {
+/// A message that has no receive yet.
+struct Unmatched {
     envelope: Envelope,
-    /// The arrival time of the message, infinite while unknown; for a rendezvous, that of its request.
+    /// The arrival time of the message, or of a rendezvous's request; infinite while unknown.
     time_s: f64,
-    state: State,
+    state: Delivery,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Its arrival is known.
+enum Delivery {
+    /// The arrival time is known.
     Known,
-    /// The message is on its way, and its arrival is an event of the network.
+    /// The message is on its way, with this flight; an event will tell its arrival.
     Flying(u32),
-    /// The message waits for its receive, and this slot of its sender waits for the message.
+    /// A rendezvous waits for its receive, and its sender waits in this slot.
     Rendezvous(u32),
 }
 
-fn takes_from_any(mailboxes: &Mailboxes<Message, u32>, rank: usize) -> bool {
+fn takes_from_any(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize) -> bool {
     mailboxes.wanted(rank).iter().any(|(source, _)| *source == Source::Any)
 }
 
-/// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take: of messages
-/// of one sender it is the one sent first, though another may arrive before.
-fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
+/// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take. Of each
+/// sender only the message sent first is considered, even if another one arrives before it.
+fn earliest(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
     let mut senders = HashSet::new();
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
     let firsts = held.filter(|(from, ..)| senders.insert(*from));
@@ -180,58 +180,57 @@ fn earliest(mailboxes: &Mailboxes<Message, u32>, rank: usize, source: Source, ta
 pub struct Events<'a, N: Network> {
     network: &'a N,
     traffic: Option<Box<dyn Traffic + 'a>>,
-    /// The topology and the hosts of the network in which messages meet, if they do.
+    /// The topology and the hosts of a network with contention.
     fabric: Option<&'a Fabric>,
     flights: Flights,
     trial: &'a Trial<'a>,
     nodes: Vec<N::Node<Placed>>,
     element_bytes: usize,
-    mailboxes: Mailboxes<Message, u32>,
+    mailboxes: Mailboxes<Unmatched, u32>,
     outcomes: Slots<Arrival<Placed>, Path>,
-    /// Of each rank, the branches that can go on.
+    /// For each rank, the branches that can go on.
     woken: Vec<Woken>,
     agenda: Agenda,
     /// Whether there has ever been a receive from any source.
     has_taken_from_any: bool,
-    /// Ranks whose programs have begun, and the rank that runs.
+    /// Number of ranks whose programs have begun, and the running rank.
     begun: usize,
     running: Option<usize>,
     ready: ReadyRanks,
-    /// True if operations are done that count as events of the present time: their ranks go on after all events of that
-    /// kind.
+    /// True if operations have completed whose ranks continue only after all completions of the present time.
     is_completing: bool,
-    /// Events, ranks and messages that began, and the looks at whether the user wants to stop.
+    /// Number of events, and of ranks that began; and of calls of `is_interrupted`.
     steps: u64,
     looks: u64,
     is_interrupted: &'a dyn Fn() -> bool,
     failure: Option<Error>,
-    /// Room for the reports of the network.
+    /// A reused buffer for the reports of the network.
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
     circuits: Option<usize>,
-    /// Messages of each rank that wait for its interface, where there are interfaces.
+    /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
-    /// Whether messages that meet others pass interfaces before and after that.
+    /// Whether messages pass interfaces before and after a network with contention.
     has_interfaces: bool,
     peers: Peers,
-    /// Messages that wait for ports, where these are limited.
+    /// Messages that wait for ports, if ports are limited.
     queues: Option<PortQueues>,
-    /// How many successive ranks share these.
+    /// Number of successive ranks that share the ports of a node.
     ranks_per_node: u32,
-    /// Messages issued so far.
+    /// Number of messages issued so far.
     issued: u64,
-    /// Room for the messages that get their ports.
+    /// A reused buffer for the messages that get their ports.
     starting: Vec<u32>,
-    /// True if circuits or ports will be assigned at this time.
+    /// True if an [`Action::Decide`] is due at the present time.
     is_deciding: bool,
 }
 
-/// The events to come, in their order.
+/// The future events in their order.
 struct Agenda {
     now_s: f64,
-    /// Events that were added for this very time since it came, kind by kind.
+    /// Events of the present time that were added since it came, by kind.
     added: [VecDeque<Action>; KINDS],
-    /// A bit for each kind: whether any of these are left.
+    /// A bit for each kind that has such events.
     occupied: u8,
     /// The other events.
     queue: Timetable<Action>,
@@ -268,7 +267,7 @@ impl Agenda {
         self.first_kind_at(self.now_s)
     }
 
-    /// The kind of the next event, if it is at that time and all other events are no earlier.
+    /// The kind of the next event, if it is at `time_s` and no event is earlier.
     #[inline]
     fn first_kind_at(&mut self, time_s: f64) -> Option<u64> {
         let waited = self.queue.first_key_at(time_s).map(|key| key >> SEQUENCE_BITS);
@@ -292,8 +291,8 @@ impl Agenda {
         Some(event.what)
     }
 
-    /// Takes the next event, which is at the present time and of this kind: those that were added before that time came
-    /// are first.
+    /// Takes the next event, which is at the present time and of this kind. Events added before that time came are
+    /// first.
     #[inline]
     fn pop_kind(&mut self, kind: u64) -> Option<Action> {
         if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> SEQUENCE_BITS == kind) {
@@ -308,7 +307,7 @@ impl Agenda {
     }
 }
 
-/// Messages on their way, by number.
+/// Messages on their way, by index.
 #[derive(Default)]
 struct Flights {
     flying: Vec<Flying>,
@@ -336,7 +335,7 @@ impl Flights {
         &mut self.flying[number as usize]
     }
 
-    /// The message has been sent, or has arrived; after both, its number is free for another message, from the next one on.
+    /// The message has passed a milestone. After the last one, the next message may reuse its index.
     #[inline(always)]
     fn pass(&mut self, number: u32) -> &Flying {
         let flying = &mut self.flying[number as usize];
@@ -404,13 +403,13 @@ impl<'a, N: Network> Events<'a, N> {
         Parcel { bytes: self.bytes(len), local_ranks, is_new: false }
     }
 
-    /// What the time of a message depends on.
+    /// The properties on which the time of a message depends.
     #[inline(always)]
     fn parcel_of(&self, envelope: &Envelope) -> Parcel {
         Parcel { is_new: envelope.is_new, ..self.parcel(envelope.from, envelope.to, envelope.len) }
     }
 
-    /// Whether a message meets others on its way.
+    /// Whether a message goes through a network with contention.
     #[inline(always)]
     fn meets(&self, message: Parcel) -> bool {
         N::MESSAGES_MEET && message.local_ranks == 0
@@ -421,7 +420,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.agenda.at(time_s, action);
     }
 
-    /// Checks from time to time if the user wants to stop.
+    /// Whether the simulation continues; checks from time to time if the user wants to stop.
     fn goes_on(&mut self) -> bool {
         let looks = (self.steps + self.issued) / EVENTS_PER_LOOK;
         if looks > self.looks {
@@ -446,7 +445,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.agenda.pop()
     }
 
-    /// Whether something happens in the network now. Times that have grown beyond all numbers are those of no event there.
+    /// Whether the network has an event now. Times that overflowed to infinity count as no event.
     #[inline(always)]
     fn network_acts_now(&self) -> bool {
         let now_s = self.agenda.now_s;
@@ -459,7 +458,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s())
     }
 
-    /// The next rank that can go on, unless something happens before.
+    /// The next rank that can go on, unless an event comes before.
     #[inline(always)]
     fn next_ready(&mut self) -> Option<usize> {
         if self.is_completing {
@@ -511,7 +510,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// A message is there for its receive.
+    /// A message has arrived, and its receive is posted.
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
         let mut end_s = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), message).time_s;
@@ -526,7 +525,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// An operation of `rank` is done now, as all operations whose events are at the present time.
+    /// An operation of `rank` is done now, in its turn among the events of the present time.
     #[inline(always)]
     fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let received = Received { source: from, len };
@@ -536,7 +535,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.is_completing = true;
     }
 
-    /// An operation of `rank` is done now, after all events of the present time that let ranks continue.
+    /// An operation of `rank` is done now, after the completions that are already due at the present time.
     #[inline(always)]
     fn complete_in_turn(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         if self.agenda.first_kind() == Some(COMPLETING) {
@@ -547,7 +546,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message that could leave its sender at `now_s` asks for ports.
-    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
+    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Unmatched {
         let Envelope { from, to, number, .. } = envelope;
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
         if let Some(queues) = &mut self.queues {
@@ -555,7 +554,7 @@ impl<'a, N: Network> Events<'a, N> {
             queues.ask(Asking { from: from_node, to: to_node, order: (from, number), flight });
         }
         self.decide_later(now_s);
-        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+        Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
     /// A message that has its ports starts.
@@ -589,7 +588,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message leaves its sender at `now_s` or as soon after as it can.
     #[inline(always)]
-    fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Message {
+    fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Unmatched {
         let Envelope { from, to, len, position, .. } = envelope;
         let message = self.parcel_of(&envelope);
         if self.queues.is_some() && message.local_ranks == 0 {
@@ -603,14 +602,14 @@ impl<'a, N: Network> Events<'a, N> {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, from, len });
             let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
             let time_s = self.trial.pass(occupation, departure.start).time_s;
-            return Message { envelope, time_s, state: State::Known };
+            return Unmatched { envelope, time_s, state: Delivery::Known };
         }
         let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
         self.send_off(flight, message, departure.start.time_s);
-        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+        Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
-    /// A message enters the network, where it meets others, when its sender's processor is done with it: at `end_s` without
+    /// A message enters a network with contention when its sender's processor is done with it: at `end_s` without
     /// noise.
     #[inline(always)]
     fn send_off(&mut self, flight: u32, message: Parcel, end_s: f64) {
@@ -630,7 +629,8 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(left_s, Action::Complete { rank: from, slot, from, len });
             }
         }
-        // Nothing happens before messages leave that are sent now, except where programs meet circuits.
+        // Messages that leave now precede all other events, so the message leaves at once; except where programs use
+        // circuits.
         if self.running.is_some() && left_s == self.agenda.now_s && self.circuits.is_none() && !self.agenda.has(LEAVING)
         {
             self.leave(flight, envelope);
@@ -639,8 +639,8 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// A message leaves its sender at `now_s`, or waits until the interface, which is free at `free_s`, is free for it.
-    fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> Message {
+    /// A message leaves its sender at `now_s`, or waits for the interface, which is free at `free_s`.
+    fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> Unmatched {
         let Flying { envelope, .. } = flying;
         let flight = self.flights.add(flying);
         let waiting = &mut self.interfaces[envelope.from as usize];
@@ -652,7 +652,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(free_s, Action::Free { rank: envelope.from });
             }
         }
-        Message { envelope, time_s: f64::INFINITY, state: State::Flying(flight) }
+        Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
     /// The first message that waits for the interface of `rank` leaves.
@@ -666,7 +666,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// A message that has the interface of its sender leaves as soon as the processor can.
+    /// A message that has its sender's interface leaves as soon as the processor can send it.
     #[inline(always)]
     fn depart(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
@@ -694,8 +694,8 @@ impl<'a, N: Network> Events<'a, N> {
         self.arrive(flight, taken.time_s);
     }
 
-    /// The time at which the processor of `rank` is done with its part of a message, which takes it `length_s`, until `end_s`
-    /// without noise: it is work, which noise delays.
+    /// The time at which the processor of `rank` has done its part of a message, which takes `length_s` and would end
+    /// at `end_s` without noise.
     #[inline]
     fn delayed_by_noise_s(&mut self, rank: u32, position: u64, length_s: f64, end_s: f64) -> f64 {
         let work = Occupation::work(rank as usize, position, length_s);
@@ -720,7 +720,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// A message enters the network, where it meets others.
+    /// A message enters a network with contention.
     #[inline(always)]
     fn leave(&mut self, flight: u32, envelope: Envelope) {
         let now_s = self.agenda.now_s;
@@ -734,7 +734,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Advances the network to its next event, and on as long as that concerns nobody else.
+    /// Advances the network to its next event, and further while its events concern no rank.
     fn advance(&mut self) {
         let mut progress = std::mem::take(&mut self.progress);
         if let Some(traffic) = &mut self.traffic {
@@ -753,7 +753,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Tells ranks about events in the network.
+    /// Applies the milestones that the network reports.
     fn report(&mut self, now_s: f64, mut progress: Vec<(u32, Milestone)>) {
         for (flight, milestone) in progress.drain(..) {
             match milestone {
@@ -785,8 +785,8 @@ impl<'a, N: Network> Events<'a, N> {
         self.progress = progress;
     }
 
-    /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: interfaces need
-    /// their time for its bytes, too.
+    /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the
+    /// interfaces need longer for its bytes.
     fn last_byte_s(&self, envelope: &Envelope, left_s: f64, carried_s: f64) -> f64 {
         let message = self.parcel_of(envelope);
         let gap_s = self.fabric.map_or(0.0, |fabric| fabric.host.gap_s(message));
@@ -807,7 +807,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.with_circuits(|circuits| circuits.counts())
     }
 
-    /// Lets circuits and ports be assigned when everything else at this time has happened.
+    /// Schedules the assignment of circuits and ports after all other events of the present time.
     fn decide_later(&mut self, now_s: f64) {
         if !self.is_deciding && self.is_undecided() {
             self.is_deciding = true;
@@ -836,14 +836,14 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// No event is left: a rank that waits for a circuit continues without one.
+    /// Without further events, lets a rank that waits for a circuit continue without it.
     fn give_way(&mut self) -> Option<Action> {
         let now_s = self.agenda.now_s;
         let has_refused = self.with_circuits(|circuits| circuits.give_way(now_s)) == Some(true);
         has_refused.then_some(Action::Decide)
     }
 
-    /// A message is there at `now_s`: it is delivered if its receive is posted, and else waits.
+    /// A message arrives at `now_s`: it is delivered if its receive is posted, else it waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         if let Some(queues) = &mut self.queues {
@@ -855,7 +855,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
         let mailboxes = &mut self.mailboxes;
         if let Some(message) = place.and_then(|place| mailboxes.held(place)) {
-            (message.time_s, message.state) = (now_s, State::Known);
+            (message.time_s, message.state) = (now_s, Delivery::Known);
         }
         if self.has_taken_from_any && mailboxes.is_waiting(to as usize) {
             self.at(now_s, Action::Probe { rank: to });
@@ -867,25 +867,27 @@ impl<'a, N: Network> Events<'a, N> {
         self.traffic.as_ref().map(|traffic| traffic.links()).unwrap_or_default()
     }
 
-    /// What links carry when.
+    /// The passages of all links.
     fn passages(&mut self) -> Result<&mut Passages> {
         let told = self.traffic.as_mut().and_then(|traffic| traffic.passages());
         told.ok_or_else(|| {
-            Error::new("this network does not tell when links carry what, expected the model links or packets")
+            Error::new(
+                "this network model does not record the load of links over time, expected the model links or packets",
+            )
         })
     }
 
-    /// Binds a message to its receive at `now`, when the later of the two became known.
+    /// Binds a message to its receive, at the time `now` of the later of the two.
     #[inline(always)]
-    fn bind(&mut self, now: f64, receiver_slot: u32, message: &Message) {
-        let Message { envelope, time_s, state } = *message;
+    fn bind(&mut self, now: f64, receiver_slot: u32, message: &Unmatched) {
+        let Unmatched { envelope, time_s, state } = *message;
         let Envelope { from, to, len, .. } = envelope;
         match state {
-            State::Known => {
+            Delivery::Known => {
                 self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len });
             }
-            State::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
-            State::Rendezvous(sender_slot) => {
+            Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
+            Delivery::Rendezvous(sender_slot) => {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
                 let granted = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
                 let flight = self.flights.add(granted);
@@ -898,10 +900,10 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// The message waits for a receive.
     #[inline(always)]
-    fn hold(&mut self, tag: Tag, message: Message) {
+    fn hold(&mut self, tag: Tag, message: Unmatched) {
         let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
         let place = self.mailboxes.hold(to as usize, from, tag, message);
-        if let State::Flying(flight) = state {
+        if let Delivery::Flying(flight) = state {
             self.flights.get_mut(flight).place = Some(place);
         }
     }
@@ -913,7 +915,7 @@ impl<'a, N: Network> Events<'a, N> {
         loop {
             let (found, next_s) = self.arrived(rank, now);
             let Some((from, tag)) = found else {
-                // Otherwise a receive whose message another one has taken would never be looked at again.
+                // A receive whose message another receive has taken needs another probe.
                 if has_matched && next_s.is_finite() {
                     self.at(next_s, Action::Probe { rank: rank as u32 });
                 }
@@ -928,8 +930,8 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// The sender and tag of a message that a receive of `rank` may take now; and the earliest arrival time of the
-    /// messages that were looked at.
+    /// The sender and tag of a message that a receive of `rank` may take now, and the earliest arrival time among the
+    /// messages checked.
     fn arrived(&self, rank: usize, now: f64) -> (Option<(u32, Tag)>, f64) {
         let mut next_s = f64::INFINITY;
         let found = self.mailboxes.wanted(rank).into_iter().find_map(|(source, tag)| {
@@ -947,7 +949,7 @@ impl<'a, N: Network> Events<'a, N> {
         let what = match self.mailboxes.wanted(rank).first() {
             Some((Source::Rank(from), tag)) => format!("a message from rank {from} (tag {tag})"),
             Some((Source::Any, tag)) => format!("a message from any rank (tag {tag})"),
-            None => "its send to be received".to_owned(),
+            None => "a receive of its send".to_owned(),
         };
         Error::new(format!("deadlock: rank {rank} waits for ever for {what}"))
     }
@@ -1004,7 +1006,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
             let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
-            Message { envelope, time_s, state: State::Rendezvous(sender_slot) }
+            Unmatched { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;

@@ -1,4 +1,4 @@
-//! A world in virtual time: verbs as operations of a clockwork, counts and traces.
+//! A world in virtual time: turns verbs into operations of a clockwork, counts messages and records traces.
 
 use hocket_core::{
     At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag,
@@ -16,7 +16,7 @@ use crate::trace::{Kind, Record};
 /// The time at which a step was done, and the step's result.
 pub type Arrival<C> = (C, Received);
 
-/// The answer of a clockwork to a step: as [`Progress`], in its own time.
+/// The answer of a clockwork to a step: [`Progress`] with the clockwork's type of time.
 pub enum Begun<C> {
     /// The outcome of the step is known.
     Done(Arrival<C>),
@@ -35,21 +35,21 @@ pub trait Clockwork {
     fn features(&self) -> Features;
     /// As [`World::next`].
     fn next(&mut self) -> Option<usize>;
-    /// No rank can go on; the first one whose program has not ended is `waiting`.
+    /// No rank can go on. `waiting` is the first rank whose program has not ended.
     fn conclude(&mut self, waiting: Option<usize>);
     /// The time at this moment.
     fn time(&self, moment: Moment) -> Self::Clock;
-    /// The moment after a step that began at `start` and was done at `end`.
+    /// The moment after a step that began at `start` and ended at `end`.
     fn after(&self, start: Moment, end: Self::Clock) -> Moment;
 
     /// `rank` sends at `now`.
     fn send(&mut self, rank: usize, now: Self::Clock, message: &Sending) -> Begun<Self::Clock>;
     /// `rank` is ready to receive at `now`.
     fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Begun<Self::Clock>;
-    /// `rank` is asked at `now` to work for `duration_s`.
+    /// `rank` works for `duration_s` from `now` on, or as soon after as it can.
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
-    /// `rank` connects at `now`, or disconnects, where there are circuits. The outcome has a length of 1 if a circuit
-    /// is open.
+    /// `rank` connects or disconnects at `now`. The outcome has length 1 if a circuit is open, or if there are no
+    /// circuits.
     fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> Begun<Self::Clock> {
         Begun::Done((now, Received { source: rank as u32, len: usize::from(connection.connects) }))
     }
@@ -57,7 +57,7 @@ pub trait Clockwork {
     fn take(&mut self, slot: u32) -> Option<Arrival<Self::Clock>>;
     /// This branch waits for the outcome in this slot.
     fn wait(&mut self, _slot: u32, _path: Path) {}
-    /// Nobody waits for this step any more.
+    /// Nothing waits for this step any more.
     fn withdraw(&mut self, rank: usize, slot: u32);
     /// As [`World::drop_ended`].
     fn drop_ended(&mut self) {}
@@ -73,31 +73,31 @@ pub trait Clockwork {
     }
 }
 
-/// The outcome of a simulation. A field is serialised under its name, except times, records and links, which results
-/// have in another shape, and the engine, which a replay does not choose.
+/// The outcome of a simulation. Fields are serialised under their names, except the engine and those that results show
+/// in another form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "dataflow" or "events".
     #[serde(skip)]
     pub engine: &'static str,
-    /// When each rank's program ended, in seconds from the common start; empty in [`Many`](crate::Many), which has `ends`.
+    /// When each rank's result was complete, in seconds from the common start; empty in [`Many`](crate::Many), which
+    /// has `ends`.
     #[serde(skip)]
     pub rank_times_s: Vec<f64>,
-    /// When the last rank reached each mark of the program, in seconds, as [`hocket_core::Rank::mark`] has it; empty in
-    /// [`Many`](crate::Many), which has `ends`.
+    /// When the last rank reached each mark ([`hocket_core::Rank::mark`]), in seconds; empty in [`Many`](crate::Many).
     #[serde(skip)]
     pub marks_s: Vec<f64>,
     /// Messages sent by all ranks.
     pub messages: u64,
     /// Bytes of these messages.
     pub message_bytes: u64,
-    /// The operations of each rank, in order of rank and time; empty unless asked for.
+    /// The operations of each rank, in order of rank and time; empty unless requested.
     #[serde(skip)]
     pub trace: Vec<Record>,
-    /// The use of each link of the network; empty where messages do not meet.
+    /// The use of each link of the network; empty in networks without contention.
     #[serde(skip)]
     pub links: Vec<LinkUse>,
-    /// What links carried when; empty unless asked for.
+    /// The passages of all links; empty unless requested.
     #[serde(skip)]
     pub passages: Vec<Passage>,
     /// The counts of circuit events; none where the network has no circuits.
@@ -105,13 +105,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// When the last rank ended, in seconds.
+    /// When the last rank's result was complete, in seconds.
     pub fn time_s(&self) -> f64 {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
     }
 }
 
-/// A message that a rank sends, see [`Options`].
+/// A message that a rank sends, with the fields of [`Options`].
 pub struct Sending {
     pub to: u32,
     pub tag: Tag,
@@ -133,23 +133,23 @@ pub struct InTime<C: Clockwork> {
     clockwork: C,
     node: Node,
     element_bytes: usize,
-    /// How long a posted message occupies its sender, where sends take longer.
+    /// How long a posted message occupies its sender, if less than other sends; in seconds.
     post_s: Option<f64>,
     has_circuits: bool,
     messages: u64,
     message_bytes: u64,
-    /// Elements of scratch of each rank.
+    /// Number of elements of scratch of each rank.
     scratch: Vec<usize>,
-    /// When the result of each rank was complete, as far as ranks are complete.
+    /// When the result of each rank was complete; meaningless while a rank runs.
     ends: Vec<C::Clock>,
-    stages: Vec<Stage>,
+    stages: Vec<RankStage>,
     marks_s: Vec<f64>,
     trace: Option<Trace>,
 }
 
-/// How far the program of a rank is.
+/// The state of a rank's program.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum RankStage {
     Running,
     /// Its result is complete.
     Complete,
@@ -170,9 +170,9 @@ impl Trace {
     }
 }
 
-/// Bytes that are kept for each rank, besides those that the clockwork keeps, and those of a rank that asks for scratch.
+/// Bytes kept per rank, besides the clockwork's and those of ranks that use scratch.
 pub fn kept_bytes<C>() -> usize {
-    size_of::<C>() + size_of::<Stage>()
+    size_of::<C>() + size_of::<RankStage>()
 }
 
 impl<C: Clockwork> InTime<C> {
@@ -187,18 +187,18 @@ impl<C: Clockwork> InTime<C> {
             messages: 0,
             message_bytes: 0,
             scratch: vec![0; call.ranks],
-            stages: vec![Stage::Running; call.ranks],
+            stages: vec![RankStage::Running; call.ranks],
             marks_s: Vec::new(),
             trace: options.trace.then(Trace::default),
         }
     }
 
-    /// The clockwork, the times at which the ranks' results were complete, and the outcome that `engine` found.
+    /// The clockwork, the times at which the ranks' results were complete, and the outcome.
     pub fn into_outcome(self, engine: &'static str) -> (C, Vec<C::Clock>, Outcome) {
         let mut trace = self.trace.unwrap_or_default().records;
         Record::sort(&mut trace);
         let (mut ends, mut stages) = (self.ends, self.stages.into_iter());
-        ends.retain(|_| stages.next() != Some(Stage::Running));
+        ends.retain(|_| stages.next() != Some(RankStage::Running));
         let outcome = Outcome {
             engine,
             rank_times_s: ends.iter().map(|end| end.seconds()).collect(),
@@ -230,7 +230,7 @@ impl<C: Clockwork> InTime<C> {
         }
     }
 
-    /// The rank goes on without the message.
+    /// The rank continues without waiting for the message.
     fn post(&mut self, rank: usize, now: C::Clock, len: usize, post_s: f64, sent: &Begun<C::Clock>) -> Begun<C::Clock> {
         if let Begun::Waits(slot) = sent {
             self.clockwork.withdraw(rank, *slot);
@@ -249,7 +249,7 @@ impl<C: Clockwork> InTime<C> {
         self.clockwork.work(rank, now, duration_s)
     }
 
-    /// The answer to a step. It is inlined for each kind of step, and so compiled together with the code of that kind.
+    /// The answer to a step. Inlined for each kind of step, so that it is compiled together with the code of that kind.
     #[inline(always)]
     fn answer(&mut self, at: At, step: &Step, begun: Begun<C::Clock>) -> Progress {
         match begun {
@@ -295,7 +295,7 @@ impl<C: Clockwork> World for InTime<C> {
     fn next(&mut self) -> Option<usize> {
         let next = self.clockwork.next();
         if next.is_none() {
-            self.clockwork.conclude(self.stages.iter().position(|stage| *stage != Stage::Ended));
+            self.clockwork.conclude(self.stages.iter().position(|stage| *stage != RankStage::Ended));
         }
         next
     }
@@ -358,7 +358,7 @@ impl<C: Clockwork> World for InTime<C> {
 
     fn complete(&mut self, rank: usize, now: Moment) {
         self.ends[rank] = self.clockwork.time(now);
-        self.stages[rank] = Stage::Complete;
+        self.stages[rank] = RankStage::Complete;
     }
 
     fn mark(&mut self, _: usize, mark: u16, now: Moment) {
@@ -371,10 +371,10 @@ impl<C: Clockwork> World for InTime<C> {
     }
 
     fn end(&mut self, rank: usize, now: Moment) {
-        if self.stages[rank] == Stage::Running {
+        if self.stages[rank] == RankStage::Running {
             self.ends[rank] = self.clockwork.time(now);
         }
-        self.stages[rank] = Stage::Ended;
+        self.stages[rank] = RankStage::Ended;
     }
 
     fn time_s(&self, now: Moment) -> Option<f64> {

@@ -1,7 +1,7 @@
-//! The simulate world: a message is a size and a time stamp. How long does a program take on this machine?
+//! The simulate world: a message is a size and a time stamp. It computes how long a program takes on a machine.
 //!
-//! Two engines keep virtual time. *Dataflow* lets every rank run ahead on its own clock, messages carrying their arrival
-//! times. *Events* runs all ranks in the order of time. Where both apply they agree to the last bit.
+//! Two engines keep virtual time. In *dataflow*, every rank runs ahead on its own clock, and messages carry their
+//! arrival times. *Events* runs all ranks in the order of time. Where both apply, they agree to the last bit.
 
 mod bound;
 mod called;

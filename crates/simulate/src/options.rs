@@ -1,4 +1,4 @@
-//! How to simulate.
+//! The options of simulations.
 
 use serde::Deserialize;
 
@@ -20,16 +20,16 @@ pub enum Engine {
 pub struct Options<'a> {
     /// How to keep time.
     pub engine: Engine,
-    /// Whether to record what each rank did.
+    /// Whether to record the operations of each rank.
     pub trace: bool,
-    /// Whether to record what links carry when, where messages meet.
+    /// Whether to record the passages of each link, in networks with contention.
     pub passages: bool,
-    /// Whether the program is known to send the same messages whichever branch wins a `first`, as the whole catalogue
-    /// is (a contract test says so); for other programs that is checked, which takes three times as long.
+    /// Whether the program is known to send the same messages whichever branch wins a `first`. This holds for the
+    /// catalogue (a contract test checks it); for other programs it is checked at run time, which triples the time.
     pub winners_are_alike: bool,
-    /// Asked from time to time; the simulation gives up when the answer is true.
+    /// Asked from time to time; the simulation stops when it returns true.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// Told from time to time the number of trials that are done.
+    /// Progress callback: receives the number of finished trials from time to time.
     pub on_trials: &'a dyn Fn(u64),
 }
 
@@ -46,7 +46,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// The bytes of so many elements, of which there are fewer than 2^63: signed numbers are converted in one instruction.
+/// The bytes of `len` elements, below 2^63: signed numbers are converted to floats in one instruction.
 #[inline]
 pub fn bytes(len: usize, element_bytes: usize) -> f64 {
     (len * element_bytes).cast_signed() as f64

@@ -1,4 +1,4 @@
-//! Which ranks have sent to which, where a first message costs more than others.
+//! Pairs of ranks that have communicated, for networks on which a pair's first message costs more.
 
 use rustc_hash::FxHashSet;
 
@@ -6,12 +6,12 @@ use rustc_hash::FxHashSet;
 pub struct Peers(Option<FxHashSet<(u32, u32)>>);
 
 impl Peers {
-    /// No pair has met yet; none is noted unless that matters.
+    /// No pairs; pairs are noted only if `are_known`.
     pub fn new(are_known: bool) -> Self {
         Self(are_known.then(FxHashSet::default))
     }
 
-    /// Notes that a rank sends to another. Returns whether it is the first time, if that matters.
+    /// Notes that a rank sends to another. Returns true at the pair's first message, if pairs are noted.
     #[inline(always)]
     pub fn meet(&mut self, from: u32, to: u32) -> bool {
         self.0.as_mut().is_some_and(|met| met.insert((from, to)))

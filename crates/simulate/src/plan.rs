@@ -6,7 +6,7 @@ use hocket_machine::noise::{self, Draws, Model, Operation, Resource, SOURCES, Wo
 use hocket_machine::{Noise, NoiseModel};
 use multiversion::multiversion;
 
-/// Trials evaluated side by side.
+/// Number of trials evaluated side by side.
 pub const LANES: usize = noise::GROUP;
 
 /// The operation of a step.
@@ -21,11 +21,11 @@ pub enum StepKind {
     Earlier,
     /// A time plus a length.
     Plus,
-    /// A time less a length.
+    /// A time minus a length.
     Less,
-    /// The trial counts only if the first time is after the second one.
+    /// A check: the trial is valid only if the first time is after the second one.
     After,
-    /// The trial counts only if the first time is not before the second one.
+    /// A check: the trial is valid only if the first time is not before the second one.
     NotBefore,
     /// The end of work of a processor, with its noise.
     Compute,
@@ -36,17 +36,17 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// Whether the second operand is the number of a length, or of a mark.
+    /// Whether the second operand is the number of a length or of a mark.
     pub fn has_number(self) -> bool {
         matches!(self, Self::Plus | Self::Less | Self::Compute | Self::Transfer | Self::Mark)
     }
 
-    /// Whether the step has a time for its result.
+    /// Whether the result of the step is a time.
     pub fn has_result(self) -> bool {
         !matches!(self, Self::Mark | Self::After | Self::NotBefore)
     }
 
-    /// Which noise the step meets: 0 for that of processors, 1 for that of the network.
+    /// The noise that the step meets: 0 for processors, 1 for the network.
     pub fn side(self) -> Option<usize> {
         match self {
             Self::Compute => Some(0),
@@ -57,7 +57,7 @@ impl StepKind {
     }
 }
 
-/// One step: the places of its operands, or the number of a length or a mark, and the place of its result.
+/// One step: the places of its operands (or the number of a length or mark), and the place of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub kind: StepKind,
@@ -70,7 +70,7 @@ pub struct Step {
 #[derive(Debug, Default, PartialEq)]
 pub struct Plan {
     pub steps: Vec<Step>,
-    /// The sources of the draws, for each step that meets the noise of processors, and of the network.
+    /// The sources of the draws, for each step with noise of processors, and of the network.
     pub sources: [Vec<u64>; 2],
     pub lengths_s: Vec<f64>,
     /// Number of places; the first holds the common start.
@@ -95,7 +95,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Of ranks that ended, and reached marks, at these times.
+    /// The ends for ranks that ended, and reached marks, at these times.
     pub fn of(times_s: impl ExactSizeIterator<Item = f64>, marks_s: Vec<f64>) -> Self {
         let mut sums = Sums::<1>::NONE;
         let ranks = times_s.len();
@@ -104,7 +104,7 @@ impl Ends {
     }
 }
 
-/// The first and the last of the times of some ranks, and their sum, in trials side by side.
+/// The first, the last and the sum of some ranks' times, in trials side by side.
 struct Sums<const TRIALS: usize> {
     first_s: [f64; TRIALS],
     sum_s: [f64; TRIALS],
@@ -129,10 +129,10 @@ impl<const TRIALS: usize> Sums<TRIALS> {
     }
 }
 
-/// Steps between two looks at whether to stop.
+/// Number of steps between two checks of `stop`.
 const STEPS_PER_LOOK: usize = 1 << 14;
 
-/// The clocks of [`LANES`] trials, in whole cache lines: numbers that lie across two are twice as slow.
+/// The clocks of [`LANES`] trials, aligned to cache lines: access across two lines takes twice as long.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Lanes([f64; LANES]);
@@ -141,18 +141,18 @@ impl Lanes {
     const START: Self = Self([0.0; LANES]);
 }
 
-/// Memory that is reused from one evaluation to the next.
+/// Memory that is reused between evaluations.
 #[derive(Default)]
 pub struct Memory {
     places: Vec<Lanes>,
     marks: Vec<Lanes>,
-    /// The first words of the noise of all ranks, for [`Draws::known`], of processors and of the network.
+    /// For [`Draws::known`]: the first words of all ranks, for noise of processors and of the network.
     known: [Vec<Words>; 2],
 }
 
 impl Plan {
-    /// Evaluates the trials `first_trial..first_trial + LANES`. Returns none if it was stopped; and none for trials in which
-    /// times have another order than the plan assumes.
+    /// Evaluates the trials `first_trial..first_trial + LANES`. Returns none if stopped; a trial is none if its times
+    /// have another order than the plan assumes.
     pub fn evaluate(
         &self,
         noise: &Noise,
@@ -183,7 +183,7 @@ impl Plan {
         Some(self.ends_of(places, marks).map(|ends| Some(ends).filter(|_| counts.next() == Some(true))))
     }
 
-    /// When the ranks ended, for each lane; all lanes are looked at together, rank by rank.
+    /// The ends of each lane. The loop is over ranks, each for all lanes.
     fn ends_of(&self, places: &[Lanes], marks: &[Lanes]) -> [Ends; LANES] {
         let mut sums = Sums::NONE;
         self.ends.iter().for_each(|place| sums.add(&places[*place as usize].0));
@@ -217,15 +217,15 @@ impl Plan {
     }
 }
 
-/// One kind of noise, its operations for each length, and the sources of its draws.
+/// One kind of noise: the operation of each length, and the sources of the draws.
 struct Side<'a> {
     model: Option<&'a NoiseModel>,
     draws: Draws<'a>,
     operations: Vec<Operation>,
     sources: &'a [u64],
-    /// The number of the source of the next draws.
+    /// The index of the next draws' source.
     next: usize,
-    /// The first gaps of that source and its neighbours, where operations draw for themselves.
+    /// The first gaps of that source and its neighbours, if operations draw for themselves.
     first_gaps: [f64; SOURCES],
 }
 
@@ -249,7 +249,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The first words of the noise of all ranks, for [`Draws::known`].
+/// Computes the first words of all ranks, for [`Draws::known`].
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn fill_words<'d>(draws: &Draws<'d>, known: &mut [Words]) {
     for (who, words) in known.iter_mut().enumerate() {

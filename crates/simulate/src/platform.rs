@@ -15,7 +15,7 @@ pub struct Platform {
     pub node: Node,
     /// The noise that delays operations.
     pub noise: Noise,
-    /// Which ranks share a node, if the machine file says how many do.
+    /// The ranks of each node, if the machine file has `ranks_per_node`.
     pub nodes: Nodes,
 }
 
@@ -23,7 +23,7 @@ impl Platform {
     /// Reads the sections of a machine.
     ///
     /// # Errors
-    /// A model that is not known, or a key that is missing, wrong or unknown.
+    /// An unknown model, or a key that is missing, wrong or unknown.
     pub fn new(machine: &Machine) -> Result<Self> {
         let node = Node::read(&machine.node)?;
         let network = NetworkModel::read(machine)?;
@@ -43,6 +43,6 @@ impl Platform {
         if times_s.sum::<f64>().is_finite() {
             return Ok(());
         }
-        Err(Error::new(format!("a time beyond what a number holds on machine {}, expected shorter ones", self.name)))
+        Err(Error::new(format!("a time on machine {} exceeds the range of numbers, expected shorter times", self.name)))
     }
 }

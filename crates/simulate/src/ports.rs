@@ -1,37 +1,37 @@
-//! Ports: the number of messages that a node sends at a time, and that it receives at a time.
+//! Ports: limits on the messages that a node sends at a time, and receives at a time.
 //!
-//! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of its
-//! receiver from its start until its last byte is there. As long as no node ever has more messages under way than ports,
-//! ports change nothing: the dataflow engine keeps time without them and checks that ([`Usage`]). The events engine lets
-//! messages wait ([`PortQueues`]).
+//! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of
+//! its receiver from its start until its last byte arrives. Ports have no effect as long as no node has more messages
+//! under way than ports: the dataflow engine checks this ([`Usage`]). In the events engine, messages wait for ports
+//! ([`PortQueues`]).
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use crate::clock::Clock;
 
-/// The times at which the ports of all nodes of one direction, so many of each, are free again.
+/// For each node, the times at which its ports of one direction are free again.
 pub struct Usage<C> {
     ports: usize,
     free: Vec<C>,
 }
 
 impl<C: Clock> Usage<C> {
-    /// Ports that are free from `start` on; without a limit there is nothing to note.
+    /// Ports that are free from `start` on; nothing is noted without a limit.
     pub fn new(nodes: usize, limit: Option<usize>, start: C) -> Self {
         let ports = limit.unwrap_or(0);
         Self { ports, free: vec![start; nodes * ports] }
     }
 
-    /// Notes a message that holds a port from `start`, which is no earlier than `issued`, to `end`. Returns false if the message
-    /// may have to wait for a port.
+    /// Notes a message that holds a port from `start`, no earlier than `issued`, to `end`. Returns false if it may have
+    /// to wait.
     #[inline(always)]
     pub fn hold(&mut self, node: usize, issued: C, start: C, end: impl FnOnce() -> C) -> bool {
         if self.ports == 0 {
             return true;
         }
         let is_after = |time: C, free: C| time.order(free).is_some_and(Ordering::is_ge);
-        // A rank's own times are proved to be in order in fewer steps than those of two ranks.
+        // The order of a rank's own times takes fewer steps to prove than the order of two ranks' times.
         let is_free = |free: C| is_after(issued, free) || is_after(start, free);
         let port = if self.ports == 1 {
             Some(&mut self.free[node]).filter(|free| is_free(**free))
@@ -47,10 +47,9 @@ impl<C: Clock> Usage<C> {
 /// A message that asks for ports.
 #[derive(Clone, Copy)]
 pub struct Asking {
-    /// The nodes.
     pub from: u32,
     pub to: u32,
-    /// The sender, and the number of messages issued before: those of one rank are in the order of its program.
+    /// The sender, and its message's number in the order of issue.
     pub order: (u32, u64),
     /// The engine's number of the message.
     pub flight: u32,
@@ -58,26 +57,25 @@ pub struct Asking {
 
 /// Messages that wait for ports.
 ///
-/// A message asks for a sending port of its sender as soon as it could start; while holding that, it asks for a
-/// receiving port of its receiver. Either is given first come, first served. At one time messages come in the order of
-/// their nodes, ranks, and programs. A message that has both ports starts, and waits for nothing more: so no message waits
-/// for ever.
+/// A message asks for a sending port as soon as it could start, and while holding it for a receiving port of its
+/// receiver. Each is served in the order of requests; requests at one time are ordered by node, rank and program. A
+/// message with both ports starts and waits for nothing more, so there is no deadlock.
 pub struct PortQueues {
-    sending: Vec<Line>,
-    receiving: Vec<Line>,
-    /// Messages that could start at this time.
+    sending: Vec<Direction>,
+    receiving: Vec<Direction>,
+    /// Messages that could start at the present time.
     asking: Vec<Asking>,
-    /// Nodes that have let a sending port go at this time, and those that have let a receiving port go.
+    /// Nodes that released a sending port at the present time, and nodes that released a receiving port.
     freed: [Vec<u32>; 2],
 }
 
 /// The ports of one direction of one node.
-struct Line {
+struct Direction {
     free: usize,
     waiting: VecDeque<Asking>,
 }
 
-impl Line {
+impl Direction {
     /// Takes the next message that gets a port, if a message waits and a port is free.
     fn serve(&mut self) -> Option<Asking> {
         let next = if self.free > 0 { self.waiting.pop_front() } else { None };
@@ -87,9 +85,9 @@ impl Line {
 }
 
 impl PortQueues {
-    /// Nodes with so many ports in each direction, all of them free.
+    /// Nodes with `ports` free ports in each direction.
     pub fn new(nodes: usize, ports: usize) -> Self {
-        let lines = || (0..nodes).map(|_| Line { free: ports, waiting: VecDeque::new() }).collect();
+        let lines = || (0..nodes).map(|_| Direction { free: ports, waiting: VecDeque::new() }).collect();
         Self { sending: lines(), receiving: lines(), asking: Vec::new(), freed: [Vec::new(), Vec::new()] }
     }
 
@@ -110,12 +108,12 @@ impl PortQueues {
         self.freed[1].push(node);
     }
 
-    /// Whether a message may get a port once everything at this time has happened.
+    /// Whether [`PortQueues::decide`] may assign a port at the present time.
     pub fn is_undecided(&self) -> bool {
         !self.asking.is_empty() || self.freed.iter().any(|nodes| !nodes.is_empty())
     }
 
-    /// Everything at this time has happened: appends the messages that start.
+    /// Assigns ports after all other events of the present time; appends the messages that start.
     pub fn decide(&mut self, starting: &mut Vec<u32>) {
         let [mut senders, mut receivers] = std::mem::take(&mut self.freed);
         self.asking.sort_unstable_by_key(|message| (message.from, message.order));

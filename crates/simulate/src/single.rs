@@ -1,4 +1,4 @@
-//! One simulation, without noise, by the engine that applies.
+//! One simulation without noise, by the engine that applies.
 
 use hocket_core::{AnyProgram, Call, Result};
 use hocket_machine::{Node, Noise};
@@ -14,7 +14,7 @@ use crate::platform::Platform;
 /// Runs `program` on `platform` in virtual time, without noise.
 ///
 /// # Errors
-/// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
+/// A deadlock, an interruption, a requested engine that does not apply, or times that overflow.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
     let outcome = platform.network.visit(Single { program, call, node: &platform.node, options })?;
     platform.check_times(outcome.rank_times_s.iter().copied())?;
@@ -48,7 +48,7 @@ impl network::Visitor for Single<'_> {
     }
 }
 
-/// The result of the engine that was asked for; for [`Engine::Auto`], of dataflow where it applies, else of events.
+/// The result of the requested engine; [`Engine::Auto`] takes dataflow where it applies, else events.
 pub fn either<T>(
     engine: Engine,
     dataflow: impl FnOnce() -> std::result::Result<T, Failure>,

@@ -1,10 +1,10 @@
-//! The tape: the effect of a program on time, written down once with symbols for clocks, and evaluated for many trials.
+//! The tape: the effect of a program on time, recorded once with symbolic clocks and evaluated for many trials.
 //!
 //! The dataflow engine runs the program with [`Symbol`]s. Taking the later of two, adding a length, or passing through
-//! noise appends an operation; operations already on the tape are found again. A comparison that no operation settles
-//! is unknown: the engine either reports that it does not apply, or assumes its outcome, and the tape says in which trials
-//! it holds. A `first` has no winner here: the rest of the
-//! program must not depend on the winner, which is checked by writing the tape again with other [`Winners`].
+//! noise appends an operation, unless it is already on the tape. If the tape cannot decide a comparison, the engine
+//! either reports that it does not apply, or assumes an outcome, and the tape notes a check that shows in which trials
+//! it holds. A `first` has no winner here: the rest of the program must not depend on it, which is checked by recording
+//! again with other [`Winners`].
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -21,23 +21,23 @@ use crate::plan::{Plan, Step, StepKind};
 pub struct Tape<'a> {
     noise: &'a Noise,
     nodes: RefCell<Vec<Node>>,
-    /// The sources of the draws, for each occupation through the noise of processors, and of the network.
+    /// The sources of the draws, for each operation with noise of processors, and of the network.
     sources: RefCell<[Vec<u64>; 2]>,
     lengths_s: RefCell<Vec<f64>>,
     length_numbers: RefCell<FxHashMap<u64, u32>>,
-    /// Operations noted recently, to be found again.
+    /// A table of recent operations, to find them again.
     recent: RefCell<Vec<(Node, u32)>>,
-    /// Branches of programs; the first is that in which every rank begins.
+    /// Branches of programs; every rank begins in the first one.
     branches: RefCell<Vec<Branch>>,
     /// Places in programs from which steps are counted.
     bases: RefCell<Vec<Position>>,
     winners: Winners,
-    /// Number of winners that were asked for.
+    /// Number of winners asked for so far.
     races: Cell<u32>,
     has_first: Cell<bool>,
 }
 
-/// The progress of a rank in a branch of its program: the order of its steps, whatever the times.
+/// A step in a branch of a rank's program: orders its operations independently of times.
 #[derive(Clone, Copy)]
 struct Strand {
     branch: u32,
@@ -49,7 +49,7 @@ struct Strand {
 struct Branch {
     from: Strand,
     depth: u32,
-    /// Whether its program may go on before the branch has ended.
+    /// Whether the program may continue before the branch has ended.
     is_race: bool,
 }
 
@@ -60,8 +60,8 @@ impl Strand {
         Self { step: self.step + 1, ..self }
     }
 
-    /// Whether operations here are done before operations there: because this strand lies before the other one, or
-    /// before the fork to it, in the branch that both have in common.
+    /// Whether operations here are done before operations there: this strand is an earlier step of a branch that
+    /// contains `other`, or leads to it.
     fn is_before(mut self, mut other: Self, branches: &[Branch]) -> bool {
         while self.branch != other.branch {
             let (own, its) = (branches[self.branch as usize], branches[other.branch as usize]);
@@ -77,18 +77,18 @@ impl Strand {
     }
 }
 
-/// The side of a `first` that is taken for the winner.
+/// The assumed winners of `first`s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winners {
     /// Always the first branch.
     First,
     /// Always the second one.
     Second,
-    /// Now the first, now the second, without a period: some winners are alike and some are not.
+    /// Aperiodically the first or the second, so that some winners are alike and some differ.
     Mixed,
 }
 
-/// One operation on earlier nodes: `b` is a node for [`StepKind::Later`] and [`StepKind::Earlier`], else a length or a mark.
+/// One operation on earlier nodes. `b` is a node for operations on two times, else the number of a length or mark.
 #[derive(Clone, Copy, PartialEq)]
 struct Node {
     kind: StepKind,
@@ -102,7 +102,7 @@ const START: u32 = 0;
 const RECENT: usize = 1 << 12;
 /// Steps that a search may take for a proof of order, without which the engine does not apply.
 const PROOF: u32 = 64;
-/// Steps that a search may take for an operation to be left out.
+/// The steps of a search for a reason to omit an operation.
 const SHORT_CUT: u32 = 6;
 
 impl<'a> Tape<'a> {
@@ -140,7 +140,7 @@ impl<'a> Tape<'a> {
         u32::try_from(nodes.len() - 1).expect("fewer than 2^32 operations")
     }
 
-    /// The node of this operation, which is the same each time.
+    /// The node of this operation: a known one if it is in the table.
     fn find_or_push(&self, node: Node) -> u32 {
         let hash = (u64::from(node.a) << 32 | u64::from(node.b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = (hash >> 52) as usize ^ node.kind as usize;
@@ -161,7 +161,7 @@ impl<'a> Tape<'a> {
         })
     }
 
-    /// Whether `node` is certainly not before `target`: because `node` was made from it, or is the same with noise.
+    /// Whether `node` is certainly not before `target`: it was made from `target`, or is the same time with noise.
     fn is_after(&self, node: u32, target: u32, mut steps: u32) -> bool {
         target == START || reaches(&self.nodes.borrow(), node, target, &mut steps)
     }
@@ -188,7 +188,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// Whether `node` is certainly after `target`: because `node` was made from it by adding some length.
+/// Whether `node` is certainly after `target`: it was made from `target` by adding some length.
 fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mut u32) -> bool {
     if node <= target || *steps == 0 {
         return false;
@@ -227,7 +227,7 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
     }
 }
 
-/// A clock whose value is a node of a tape: node and branch are in one word of a moment, base, step and race in the other.
+/// A clock whose value is a node of a tape. A moment has node and branch in one word; base, step and race in the other.
 #[derive(Clone, Copy)]
 pub struct Symbol<'t> {
     tape: &'t Tape<'t>,
@@ -246,7 +246,7 @@ impl<'t> Symbol<'t> {
         self.moment.words()[0] as u32
     }
 
-    /// The number of the place from which the steps of the strand are counted.
+    /// The index in [`Tape::bases`] from which the steps of the strand are counted.
     fn base(self) -> u32 {
         (self.moment.words()[1] >> 32) as u32
     }
@@ -280,7 +280,7 @@ impl<'t> Symbol<'t> {
         Position(self.tape.bases.borrow()[self.base() as usize].0.wrapping_add(u64::from(self.strand().step)))
     }
 
-    /// The same time on this strand, and at this place.
+    /// The same time on this strand at this place.
     fn placed(self, strand: Strand, place: Position) -> Self {
         let bases = &mut *self.tape.bases.borrow_mut();
         bases.push(Position(place.0.wrapping_sub(u64::from(strand.step))));
@@ -288,7 +288,7 @@ impl<'t> Symbol<'t> {
     }
 }
 
-/// The operation that was issued at the time of this node, on this strand.
+/// The node and strand at which an operation was issued.
 #[derive(Clone, Copy)]
 pub struct Issue {
     node: u32,
@@ -328,7 +328,7 @@ impl Clock for Symbol<'_> {
             Some(Ordering::Less) => return false,
             Some(Ordering::Equal) => return or_with,
             Some(Ordering::Greater) if or_with => return true,
-            // What is certainly not before another may be at the same time.
+            // `Greater` means "not before" here, so the times may be equal.
             Some(Ordering::Greater) | None => (),
         }
         let kind = if or_with { StepKind::NotBefore } else { StepKind::After };
@@ -362,7 +362,7 @@ impl Clock for Symbol<'_> {
     }
 }
 
-/// Writes a tape.
+/// The timing that records a tape.
 pub struct Recording<'t>(pub &'t Tape<'t>);
 
 impl<'t> Recording<'t> {
@@ -453,12 +453,12 @@ impl Moments for Recording<'_> {
     }
 }
 
-/// Drops the nodes that no end needs, no mark and no assumption, and gives every value a place that is free again after its last use.
+/// Drops the nodes that no end, mark or check needs, and gives every value a place that is reused after its last use.
 fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
     let needs = needs(&nodes, ends);
     let mut places = Places { free: Vec::new(), count: 1 };
     let mut steps = Vec::with_capacity(needs.iter().filter(|need| **need & NEEDED != 0).count());
-    // Sources that were met, and those of them that are kept, in front of the others.
+    // The number of sources passed, and of sources kept; kept ones move to the front.
     let (mut met, mut kept) = ([0; 2], [0; 2]);
     for number in 1..nodes.len() {
         let (node, need) = (nodes[number], needs[number]);
@@ -470,7 +470,7 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
         if need & NEEDED == 0 {
             continue;
         }
-        // A node that has become a step has its place where its first operand was.
+        // A node that has become a step stores its place in the field of its first operand.
         let place = |node: u32| nodes[node as usize].a;
         let (a, b) = (place(node.a), if node.kind.has_number() { node.b } else { place(node.b) });
         places.free.extend((need & LAST_OF_A != 0).then_some(a));
@@ -488,14 +488,14 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
     Plan { steps, sources, lengths_s, places: places.count as usize, ends, marks }
 }
 
-/// Something that needs values needs that of the node: an end, or a node without a result; or the node has no result.
+/// The node is needed: by an end or another needed node, or because it has no result (a mark or check).
 const NEEDED: u8 = 1;
-/// Nothing needs the first operand any more.
+/// This is the last use of the first operand.
 const LAST_OF_A: u8 = 2;
-/// Nothing needs the second operand any more.
+/// This is the last use of the second operand.
 const LAST_OF_B: u8 = 4;
 
-/// For each node, which of these hold.
+/// These flags of each node.
 fn needs(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
     let mut needs = vec![0; nodes.len()];
     needs[START as usize] = NEEDED;

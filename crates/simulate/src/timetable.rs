@@ -1,32 +1,32 @@
-//! Events to come, in the order of time, and at one time in the order of their keys.
+//! Future events in the order of time; at one time, in the order of their keys.
 //!
-//! A radix heap (R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the shortest path problem",
-//! J. ACM 37, 1990): time never goes back, so an event is kept by the highest bit in which its time differs from now, and
-//! moves to lower bits as time comes closer. Times that are not negative are in the order of their bits.
+//! A radix heap (R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the shortest path
+//! problem", J. ACM 37, 1990). Time never goes back, so an event is stored by the highest bit in which its time differs
+//! from now, and moves to lower bits as its time comes closer. Non-negative times sort like their bits.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that will happen.
+/// A future event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<T> {
     /// The time in seconds; not negative.
     pub time_s: f64,
-    /// Its place among the events of one time.
+    /// The order of events at one time.
     pub key: u64,
     /// The action of the event.
     pub what: T,
 }
 
-/// Events to come.
+/// Future events.
 pub struct Timetable<T> {
     /// The time of the last event taken, as bits.
     now: u64,
-    /// Events of that time, the last one first.
+    /// The events of that time, the last one first.
     due: Vec<Event<T>>,
-    /// Events that have been added for this very time since it came.
+    /// Events of that time that were added since it became the present.
     added: BinaryHeap<Added<T>>,
-    /// Later events by the highest bit of difference, and the bits for which there are any.
+    /// Later events by the highest bit of difference, and the set of bits that have any.
     later: [Later<T>; 64],
     occupied: u64,
 }
@@ -37,7 +37,7 @@ struct Later<T> {
     first_s: f64,
 }
 
-/// An event that has been added; the greatest is the one with the least key.
+/// An event in [`Timetable::added`]; the greatest is the one with the least key.
 struct Added<T> {
     key: u64,
     what: T,
@@ -109,7 +109,7 @@ impl<T> Timetable<T> {
         self.later.get(self.occupied.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
     }
 
-    /// The key of the next event, if it is at that time; events added from now on are no earlier.
+    /// The key of the next event, if it is at this time; events added from now on must be no earlier.
     #[inline]
     pub fn first_key_at(&mut self, time_s: f64) -> Option<u64> {
         if self.is_over() && self.first_later_s() == time_s {
@@ -126,7 +126,7 @@ impl<T> Timetable<T> {
         due.into_iter().chain(added).min()
     }
 
-    /// Whether an event certainly comes before all others: of two in the future, by its time alone.
+    /// Whether an event certainly comes before all others. Future events are compared by time alone.
     #[inline]
     pub fn is_before_all(&self, time_s: f64, key: u64) -> bool {
         match self.first_key() {
@@ -135,7 +135,7 @@ impl<T> Timetable<T> {
         }
     }
 
-    /// Takes the next event, unless it is later than that time.
+    /// Takes the next event, unless it is later than `time_s`.
     #[inline]
     pub fn pop_until(&mut self, time_s: f64) -> Option<Event<T>> {
         if self.first_s() > time_s {

@@ -35,14 +35,14 @@ pub struct Record {
     pub tag: u32,
     /// Bytes moved or combined.
     pub bytes: f64,
-    /// When the verb was reached, in seconds.
+    /// The time at which the verb was issued, in seconds.
     pub start_s: f64,
-    /// When it was done, in seconds.
+    /// The time at which it was done, in seconds.
     pub end_s: f64,
 }
 
 impl Record {
-    /// Sorts by rank and time, then by kind and peer: an order that no engine decides.
+    /// Sorts by rank and time, then by kind and peer: the same order in both engines.
     pub(crate) fn sort(records: &mut [Self]) {
         let what = |r: &Self| (r.kind, r.peer, r.tag);
         records.sort_by(|a, b| {

@@ -26,12 +26,12 @@ use crate::tape::{Recording, Symbol, Tape, Winners};
 pub struct Trials {
     /// The seed of all randomness.
     pub seed: u64,
-    /// The first one: trial t is the same in whichever run it is asked for.
+    /// The first trial. Trial t is the same in every run.
     pub first: u64,
-    /// The number of trials, or the most.
+    /// The number of trials; with `until_interval`, the largest number.
     pub count: u64,
-    /// Fewer trials, once the confidence interval of the mean of the time (95 %, normal) reaches no farther from the
-    /// mean than this share of it. Checked after 64, 128, 256, ... trials.
+    /// Stop when the confidence interval of the mean time (95 %, normal) reaches no farther from the mean than this
+    /// share of it. Checked after 64, 128, 256, ... trials.
     pub until_interval: Option<f64>,
     /// Number of threads.
     pub threads: usize,
@@ -52,10 +52,10 @@ pub struct Many {
     pub first: Outcome,
 }
 
-/// Runs `program` on `platform` in virtual time, once per trial; without noise, where all trials are alike, just once.
+/// Runs `program` on `platform` in virtual time, once per trial; only once without noise, where all trials are alike.
 ///
 /// # Errors
-/// A deadlock, an interruption, an engine that was asked for and does not apply, or times that add up to infinity.
+/// A deadlock, an interruption, a requested engine that does not apply, or times that overflow.
 pub fn simulate_trials(
     program: &dyn AnyProgram,
     call: &Call,
@@ -99,7 +99,8 @@ impl Repeated<'_> {
         Ok(Many { ends: ends.map_err(Failure::Other)?, first })
     }
 
-    /// The trials from `first` on; those in which times have another order than the plan assumes are left to events.
+    /// The trials from `first` on. The events engine runs the trials whose times have another order than the plan
+    /// assumes.
     fn with_all_orders<N: Network>(&self, network: &N, first: u64, ends: Vec<Option<Ends>>) -> Result<Vec<Ends>> {
         let options = Options { trace: false, passages: false, ..self.options };
         let in_another_order = |trial| match self.options.engine {
@@ -109,7 +110,7 @@ impl Repeated<'_> {
         (first..).zip(ends).map(|(trial, ends)| ends.map_or_else(|| in_another_order(trial), Ok)).collect()
     }
 
-    /// Adds what each rank did and what links carried when in the first trial, if that is asked for.
+    /// Adds the trace and the passages of the first trial, if requested.
     fn observed<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
         if self.options.trace || self.options.passages {
             let run = self.event_run(network, self.trials.first, self.options)?;
@@ -135,7 +136,7 @@ impl Repeated<'_> {
         Ok(Many { ends, first })
     }
 
-    /// As many trials as were asked for, in rounds that `run` runs.
+    /// As many trials as requested, in rounds that `run` runs.
     fn enough(&self, mut run: impl FnMut(Range<u64>) -> Result<Vec<Ends>>) -> Result<Vec<Ends>> {
         const FIRST_ROUND: u64 = 64;
         let Trials { first, count, until_interval, .. } = self.trials;
@@ -151,8 +152,8 @@ impl Repeated<'_> {
         }
     }
 
-    /// Writes the plan of the program; if it uses `first` and little is known of it, once more with each kind of other
-    /// winners.
+    /// Writes the plan of the program. If the program uses `first` and its winners may matter, the plan is written
+    /// again with other winners and compared.
     fn plan<N: Network>(&self, network: &N, winners: Winners) -> std::result::Result<(Plan, Outcome), Failure> {
         match self.plan_in(Order::OfRanks, network, winners) {
             Err(Failure::Unordered(_)) => self.plan_in(Order::OfPairs, network, winners),
@@ -177,7 +178,7 @@ impl Repeated<'_> {
         if has_first && winners == Winners::First && !self.options.winners_are_alike {
             for others in [Winners::Second, Winners::Mixed] {
                 if self.plan_in(order, network, others)?.0 != plan {
-                    let why = "what the program does after a first depends on which branch ended earlier";
+                    let why = "the steps of the program after a first depend on which branch ended earlier";
                     return Err(Failure::Inapplicable(why.to_owned()));
                 }
             }
@@ -185,7 +186,7 @@ impl Repeated<'_> {
         Ok((plan, first))
     }
 
-    /// Evaluates trials. Lanes belong to fixed trials, so that it does not matter which thread takes which.
+    /// Evaluates trials. Each lane has a fixed trial, so the result is independent of the threads.
     fn evaluate(&self, plan: &Plan, trials: Range<u64>) -> Result<Vec<Option<Ends>>> {
         let lanes = LANES as u64;
         let groups = trials.start / lanes..trials.end.div_ceil(lanes);
@@ -244,12 +245,12 @@ fn ends_of(outcome: &mut Outcome) -> Ends {
     Ends::of(take(&mut outcome.rank_times_s).into_iter(), take(&mut outcome.marks_s))
 }
 
-const OTHER_ORDER: &str = "operations of a rank have an order that depends on noise";
+const OTHER_ORDER: &str = "the order of a rank's operations depends on noise";
 
-/// Time between two looks at whether the user wants to stop.
+/// Time between two calls of `is_interrupted`.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// The distance from the mean time to the end of its confidence interval, as a share of the mean.
+/// Half the length of the mean time's confidence interval, as a share of the mean.
 fn interval_share(ends: &[Ends]) -> f64 {
     let count = ends.len() as f64;
     let mean = ends.iter().map(|end| end.last_s).sum::<f64>() / count;

@@ -76,7 +76,7 @@ impl Program for Relay {
 
 #[test]
 fn the_order_of_messages_must_not_depend_on_timing() {
-    let sentence = "the order of messages of one pair with one tag depends on timing";
+    let sentence = "the order of messages with the same two ranks and tag depends on timing";
     assert_left_to_events(&Relay { tags: [0, 0] }, EVERYWHERE, sentence);
     assert_applies(&Relay { tags: [0, 1] }, EVERYWHERE);
 }
@@ -104,7 +104,7 @@ impl Program for PassesOnTheFirst {
     }
 }
 
-const BY_WINNER: &str = "what the program does after a first depends on which branch ended earlier";
+const BY_WINNER: &str = "the steps of the program after a first depend on which branch ended earlier";
 
 #[test]
 fn what_follows_a_first_must_not_depend_on_the_winner() {
@@ -181,7 +181,7 @@ impl Program for Ties {
 
 #[test]
 fn branches_that_may_send_at_the_same_time_are_not_in_order() {
-    let sentence = "the order of messages of one pair with one tag depends on timing";
+    let sentence = "the order of messages with the same two ranks and tag depends on timing";
     assert_left_to_events(&Ties, ON_PROCESSORS, sentence);
 }
 
@@ -243,7 +243,7 @@ impl Program for TakesAny {
 
 #[test]
 fn what_only_the_order_of_time_decides_is_left_to_events() {
-    let dropped = "the later branch of a first is dropped, and what it did must not have happened";
+    let dropped = "the losing branch of a first is dropped, and its operations have to be undone";
     assert_left_to_events(&DropsTheRest, EVERYWHERE, dropped);
     assert_left_to_events(&TakesAny, EVERYWHERE, "a receive takes its message from any source");
 }

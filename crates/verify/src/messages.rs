@@ -16,13 +16,13 @@ pub struct Messages<'a> {
     call: &'a Call,
     is_rendezvous: bool,
     choices: &'a mut Choices,
-    mailboxes: Mailboxes<Message, Receive>,
+    mailboxes: Mailboxes<Unreceived, Receive>,
     slots: Slots<Received>,
     /// What waits, by slot.
-    waiting: FxHashMap<u32, Waiting>,
+    waiting: FxHashMap<u32, Blocked>,
     /// For each rank that has any, the receives to which the order of messages assigns a message: from any source, or posted
     /// behind such a receive, which may take the message that they would take.
-    undecided: BTreeMap<usize, Vec<Undecided>>,
+    undecided: BTreeMap<usize, Vec<UndecidedReceive>>,
     ready: ReadyRanks,
     has_ended: Vec<bool>,
     finding: Option<Counterexample>,
@@ -34,7 +34,7 @@ pub struct Messages<'a> {
 /// Resumptions of ranks between two looks at whether the user wants to stop.
 const RESUMES_PER_LOOK: u32 = 1 << 16;
 
-struct Message {
+struct Unreceived {
     len: usize,
     /// The slot of a rendezvous send that waits for the receive.
     sender: Option<u32>,
@@ -47,24 +47,24 @@ struct Receive {
 }
 
 #[derive(Clone, Copy)]
-struct Waiting {
+struct Blocked {
     rank: usize,
-    what: What,
+    what: Side,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum Side {
     Send { to: usize, tag: Tag, len: usize },
     Recv { from: Source, tag: Tag, room: usize },
 }
 
-struct Undecided {
+struct UndecidedReceive {
     source: Source,
     tag: Tag,
     receive: Receive,
 }
 
-impl Undecided {
+impl UndecidedReceive {
     fn accepts(&self, from: u32, tag: Tag) -> bool {
         self.tag == tag && self.source.accepts(from)
     }
@@ -100,22 +100,22 @@ impl<'a> Messages<'a> {
         if self.is_stopped { Err(Error::interrupted()) } else { Ok(self.finding) }
     }
 
-    fn wait(&mut self, rank: usize, what: What) -> u32 {
+    fn wait(&mut self, rank: usize, what: Side) -> u32 {
         let slot = self.slots.open();
-        self.waiting.insert(slot, Waiting { rank, what });
+        self.waiting.insert(slot, Blocked { rank, what });
         slot
     }
 
     fn finish(&mut self, slot: u32, received: Received) {
-        if let Some(Waiting { rank, .. }) = self.waiting.remove(&slot) {
+        if let Some(Blocked { rank, .. }) = self.waiting.remove(&slot) {
             self.slots.fill(slot, received);
             self.ready.push(rank);
         }
     }
 
     fn send(&mut self, rank: usize, to: usize, len: usize, tag: Tag) -> Progress {
-        let sender = self.is_rendezvous.then(|| self.wait(rank, What::Send { to, tag, len }));
-        let message = Message { len, sender };
+        let sender = self.is_rendezvous.then(|| self.wait(rank, Side::Send { to, tag, len }));
+        let message = Unreceived { len, sender };
         match self.mailboxes.take_receive(to, rank as u32, tag) {
             Some(receive) => self.transfer((rank, to), tag, receive, message),
             None => drop(self.mailboxes.hold(to, rank as u32, tag, message)),
@@ -124,7 +124,7 @@ impl<'a> Messages<'a> {
     }
 
     fn receive(&mut self, rank: usize, source: Source, room: usize, tag: Tag) -> Progress {
-        let slot = self.wait(rank, What::Recv { from: source, tag, room });
+        let slot = self.wait(rank, Side::Recv { from: source, tag, room });
         let receive = Receive { slot, room };
         let is_behind = |from: u32| {
             self.undecided.get(&rank).is_some_and(|earlier| earlier.iter().any(|one| one.accepts(from, tag)))
@@ -134,13 +134,13 @@ impl<'a> Messages<'a> {
                 Some((from, message)) => self.transfer((from as usize, rank), tag, receive, message),
                 None => self.mailboxes.wait(rank, source, tag, receive),
             },
-            _ => self.undecided.entry(rank).or_default().push(Undecided { source, tag, receive }),
+            _ => self.undecided.entry(rank).or_default().push(UndecidedReceive { source, tag, receive }),
         }
         Progress::Waits(slot)
     }
 
     /// A message meets its receive.
-    fn transfer(&mut self, (from, to): (usize, usize), tag: Tag, receive: Receive, message: Message) {
+    fn transfer(&mut self, (from, to): (usize, usize), tag: Tag, receive: Receive, message: Unreceived) {
         let (len, room) = (message.len, receive.room);
         if len > room {
             let text = |len| bytes(self.call, len);
@@ -180,7 +180,7 @@ impl<'a> Messages<'a> {
             self.choices.note(Decision { rank, step: None, from: Some(from) });
         }
         let Some(receives) = self.undecided.get_mut(&rank) else { return false };
-        let Undecided { tag, receive, .. } = receives.remove(index);
+        let UndecidedReceive { tag, receive, .. } = receives.remove(index);
         if let Some((_, message)) = self.mailboxes.take_message(rank, Source::Rank(from), tag) {
             self.transfer((from as usize, rank), tag, receive, message);
         }
@@ -222,14 +222,14 @@ impl<'a> Messages<'a> {
     fn deadlock(&self, stuck: usize) -> Counterexample {
         const MOST: usize = 8;
         let mut waits = BTreeMap::new();
-        for (slot, Waiting { rank, what }) in &self.waiting {
+        for (slot, Blocked { rank, what }) in &self.waiting {
             let earliest = waits.entry(*rank).or_insert((*slot, *what));
             *earliest = if *slot < earliest.0 { (*slot, *what) } else { *earliest };
         }
         let peer = |rank: usize| match waits.get(&rank)?.1 {
-            What::Send { to, .. } => Some(to),
-            What::Recv { from: Source::Rank(from), .. } => Some(from as usize),
-            What::Recv { from: Source::Any, .. } => None,
+            Side::Send { to, .. } => Some(to),
+            Side::Recv { from: Source::Rank(from), .. } => Some(from as usize),
+            Side::Recv { from: Source::Any, .. } => None,
         };
         let mut chain: Vec<_> = waits.keys().take(1).copied().collect();
         while let Some(next) = chain.last().and_then(|rank| peer(*rank)).filter(|next| waits.contains_key(next)) {
@@ -249,13 +249,13 @@ impl<'a> Messages<'a> {
         }
     }
 
-    fn in_words(&self, what: What) -> String {
+    fn in_words(&self, what: Side) -> String {
         match what {
-            What::Send { to, tag, len } => format!("send {} to rank {to} (tag {tag})", bytes(self.call, len)),
-            What::Recv { from: Source::Rank(from), tag, room } => {
+            Side::Send { to, tag, len } => format!("send {} to rank {to} (tag {tag})", bytes(self.call, len)),
+            Side::Recv { from: Source::Rank(from), tag, room } => {
                 format!("recv {} from rank {from} (tag {tag})", bytes(self.call, room))
             }
-            What::Recv { from: Source::Any, tag, room } => {
+            Side::Recv { from: Source::Any, tag, room } => {
                 format!("recv {} from any rank (tag {tag})", bytes(self.call, room))
             }
         }

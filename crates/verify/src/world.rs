@@ -347,7 +347,7 @@ impl<'a> Symbolic<'a> {
         let is_send = |step: &Step| matches!(step.verb, Verb::Send(..)) && !step.reads.is_none_or(Span::is_empty);
         let send = self.points.at(end).steps.missing(steps.len()).find(|at| is_send(&steps[*at]))?;
         let expected = format!("step {} to be finished before the program of its rank ends", send + 1);
-        let got = "still under way, and scratch is freed".to_owned();
+        let got = "still in flight when the program's scratch is freed".to_owned();
         Some(self.counterexample(Kind::BufferRace, rank, send, expected, got))
     }
 
@@ -761,13 +761,13 @@ impl<'a> Symbolic<'a> {
             rank,
             number,
             other,
-            "messages of one pair with one tag one after another",
+            "messages of the same two ranks and tag one after another",
         ))
     }
 
     /// Two steps that must not be under way at the same time.
     fn concurrent(&self, kind: Kind, rank: usize, number: usize, other: usize, expected: &str) -> Counterexample {
-        let got = "both under way at the same time".to_owned();
+        let got = "both in flight at the same time".to_owned();
         let mut found = self.counterexample(kind, rank, number, expected.to_owned(), got);
         found.details.insert(0, format!("step {}: {}", other + 1, self.ranks[rank].steps[other]));
         found

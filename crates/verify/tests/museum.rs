@@ -636,7 +636,7 @@ fn a_send_under_way_at_the_return() {
         found.to_string(),
         "buffer race (eager sends): rank 0, step 3\n  \
          expected step 3 to be finished before the program of its rank ends\n  \
-         got      still under way, and scratch is freed\n  \
+         got      still in flight when the program's scratch is freed\n  \
          step 3: send scratch[0..1] to rank 2\n  \
          order: step 2 of rank 0 ends"
     );

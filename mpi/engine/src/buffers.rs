@@ -38,12 +38,12 @@ struct Piece {
 
 /// Lines that are counted for as long as they are kept.
 #[derive(Debug, Default)]
-struct Memory(Box<[Line]>);
+struct Memory(Box<[CacheLine]>);
 
 /// Memory aligned for any data type.
 #[repr(align(64))]
 #[derive(Clone, Copy, Debug)]
-struct Line(#[allow(dead_code)] [u8; 64]);
+struct CacheLine(#[allow(dead_code)] [u8; 64]);
 
 /// Working memory of all operations of this process, in bytes.
 static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -53,7 +53,7 @@ const MOST_BYTES_KEPT: usize = 128 << 20;
 
 impl Memory {
     fn new(lines: usize) -> Self {
-        let memory = Self(vec![Line([0; 64]); lines].into_boxed_slice());
+        let memory = Self(vec![CacheLine([0; 64]); lines].into_boxed_slice());
         KEPT_BYTES.fetch_add(memory.bytes(), Relaxed);
         memory
     }
@@ -127,7 +127,7 @@ impl Buffers {
         if self.pieces.is_empty() {
             self.pieces.push(Piece { first: 0, len: 0, memory: Memory::default() });
         }
-        let lines = self.bytes(len).div_ceil(size_of::<Line>());
+        let lines = self.bytes(len).div_ceil(size_of::<CacheLine>());
         let piece = self.pieces.last_mut().expect("there is one now");
         piece.len = len;
         piece.memory = Memory::new(lines);

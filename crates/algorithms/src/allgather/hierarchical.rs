@@ -17,19 +17,20 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
-    part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks,
+    of_groups, part_call,
 };
 
-const GATHER: Choice = choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers in a group");
-const NETWORK: Choice = choice(
+const GATHER: PartParameter =
+    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers in a group");
+const NETWORK: PartParameter = choice(
     Collective::Allgather,
     "network",
     "ring",
     &[number_of(Collective::Allgather, "bruck")],
     "the algorithm between the groups",
 );
-const BROADCAST: Choice =
+const BROADCAST: PartParameter =
     choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands all blocks to a group");
 
 pub const ABOUT: About = About::new("gather + network + broadcast", "gather + network + broadcast")

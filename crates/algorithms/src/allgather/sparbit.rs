@@ -26,7 +26,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for distance in (0..steps).rev().map(|step| 1 << step) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
         let left_of = |rank: usize| (distance..size).step_by(2 * distance).map(move |way| (rank + size - way) % size);
-        let (sent, received) = (Packed::new(c, left_of(to), outgoing), Packed::new(c, left_of(rank), arriving));
+        let (sent, received) = (BlockRow::new(c, left_of(to), outgoing), BlockRow::new(c, left_of(rank), arriving));
         for (block, place) in &sent.places {
             r.copy(c.block(result, *block), *place).await;
         }
@@ -38,12 +38,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 }
 
 /// Blocks one after another.
-struct Packed {
+struct BlockRow {
     places: Vec<(usize, Span)>,
     whole: Span,
 }
 
-impl Packed {
+impl BlockRow {
     fn new(c: &Call, blocks: impl Iterator<Item = usize>, room: Span) -> Self {
         let mut end = 0;
         let place = |block| {

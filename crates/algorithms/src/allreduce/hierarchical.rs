@@ -16,19 +16,20 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of,
+    part_call,
 };
 
-const REDUCE: Choice =
+const REDUCE: PartParameter =
     choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Allreduce,
     "network",
     "recursive_doubling",
     &[number_of(Collective::Allreduce, "ring")],
     "the algorithm between the groups",
 );
-const BROADCAST: Choice =
+const BROADCAST: PartParameter =
     choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands the result to a group");
 
 pub const ABOUT: About = About::new("reduce + network + broadcast", "reduce + network + broadcast")

@@ -18,19 +18,20 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, choice, chunked, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, choice, chunked, group, most_ports, needs_order_or_commutative, number_of,
+    part_call,
 };
 
-const REDUCE_SCATTER: Choice =
+const REDUCE_SCATTER: PartParameter =
     choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Allreduce,
     "network",
     "recursive_doubling",
     &[number_of(Collective::Allreduce, "ring")],
     "the algorithm between the groups, in each lane",
 );
-const ALLGATHER: Choice =
+const ALLGATHER: PartParameter =
     choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that brings the result together in a group");
 
 pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "reduce_scatter + network + allgather")

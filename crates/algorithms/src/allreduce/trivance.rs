@@ -63,7 +63,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for (ordered, rotated) in chunks.pieces(c.input(r), rotated) {
         r.copy(ordered, rotated).await;
     }
-    let steps = || windows.windows(2).map(|pair| Step::new(rank, size, windows[0].left, pair));
+    let steps = || windows.windows(2).map(|pair| WindowStep::new(rank, size, windows[0].left, pair));
     for step in steps() {
         step.halve(r, &chunks, rotated).await;
     }
@@ -76,7 +76,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 }
 
 /// A step between two windows, as one rank sees it; places are those of its chunks in rotated order.
-struct Step {
+struct WindowStep {
     left_rank: usize,
     right_rank: usize,
     /// Chunks to the left of the narrower window, and to the right of it.
@@ -85,7 +85,7 @@ struct Step {
     end: usize,
 }
 
-impl Step {
+impl WindowStep {
     fn new(rank: usize, size: usize, centre: usize, windows: &[Window]) -> Self {
         let narrow = windows[1];
         let distance = narrow.width();

@@ -60,12 +60,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 
 /// A step: how far blocks travel, and of that number the digit that is not 0, as a power of the radix.
 #[derive(Clone, Copy)]
-struct Step {
+struct Hop {
     distance: usize,
     power: usize,
 }
 
-impl Step {
+impl Hop {
     /// Ways to go that have that digit.
     fn moving(self, c: &Call) -> impl Iterator<Item = usize> {
         let digit = move |way| way / self.power % radix_of(c);
@@ -79,10 +79,10 @@ impl Step {
     }
 }
 
-fn steps(c: &Call) -> impl Iterator<Item = Step> {
-    powers(c).flat_map(|power| distances(c, power).map(move |distance| Step { distance, power }))
+fn steps(c: &Call) -> impl Iterator<Item = Hop> {
+    powers(c).flat_map(|power| distances(c, power).map(move |distance| Hop { distance, power }))
 }
 
-fn nth(c: &Call, step: usize) -> Step {
+fn nth(c: &Call, step: usize) -> Hop {
     steps(c).nth(step).expect("a step of the call")
 }

@@ -17,19 +17,19 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
 };
 
-const GATHER: Choice =
+const GATHER: PartParameter =
     choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that brings the blocks of a group together");
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Alltoall,
     "network",
     "pairwise_exchange",
     &[number_of(Collective::Alltoall, "bruck")],
     "the algorithm between the groups",
 );
-const SCATTER: Choice =
+const SCATTER: PartParameter =
     choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that hands out what came to a group");
 
 pub const ABOUT: About = About::new("gather + network + scatter", "gather + network + scatter")

@@ -16,11 +16,12 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
 };
 
-const LOCAL: Choice = choice(Collective::Alltoall, "local", "pairwise_exchange", &[], "the algorithm within a group");
-const NETWORK: Choice = choice(
+const LOCAL: PartParameter =
+    choice(Collective::Alltoall, "local", "pairwise_exchange", &[], "the algorithm within a group");
+const NETWORK: PartParameter = choice(
     Collective::Alltoall,
     "network",
     "pairwise_exchange",

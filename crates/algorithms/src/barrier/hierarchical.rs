@@ -15,10 +15,10 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{Choice, Levels, OUTER, Piece, choice, group, most_ports, number_of, part_call};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, group, most_ports, number_of, part_call};
 
-const LOCAL: Choice = choice(Collective::Barrier, "local", "dissemination", &[], "the algorithm within a group");
-const NETWORK: Choice = choice(
+const LOCAL: PartParameter = choice(Collective::Barrier, "local", "dissemination", &[], "the algorithm within a group");
+const NETWORK: PartParameter = choice(
     Collective::Barrier,
     "network",
     "dissemination",

@@ -14,16 +14,18 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, number_of, part_call};
+use crate::shapes::levels::{
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, number_of, part_call,
+};
 
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Broadcast,
     "network",
     "binomial",
     &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
     "the algorithm between the groups",
 );
-const LOCAL: Choice = choice(Collective::Broadcast, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", &[], "the algorithm within a group");
 
 pub const ABOUT: About = About::new("network + local", "network + local")
     .exact_when(|c| Levels::of(c).are_equal())

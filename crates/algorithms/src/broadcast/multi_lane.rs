@@ -16,24 +16,24 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call,
 };
 
-const SCATTER: Choice = choice(
+const SCATTER: PartParameter = choice(
     Collective::Scatter,
     "scatter",
     "binomial",
     &[],
     "the algorithm that cuts the message within the root's group",
 );
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Broadcast,
     "network",
     "binomial",
     &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
     "the algorithm between the groups, in each lane",
 );
-const ALLGATHER: Choice = choice(
+const ALLGATHER: PartParameter = choice(
     Collective::Allgather,
     "allgather",
     "ring",

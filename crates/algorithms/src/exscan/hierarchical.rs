@@ -17,10 +17,10 @@ use crate::About;
 use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call,
 };
 
-const EXSCAN: Choice =
+const EXSCAN: PartParameter =
     choice(Collective::Exscan, "exscan", "hillis_steele", &[], "the algorithm of the sums within a group");
 
 pub const ABOUT: About = About::new("exscan + network + broadcast + 2*n*gamma", "exscan + network + broadcast")

@@ -16,11 +16,11 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
 };
 
-const LOCAL: Choice = choice(Collective::Gather, "local", "binomial", &[], "the algorithm within a group");
-const NETWORK: Choice = choice(
+const LOCAL: PartParameter = choice(Collective::Gather, "local", "binomial", &[], "the algorithm within a group");
+const NETWORK: PartParameter = choice(
     Collective::Gather,
     "network",
     "binomial",

@@ -16,11 +16,12 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of,
+    part_call,
 };
 
-const LOCAL: Choice = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
-const NETWORK: Choice = choice(
+const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
+const NETWORK: PartParameter = choice(
     Collective::Reduce,
     "network",
     "binomial",

@@ -17,20 +17,20 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, chunked, group, most_ports, needs_order_or_commutative, number_of,
-    part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunked, group, most_ports, needs_order_or_commutative,
+    number_of, part_call,
 };
 
-const REDUCE_SCATTER: Choice =
+const REDUCE_SCATTER: PartParameter =
     choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Reduce,
     "network",
     "binomial",
     &[number_of(Collective::Reduce, "chain")],
     "the algorithm between the groups, in each lane",
 );
-const GATHER: Choice =
+const GATHER: PartParameter =
     choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that brings the result to the root");
 
 pub const ABOUT: About = About::new("reduce_scatter + network + gather", "reduce_scatter + network + gather")

@@ -17,20 +17,20 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
-    part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks,
+    of_groups, part_call,
 };
 
-const REDUCE: Choice =
+const REDUCE: PartParameter =
     choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::ReduceScatter,
     "network",
     "pairwise",
     &[number_of(Collective::ReduceScatter, "recursive_halving")],
     "the algorithm between the groups",
 );
-const SCATTER: Choice =
+const SCATTER: PartParameter =
     choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that hands the blocks to a group");
 
 pub const ABOUT: About = About::new("reduce + network + scatter", "reduce + network + scatter")

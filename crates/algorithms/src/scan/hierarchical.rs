@@ -15,13 +15,14 @@ use hocket_core::{Call, Collective, Rank, Side, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, number_of,
+    part_call,
 };
 
-const SCAN: Choice =
+const SCAN: PartParameter =
     choice(Collective::Scan, "scan", "hillis_steele", &[], "the algorithm of the prefix sums within a group");
 /// The sums of all groups before, at the last rank of each.
-pub const NETWORK: Choice = choice(
+pub const NETWORK: PartParameter = choice(
     Collective::Exscan,
     "network",
     "hillis_steele",
@@ -29,7 +30,7 @@ pub const NETWORK: Choice = choice(
     "the algorithm between the groups",
 );
 /// The way of such a sum from the last rank of a group to the others.
-pub const BROADCAST: Choice = choice(
+pub const BROADCAST: PartParameter = choice(
     Collective::Broadcast,
     "broadcast",
     "binomial",

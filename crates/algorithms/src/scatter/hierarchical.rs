@@ -16,17 +16,17 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Choice, Levels, OUTER, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
 };
 
-const NETWORK: Choice = choice(
+const NETWORK: PartParameter = choice(
     Collective::Scatter,
     "network",
     "binomial",
     &[number_of(Collective::Scatter, "linear")],
     "the algorithm between the groups",
 );
-const LOCAL: Choice = choice(Collective::Scatter, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Scatter, "local", "binomial", &[], "the algorithm within a group");
 
 pub const ABOUT: About = About::new("network + local", "network + local")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())

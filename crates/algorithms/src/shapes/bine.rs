@@ -23,17 +23,17 @@ pub struct BineTree {
     ranks: usize,
     /// The rank at position 0.
     first: usize,
-    own: Part,
+    own: Subtree,
     position: usize,
     /// The round in which the parent tells this rank, and the parent.
     parent: Option<(usize, usize)>,
     /// The round of each child, and its subtree; the largest first.
-    below: Vec<(usize, Part)>,
+    below: Vec<(usize, Subtree)>,
 }
 
 /// Some positions in a row, which are a subtree.
 #[derive(Clone, Copy)]
-struct Part {
+struct Subtree {
     start: usize,
     len: usize,
     /// Whether its first half is to the left of its second one in the next odd level, not to the right.
@@ -42,7 +42,7 @@ struct Part {
     height: u32,
 }
 
-impl Part {
+impl Subtree {
     /// The half with the root, which is no smaller, and the other one, whose root is a child.
     fn halves(self) -> Option<[Self; 2]> {
         let (near, far) = (self.len.div_ceil(2), self.len / 2);
@@ -64,7 +64,7 @@ impl Part {
 impl BineTree {
     /// The tree over `ranks` ranks, rooted at `root`, as `rank` sees it.
     pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
-        let whole = Part { start: 0, len: ranks, is_mirrored: false, height: ranks.next_power_of_two().ilog2() };
+        let whole = Subtree { start: 0, len: ranks, is_mirrored: false, height: ranks.next_power_of_two().ilog2() };
         let first = (root + ranks - whole.root()) % ranks;
         let position = (rank + ranks - first) % ranks;
         let (mut own, mut parent, mut below) = (whole, None, Vec::new());
@@ -123,7 +123,7 @@ impl BineTree {
 
     /// The children and their subtrees, counted from the first rank of this one's; the largest first.
     pub fn subtrees(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> {
-        let counted = |below: &Part| below.start - self.own.start..below.start + below.len - self.own.start;
+        let counted = |below: &Subtree| below.start - self.own.start..below.start + below.len - self.own.start;
         self.below.iter().map(move |(_, below)| ((self.first + below.root()) % self.ranks, counted(below)))
     }
 }

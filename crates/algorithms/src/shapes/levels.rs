@@ -120,7 +120,7 @@ impl Levels {
 
 /// A parameter of composed algorithms that names the algorithm of a part.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct PartParameter {
     /// The collective of the part.
     pub collective: Collective,
     /// The parameter: its values are the algorithms of the collective.
@@ -134,10 +134,13 @@ pub const fn choice(
     default: &str,
     tries: &'static [u64],
     meaning: &'static str,
-) -> Choice {
+) -> PartParameter {
     let words = names(collective);
     let default = number(words, default);
-    Choice { collective, parameter: Parameter { name, unit: Unit::Choice(words), default, least: 0, tries, meaning } }
+    PartParameter {
+        collective,
+        parameter: Parameter { name, unit: Unit::Choice(words), default, least: 0, tries, meaning },
+    }
 }
 
 /// The value of a choice that names this algorithm.
@@ -161,7 +164,7 @@ const fn are_equal(a: &[u8], b: &[u8]) -> bool {
     i == a.len() && i == b.len()
 }
 
-impl Choice {
+impl PartParameter {
     /// The algorithm that the call names.
     fn entry(&self, c: &Call) -> &'static Entry {
         let name = self.parameter.words()[c.parameter(self.parameter.name) as usize];

@@ -94,11 +94,11 @@ pub fn edges_by_place<'a>(c: &'a Call, stencil: &Stencil, rank: usize) -> [Vec<(
 /// A round of message combining: all pieces that go the same way along one dimension, in one message.
 pub struct Round {
     way: Vec<isize>,
-    pieces: Vec<Piece>,
+    pieces: Vec<Parcel>,
 }
 
 /// A block on its way.
-struct Piece {
+struct Parcel {
     /// Where a rank holds it before it passes it on, and where the next rank does.
     places: [usize; 2],
     /// How it came from the rank that it is of, and where it goes on to. Both ranks exist if the rank in between holds it.
@@ -106,7 +106,7 @@ struct Piece {
     ahead: Vec<isize>,
 }
 
-impl Piece {
+impl Parcel {
     fn is_held(&self, stencil: &Stencil, rank: usize) -> bool {
         stencil.shifted(rank, &opposite(&self.behind)).is_some() && stencil.shifted(rank, &self.ahead).is_some()
     }
@@ -134,7 +134,7 @@ fn offsets(stencil: &Stencil) -> Vec<Vec<isize>> {
 }
 
 /// The rounds along all dimensions of pieces that go those ways: the dimension of each piece, and where it ends.
-fn rounds(dimensions: usize, pieces: impl Fn(usize) -> Vec<(Vec<isize>, Piece)>) -> Vec<Round> {
+fn rounds(dimensions: usize, pieces: impl Fn(usize) -> Vec<(Vec<isize>, Parcel)>) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
     for (way, piece) in (0..dimensions).flat_map(pieces) {
         match rounds.iter_mut().find(|round| round.way == way) {
@@ -151,7 +151,7 @@ pub fn alltoall_rounds(stencil: &Stencil) -> Vec<Round> {
     let piece = |(place, offset): (usize, &Vec<isize>), dimension: usize| {
         let behind = before(offset, dimension);
         let ahead = offset.iter().zip(&behind).map(|(all, done)| all - done).collect();
-        (along(dimension, offset), Piece { places: [place; 2], behind, ahead })
+        (along(dimension, offset), Parcel { places: [place; 2], behind, ahead })
     };
     rounds(stencil.dims.len(), |dimension| {
         let moves = offsets.iter().enumerate().filter(|(_, offset)| offset[dimension] != 0);
@@ -181,7 +181,7 @@ pub fn allgather_rounds(stencil: &Stencil) -> Vec<Round> {
         let ends = |place: &&Vec<isize>| place[dimension] != 0 && before(place, dimension + 1) == **place;
         let piece = |place: &Vec<isize>| {
             let (behind, ahead) = (before(place, dimension), along(dimension, place));
-            (ahead.clone(), Piece { places: [index(&behind), index(place)], behind, ahead })
+            (ahead.clone(), Parcel { places: [index(&behind), index(place)], behind, ahead })
         };
         passed.iter().filter(ends).map(piece).collect()
     })

@@ -254,7 +254,11 @@ fn a_key_has_one_place() {
             "test.toml:6: network.o: got \"1 us\", expected this key in [host], as the file has a section [host]",
         ),
         (LOGGP, "S = \"1 B\"\n[host]\no = \"1 us\"", "network.S: got \"1 B\", expected none beside [host]"),
-        (LOGGP, "[host]\no = \"1 us\"\nG = \"1 ns/B\"", "network.G: got \"1 ns/B\", expected no such key beside host.G"),
+        (
+            LOGGP,
+            "[host]\no = \"1 us\"\nG = \"1 ns/B\"",
+            "network.G: got \"1 ns/B\", expected no such key beside host.G",
+        ),
         (LOGGP, "[host]", "test.toml: host.o is missing, expected a time such as \"1 us\", or o_send and o_receive"),
         (&links, "[host]", "test.toml: host.o is missing"),
         (&links, "[host]\no = \"1 us\"\nx = 1", "host.x: unknown key, expected one of G, O,"),

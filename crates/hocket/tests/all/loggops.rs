@@ -148,7 +148,10 @@ fn sender_and_receiver_have_overheads_of_their_own() {
     // The second message leaves at 2 us: 2 + 2 + 5 + 0.5 us.
     assert_close(hocket::simulate(entry, &call, &apart, Options::default()).unwrap().time_s(), 9.5e-6);
     for (keys, message) in [
-        ("o = \"1 us\"\no_send = \"2 us\"", "network.o_send: got \"2 us\", expected no such key beside o, which holds for senders and receivers"),
+        (
+            "o = \"1 us\"\no_send = \"2 us\"",
+            "network.o_send: got \"2 us\", expected no such key beside o, which holds for senders and receivers",
+        ),
         ("o_send = \"2 us\"", "network.o is missing, expected a time such as \"1 us\", or o_send and o_receive"),
         ("o = \"1 us\"\nfrom = [\"1 B\"]", "expected a list of sizes that begins with \"0 B\" and rises"),
         ("o = [\"1 us\"]\nfrom = [\"0 B\", \"1 B\"]", "expected a text, or a list of 2, one for each range"),

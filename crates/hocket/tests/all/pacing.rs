@@ -113,14 +113,16 @@ fn gaps_that_nobody_could_leave_are_refused_in_one_line() {
     };
     let (exchange, call) = accepted("pairwise_exchange", 8, 1, &[]);
     let hockney = platform("model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"");
-    let sentence =
-        "parameter gap: machine test has the network model hockney, expected the model packets, or no gap";
+    let sentence = "parameter gap: machine test has the network model hockney, expected the model packets, or no gap";
     assert_eq!(refusal(exchange, &call, &hockney, "auto"), sentence);
     assert_eq!(refusal(exchange, &call, &hockney, "3"), sentence);
     assert!(pace(exchange, &call, &hockney, Gap::default()).unwrap().1.is_empty());
     let ring = find(Collective::Allreduce, "ring").unwrap();
     let reduced = Call::new(Collective::Allreduce, 8, 8);
-    assert_eq!(refusal(ring, &reduced, &torus("[8]"), "1"), "parameter gap: allreduce ring has no steps, expected an algorithm with steps, or no gap");
+    assert_eq!(
+        refusal(ring, &reduced, &torus("[8]"), "1"),
+        "parameter gap: allreduce ring has no steps, expected an algorithm with steps, or no gap"
+    );
     let sentence = "ranks: got 8, expected at most 4, the ranks that the network holds (torus of 4 nodes)";
     assert_eq!(refusal(exchange, &call, &torus("[4]"), "auto"), sentence);
     let too_far = simulate_step(exchange, &call, &torus("[8]"), Gap::default(), 7, Options::default());

@@ -1,8 +1,8 @@
 //! Gaussian: every operation is delayed by a normally distributed time, or not at all if that time is negative.
 //!
-//! Keys: `mean`, `deviation`; `interval` (optional): only operations that meet an event are delayed, and an operation of
-//! length l meets one with probability 1 - exp(-l / interval). Source of the transformation: G. E. P. Box, M. E. Muller,
-//! "A note on the generation of random normal deviates", Annals of Mathematical Statistics 29 (1958).
+//! Keys: `mean`, `deviation`, `interval` (optional). With `interval`, an operation of length l is delayed only with
+//! probability 1 - exp(-l / interval). Source of the transformation: G. E. P. Box, M. E. Muller, "A note on the
+//! generation of random normal deviates", Annals of Mathematical Statistics 29 (1958).
 
 use hocket_core::Result;
 

@@ -1,13 +1,14 @@
-//! Noise: what delays the operations of a rank beyond their length. One model per file, and a line in the registry below.
+//! Noise: random delays of the operations of a rank. One file per model, and a line in the registry below.
 //!
-//! `[noise.os]` acts on the work of a processor (reducing, copying, computing), `[noise.network]` on messages: they arrive
-//! later, and the sender is done as early as without noise. An operation that starts at t and is l long ends at (t + l) + delay.
+//! `[noise.os]` acts on the work of a processor (reducing, copying, computing), `[noise.network]` on messages: they
+//! arrive later, while the sender is done as early as without noise. An operation of length l that starts at t ends at
+//! (t + l) + delay.
 //!
-//! `overlap` says how an event of noise meets an operation:
-//! - "arrival" (the default): every event that begins in [t, t + l) adds its duration. Time that is lost to an event, or
-//!   spent waiting, is not exposed to others.
-//! - "stall": nothing goes on during an event. An operation that starts in an event waits for the end of the event,
-//!   and an operation that is interrupted goes on after it, until all of its length has been worked.
+//! `overlap` is the effect of a noise event on an operation:
+//! - "arrival" (the default): every event that begins in [t, t + l) adds its duration. The added time, and time spent
+//!   waiting, meets no further events.
+//! - "stall": nothing goes on during an event. An operation that starts in an event waits for its end, and an
+//!   interrupted operation continues after it, until all of its length is done.
 //!
 //! Random numbers are functions of a counter: event k of rank r in trial t is the same in any order of evaluation.
 
@@ -22,37 +23,36 @@ use random::mix;
 
 /// A model of noise.
 pub trait Model {
-    /// Whether it is the noise of a rank that draws, and not each operation for itself.
+    /// Whether the noise belongs to a rank; otherwise each operation draws for itself.
     fn is_of_rank(&self) -> bool {
         false
     }
-    /// Who draws: the rank that is hit, or the operation, known by the rank that began it and its position in that rank's
-    /// program.
+    /// The source of the draws: the victim rank, or the operation, identified by its origin rank and its position in
+    /// that rank's program.
     fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
         if self.is_of_rank() { victim as u64 } else { mix(origin, position) }
     }
-    /// A number that the model computes once for all operations of this length.
+    /// A number that the model computes once per length of operations.
     fn weight(&self, length_s: f64) -> f64;
-    /// Adds to the ends of operations that start at these times by how much they are delayed, in seconds; one lane per
-    /// trial.
+    /// Adds the delays of operations that start at these times to their ends, in seconds; one lane per trial.
     fn delay<const L: usize>(&self, operation: Operation, draws: &Draws, start_s: &[f64; L], end_s: &mut [f64; L]);
 }
 
 /// Operations of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operation {
-    /// How long it takes without noise, in seconds.
+    /// The length without noise, in seconds.
     pub length_s: f64,
-    /// The model's number for this length.
+    /// The result of [`Model::weight`] for this length.
     pub weight: f64,
 }
 
-/// The noise of a machine: none, or that of some models.
+/// The noise of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// On what processors do.
+    /// Noise on the work of processors.
     pub os: Option<NoiseModel>,
-    /// On messages.
+    /// Noise on messages.
     pub network: Option<NoiseModel>,
 }
 
@@ -69,7 +69,7 @@ impl Noise {
     /// Reads `[noise]`.
     ///
     /// # Errors
-    /// A model that is not known, or a key that is missing, wrong or unknown.
+    /// An unknown model, or a key that is missing, wrong or unknown.
     pub fn read(section: &Section) -> Result<Self> {
         let read = |key: &str| {
             let own = section.optional_section(key)?;
@@ -90,7 +90,7 @@ impl Noise {
         self.os.is_none() && self.network.is_none()
     }
 
-    /// The noise that an operation meets.
+    /// The noise on operations that use this resource.
     pub fn on(&self, resource: Resource) -> Option<&NoiseModel> {
         match resource {
             Resource::Processor => self.os.as_ref(),
@@ -108,14 +108,14 @@ impl Noise {
     }
 }
 
-/// Which ranks an event that comes again and again hits at which time.
+/// The times at which a periodic event hits the ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// Each rank at a time of its own, at random.
+    /// Each rank at its own random time.
     Random,
-    /// All ranks at the same time, at random.
+    /// All ranks at the same random time.
     Common,
-    /// Rank r of P later than rank 0 by r / P of the period, and that at random.
+    /// Rank r of P later than rank 0 by r / P of the period; rank 0 at a random time.
     Staggered,
 }
 
@@ -142,7 +142,7 @@ impl Phase {
     }
 }
 
-/// How an event meets an operation, see the module.
+/// The effect of an event on an operation, see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overlap {
     Arrival,
@@ -155,8 +155,9 @@ impl Overlap {
     }
 }
 
-/// The delay of an operation under "stall", given when the next event that ends after a time starts, and how long it is.
-/// Waits are added up rather than taken as a difference of times, so that where there is none the delay is zero.
+/// The delay of an operation under "stall". `next_after` gives the start and length of the next event that ends after a
+/// time. Waits are added up, rather than computed as a difference of times, so that the delay is exactly zero without
+/// events.
 fn stall_s(start_s: f64, length_s: f64, mut next_after: impl FnMut(f64) -> (f64, f64)) -> f64 {
     let (mut now, mut left, mut delay_s) = (start_s, length_s, 0.0);
     loop {
@@ -172,7 +173,7 @@ fn stall_s(start_s: f64, length_s: f64, mut next_after: impl FnMut(f64) -> (f64,
     }
 }
 
-/// The probability that an operation meets an event of a process with this mean interval; 1 without.
+/// The probability that an operation meets an event of a Poisson process with this mean interval; 1 without interval.
 fn chance(length_s: f64, interval_s: Option<f64>) -> f64 {
     interval_s.map_or(1.0, |interval_s| -libm::expm1(-length_s / interval_s))
 }
@@ -187,15 +188,15 @@ fn delay_hit<const L: usize>(mut hits: u32, end_s: &mut [f64; L], delay_s: impl 
     }
 }
 
-/// The shortest time between events: far below what matters, and far above where numbers of events overflow.
+/// The shortest time between events: irrelevant for programs, but large enough that counts of events do not overflow.
 const SHORTEST_S: f64 = 1e-12;
 
-/// A time between events.
+/// The time between events of this key.
 fn between_s(section: &Section, key: &str) -> Result<f64> {
     long_enough(section, key, section.time_s(key)?)
 }
 
-/// A time between events, or none when the key is absent.
+/// As [`between_s`], or none when the key is absent.
 fn optional_between_s(section: &Section, key: &str) -> Result<Option<f64>> {
     section.optional_time_s(key)?.map(|value| long_enough(section, key, value)).transpose()
 }

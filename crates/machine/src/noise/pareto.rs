@@ -1,8 +1,7 @@
-//! Pareto: every operation is delayed by a time with a heavy tail: longer than x with probability (minimum / x)^shape.
+//! Pareto: every operation is delayed by a heavy-tailed time, longer than x with probability (minimum / x)^shape.
 //!
-//! Keys: `minimum`, `shape` (a number of at least 0.1; up to 2 the variance is infinite, up to 1 also the mean); `interval`
-//! (optional): only operations that meet an event are delayed, and an operation of length l meets one with probability
-//! 1 - exp(-l / interval).
+//! Keys: `minimum`; `shape` (at least 0.1; up to 2 the variance is infinite, up to 1 also the mean); `interval`
+//! (optional): an operation of length l is then delayed only with probability 1 - exp(-l / interval).
 
 use hocket_core::Result;
 
@@ -20,7 +19,7 @@ pub struct Pareto {
     pub interval_s: Option<f64>,
 }
 
-/// Below this the longest delay that can be drawn would not be a number.
+/// With a smaller shape, the longest delay would overflow.
 const LEAST_SHAPE: f64 = 0.1;
 
 impl Pareto {

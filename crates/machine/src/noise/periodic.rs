@@ -1,4 +1,4 @@
-//! Periodic: an event every `period`, `duration` long, as the ticks and daemons of an operating system.
+//! Periodic: an event of length `duration` every `period`, like the ticks and daemons of an operating system.
 //!
 //! Keys: `period`, `duration`; `phase` = "random" (each rank its own, the default), "common" or "staggered"; `overlap`.
 //! Events begin at phase + k period for all whole k. Under "arrival" an operation in [t, t + l) is delayed by
@@ -12,7 +12,7 @@ use crate::Section;
 /// The model's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Periodic {
-    /// From the start of one event to that of the next, in seconds.
+    /// Time from the start of one event to the start of the next, in seconds.
     pub period_s: f64,
     /// Length of an event, in seconds.
     pub duration_s: f64,
@@ -29,7 +29,7 @@ impl Periodic {
             overlap: Overlap::read(section)?,
         };
         if read.overlap == Overlap::Stall && read.duration_s >= read.period_s {
-            return Err(section.reject("duration", "less than the period, or nothing ever goes on"));
+            return Err(section.reject("duration", "a time below the period, as programs would never run"));
         }
         Ok(read)
     }

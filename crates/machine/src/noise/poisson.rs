@@ -1,11 +1,11 @@
-//! Poisson: events at random, `interval` apart on average, `duration` long, as of a network that others use too.
+//! Poisson: random events of length `duration`, `interval` apart on average, as in a network shared with others.
 //!
-//! Keys: `interval`, `duration`; `overlap`; and, for "arrival", `events` = "every" (the default: each event that begins in
-//! an operation adds its duration) or "one" (an operation is hit or not).
+//! Keys: `interval`, `duration`, `overlap`. For "arrival" also `events`: "every" (each event that begins in an
+//! operation adds its duration; the default) or "one" (at most one event does).
 //!
-//! Under "arrival" every operation draws for itself, since such a process has no memory: with x = l / interval it meets k
-//! events with probability exp(-x) x^k / k!. Under "stall" the events have a place in time: a cell of the length of the
-//! interval holds a Poisson number of them, 1 on average, each at random. They may overlap, and so an operation takes
+//! Under "arrival", every operation draws for itself, since the process has no memory: with x = l / interval, it meets
+//! k events with probability exp(-x) x^k / k!. Under "stall", the events have fixed times: each cell of one interval's
+//! length holds a Poisson number of them, 1 on average, each at random. Events may overlap, so an operation takes
 //! exp(duration / interval) times as long on average; the duration must be shorter than the interval.
 
 use hocket_core::Result;
@@ -16,21 +16,20 @@ use crate::Section;
 /// The model's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poisson {
-    /// Mean time from the start of one event to that of the next, in seconds.
+    /// Mean time from the start of one event to the start of the next, in seconds.
     pub interval_s: f64,
     /// Length of an event, in seconds.
     pub duration_s: f64,
-    /// Whether an operation is hit by one event at most.
+    /// Whether at most one event delays an operation.
     pub is_hit_once: bool,
     overlap: Overlap,
 }
 
-/// From so many events on average, their number is drawn by its expansion about the normal distribution.
+/// From this mean number of events on, their number is drawn by an expansion about the normal distribution.
 const MANY_EVENTS: f64 = 500.0;
-/// Operations longer than so many intervals are stalled for as long as they are on average: the standard deviation is less
-/// than a hundredth of it.
+/// Operations longer than this many intervals are stalled for the mean time: the standard deviation is below 1 % of it.
 const MANY_CELLS: f64 = 65536.0;
-/// So many cells without an event in a row are not seen: exp(-64) of all.
+/// At most this many successive cells are searched for an event: all are empty with probability exp(-64).
 const MOST_EMPTY_CELLS: i64 = 64;
 
 impl Poisson {
@@ -40,12 +39,12 @@ impl Poisson {
             overlap == Overlap::Arrival && section.choice("events", &[("every", false), ("one", true)])?;
         let (interval_s, duration_s) = (between_s(section, "interval")?, section.time_s("duration")?);
         if overlap == Overlap::Stall && duration_s >= interval_s {
-            return Err(section.reject("duration", "less than the interval, or hardly anything ever goes on"));
+            return Err(section.reject("duration", "a time below the interval, as programs would hardly ever run"));
         }
         Ok(Self { interval_s, duration_s, is_hit_once, overlap })
     }
 
-    /// When the events of a cell start, in order, in seconds.
+    /// The starts of the events of a cell, ascending, in seconds.
     fn cell(&self, index: i64, draws: &Draws) -> Vec<f64> {
         let own = Draws { who: mix(draws.who as usize, index as u64), ..*draws };
         let [u] = own.uniform::<1>(0);
@@ -69,14 +68,14 @@ impl Poisson {
     }
 }
 
-/// Number of events for a uniform number: the smallest k whose distribution function, with mean `x`, lies above it.
+/// The number of events for a uniform number: the smallest k whose distribution function with mean `x` exceeds it.
 fn events(uniform: f64, none: f64, x: f64) -> f64 {
     if x < MANY_EVENTS { f64::from(few_events(uniform, none, x)) } else { many_events(uniform, x) }
 }
 
 fn few_events(uniform: f64, none: f64, x: f64) -> u32 {
     let (mut k, mut term, mut below) = (0, none, none);
-    // Ends: the sum comes within 1e-12 of 1, and no uniform number is closer than 2^-33.
+    // The loop ends because the sum comes within 1e-12 of 1, and uniform numbers stay 2^-33 away from it.
     while uniform >= below {
         k += 1;
         term *= x / f64::from(k);
@@ -85,8 +84,8 @@ fn few_events(uniform: f64, none: f64, x: f64) -> u32 {
     k
 }
 
-/// exp(-x) is too small to begin with. Source: E. A. Cornish, R. A. Fisher, "Moments and cumulants in the specification of
-/// distributions", Revue de l'Institut International de Statistique 5 (1938), to the second term.
+/// The number of events where exp(-x) underflows. Source: E. A. Cornish, R. A. Fisher, "Moments and cumulants in the
+/// specification of distributions", Revue de l'Institut International de Statistique 5 (1938), to the second term.
 fn many_events(uniform: f64, x: f64) -> f64 {
     let (mut low, mut high) = (-8.0, 8.0);
     while high - low > 1e-12 {

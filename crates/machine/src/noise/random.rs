@@ -1,11 +1,11 @@
-//! Counter-based random numbers: a number is a function of its source and counter, never of numbers drawn before.
+//! Counter-based random numbers: a number is a function of its source and counter only.
 //!
 //! Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011:
-//! Philox4x32 with 10 rounds. A block of the generator serves four trials, and eight blocks are made side by side.
+//! Philox4x32 with 10 rounds. A block of the generator serves four trials; eight blocks are computed side by side.
 
-/// Trials whose draws are made together.
+/// Number of trials whose draws are made together.
 pub const GROUP: usize = 32;
-/// Blocks made side by side.
+/// Number of blocks computed side by side.
 const BLOCKS: usize = 8;
 
 /// A word for each trial of a group, in whole cache lines.
@@ -16,7 +16,7 @@ pub struct Words(pub [u32; GROUP]);
 /// The draws of one operation, or of one rank's noise, in `L` successive trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draws<'a> {
-    /// The seed, and which noise of the machine draws.
+    /// The seed, combined with the kind of noise.
     pub key: [u32; 2],
     /// The source, see [`super::Model::draw`].
     pub who: u64,
@@ -24,18 +24,18 @@ pub struct Draws<'a> {
     pub first_trial: u64,
     /// Number of ranks.
     pub ranks: usize,
-    /// The words with index 0 of the first of those who draw, if they are known already.
+    /// The words with index 0 of the sources 0, 1, ..., if they are known already.
     pub known: &'a [Words],
-    /// The number that the first gap is made of, if it is known already: that of [`Draws::first_gaps`].
+    /// The number behind the first gap, if it is known already from [`Draws::first_gaps`].
     pub first_gap: Option<f64>,
 }
 
-/// Sources whose first gaps are made side by side.
+/// Number of sources whose first gaps are made side by side.
 pub const SOURCES: usize = 16;
 
-/// Up to this probability the trials that something happens in are found by the gaps between them.
+/// Up to this probability, hits are found by the gaps between them.
 const RARE: f64 = 0.125;
-/// The words that gaps are made of have this index and those after it.
+/// The index of the first word used for gaps.
 const GAPS: u32 = 1 << 31;
 
 impl Draws<'_> {
@@ -50,7 +50,7 @@ impl Draws<'_> {
         numbers
     }
 
-    /// In which trials something happens that has this probability: a bit for each.
+    /// The trials that an event of this probability hits: a bit for each.
     #[inline(always)]
     pub fn hits<const L: usize>(&self, chance: f64) -> u32 {
         if chance > RARE {
@@ -90,14 +90,14 @@ impl Draws<'_> {
         hits
     }
 
-    /// The number that a gap is made of, uniform in (0, 1) in steps of 2^-53; the same for the whole group.
+    /// The number behind a gap, uniform in (0, 1) in steps of 2^-53; the same for the whole group.
     #[inline(always)]
     fn gap(&self, number: u32) -> f64 {
         let [gap] = self.gaps([self.who], number);
         gap
     }
 
-    /// The numbers that the first gaps of these sources are made of, whatever the source of these draws.
+    /// The numbers behind the first gaps of these sources, whatever the source of these draws.
     #[inline(always)]
     pub fn first_gaps(&self, sources: [u64; SOURCES]) -> [f64; SOURCES] {
         self.gaps(sources, 0)
@@ -181,7 +181,7 @@ fn scramble(x: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Known answers that come with Random123.
+    /// Known answers from Random123.
     #[test]
     fn philox_gives_the_known_answers() {
         assert_eq!(philox([[0]; 4], [0; 2]), [[0x6627_e8d5], [0xe169_c58d], [0xbc57_ac4c], [0x9b00_dbd8]]);
@@ -223,8 +223,8 @@ mod tests {
         }
     }
 
-    /// The number of hits of n draws is within 5 standard deviations of n p, on every lane, for rare and for common ones;
-    /// and a lane's hit does not depend on how many lanes are asked for.
+    /// On every lane, the number of hits in n draws is within 5 standard deviations of n p, for rare and common hits. A
+    /// lane's hit is independent of the number of lanes.
     #[test]
     fn hits_have_their_probability_on_every_lane() {
         for chance in [1e-4, 1e-2, RARE, 0.2, 0.9] {

@@ -1,9 +1,9 @@
-//! Trace: events as they were recorded on a machine, over and over again.
+//! Trace: events recorded on a machine, repeated without end.
 //!
-//! Keys: `file`, beside the machine file: a line per event with its start and its duration in seconds, in order of start,
-//! as noise benchmarks such as netgauge record them; `#` begins a comment; `length`: the time that the recording
-//! covers, by default until the last event has ended; `phase` = "random" (each rank begins somewhere else in it, the
-//! default), "common" or "staggered"; `overlap`.
+//! Keys: `file`, beside the machine file: a line per event with its start and duration in seconds, in order of start,
+//! as recorded by noise benchmarks such as netgauge; `#` begins a comment. `length`: the recorded time, by default
+//! until the end of the last event. `phase` = "random" (each rank begins elsewhere in the recording; the default),
+//! "common" or "staggered". `overlap`.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::Section;
 /// A recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// When events start, in seconds, in order.
+    /// The starts of events, ascending, in seconds.
     starts_s: Arc<[f64]>,
-    /// Before each event, and after the last, the time that earlier ones took together.
+    /// The total duration of the events before each event, and of all events, in seconds.
     taken_s: Arc<[f64]>,
     length_s: f64,
     phase: Phase,
@@ -35,7 +35,7 @@ impl Trace {
         }
         let overlap = Overlap::read(section)?;
         if overlap == Overlap::Stall && events.iter().map(|(_, duration)| duration).sum::<f64>() >= length_s {
-            return Err(section.reject("length", "more than the events take together, or nothing ever goes on"));
+            return Err(section.reject("length", "a time above the sum of all durations, as programs would never run"));
         }
         let durations = events.iter().scan(0.0, |taken, (_, duration)| {
             *taken += duration;
@@ -46,13 +46,13 @@ impl Trace {
         Ok(Self { starts_s, taken_s, length_s, phase: Phase::read(section)?, overlap })
     }
 
-    /// The time that events take which start in a stretch of time.
+    /// The total duration of the events that start in a stretch of time.
     fn taken_between_s(&self, begin_s: f64, end_s: f64) -> f64 {
         let ((first, before), (last, until)) = (self.taken_before(begin_s), self.taken_before(end_s));
         (last - first) * self.all_taken_s() + (until - before)
     }
 
-    /// How often the recording was gone through before `time_s`, and the time that events took since in this round.
+    /// The number of whole rounds before `time_s`, and the total duration of the events since then.
     fn taken_before(&self, time_s: f64) -> (f64, f64) {
         let rounds = (time_s / self.length_s).floor();
         let within = time_s - rounds * self.length_s;
@@ -63,8 +63,8 @@ impl Trace {
         self.taken_s[self.starts_s.len()]
     }
 
-    /// The delay under "stall". Whatever the start, a round of the recording leaves the same time for work: whole rounds
-    /// are counted, and only what is left is followed event by event.
+    /// The delay under "stall". A round of the recording leaves the same time for work from any start: whole rounds are
+    /// counted, and only the rest is followed event by event.
     fn stall_s(&self, start_s: f64, length_s: f64) -> f64 {
         let free_s = self.length_s - self.all_taken_s();
         let rounds = ((length_s / free_s).ceil() - 1.0).max(0.0);
@@ -72,7 +72,7 @@ impl Trace {
         rounds * self.all_taken_s() + stall_s(start_s, rest_s, |now| self.next_after(now))
     }
 
-    /// The first event that ends after `time_s`: its start and its duration. None overlap.
+    /// The start and duration of the first event that ends after `time_s`. Events do not overlap.
     fn next_after(&self, time_s: f64) -> (f64, f64) {
         if self.starts_s.is_empty() {
             return (f64::INFINITY, 0.0);
@@ -103,11 +103,11 @@ fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
         };
         if !(start >= 0.0 && duration > 0.0 && start + duration <= LONGEST_S) {
             return Err(refuse(
-                "expected a start of at least 0 and a duration above 0, in seconds, at most 1e9 together",
+                "expected a start of at least 0 s and a duration above 0 s, whose sum is at most 1e9 s",
             ));
         }
         if events.last().is_some_and(|(last, duration)| start < last + duration) {
-            return Err(refuse("the event starts before the one above it has ended, expected increasing times"));
+            return Err(refuse("the event starts before the previous event ends, expected increasing times"));
         }
         events.push((start, duration));
     }

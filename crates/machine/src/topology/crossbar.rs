@@ -1,9 +1,9 @@
-//! Crossbar: all nodes at one switch, which has room for any message that arrives.
+//! Crossbar: all nodes at one non-blocking switch.
 //!
-//! Keys: `nodes` (how many).
+//! Keys: `nodes` (their number).
 //!
-//! Node n has link 2 n up to the switch and link 2 n + 1 down from it; a route takes one of each. So messages meet only where
-//! they leave or where they arrive.
+//! Node n has link 2 n up to the switch and link 2 n + 1 down from it; a route takes one of each. So messages share a
+//! link only if they have the same sender or the same receiver.
 //!
 //! Source: C. Clos, "A study of non-blocking switching networks", Bell System Technical J. 32 (1953).
 
@@ -80,7 +80,7 @@ impl Topology for Crossbar {
         self.longest_route() as f64
     }
 
-    /// The links of the half of the nodes that is apart from the switch.
+    /// The up links of one half of the nodes; the switch is on the other side.
     fn bisection(&self) -> Option<usize> {
         self.nodes.is_multiple_of(2).then_some(self.nodes / 2)
     }

@@ -1,17 +1,17 @@
-//! Dragonfly: groups of routers, all routers of a group linked with each other, all groups linked with each other.
+//! Dragonfly: groups of routers; all routers of a group are linked with each other, and so are all groups.
 //!
-//! Keys: `nodes_per_router` (p), `routers_per_group` (a), `global_links_per_router` (h), `groups` (g; a h + 1 when absent, which
-//! is the most).
+//! Keys: `nodes_per_router` (p), `routers_per_group` (a), `global_links_per_router` (h), `groups` (g; default and
+//! maximum a h + 1).
 //!
-//! Node n is at router n / p, and that in group n / (p a). Global port k of a group, at its router k / h, leads to the group
-//! that is 1 + k mod (g - 1) further on; with fewer groups than the most, all pairs of groups have the same number of links,
-//! as many as fit, and the remaining ports are not linked. Links are numbered: up and down of each node; local ones router by
-//! router; global ones group by group, port by port.
+//! Node n is at router n / p, which is in group n / (p a). Global port k of a group is at its router k / h and leads to
+//! the group 1 + k mod (g - 1) further on. With fewer groups than the maximum, all pairs of groups have the same number
+//! of links, as many as fit; the remaining ports are unused. Links are numbered: up and down of each node; then local
+//! links router by router; then global links group by group, port by port.
 //!
-//! Routes are minimal: to the router with the global link (a local link), to the other group (a global one), to the
-//! destination's router (a local one). Where several global links are as near, they take turns, destination by destination.
+//! Routes are minimal: a local link to the router with the global link, the global link, and a local link to the
+//! destination's router. Equally near global links take turns, by destination.
 //!
-//! Virtual channels: a local link after the global one uses channel 1, all others 0.
+//! Virtual channels: a local link after the global one uses channel 1, all other links use channel 0.
 //!
 //! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
 
@@ -40,7 +40,7 @@ enum Place {
     Global { group: usize, port: usize },
 }
 
-/// Groups and routers of a group that a picture shows.
+/// The largest number of groups, and of routers per group, in a picture.
 const MOST_LINES: usize = 8;
 
 impl Dragonfly {
@@ -64,18 +64,18 @@ impl Dragonfly {
         self.routers_per_group.saturating_mul(self.groups)
     }
 
-    /// Global links from one group to each other group.
+    /// Number of global links from one group to each other group.
     fn lanes(&self) -> usize {
         let ports = self.routers_per_group.saturating_mul(self.global_links_per_router);
         ports.checked_div(self.groups - 1).unwrap_or(0)
     }
 
-    /// Global links from one group to all others.
+    /// Number of global links from one group to all others.
     fn ports(&self) -> usize {
         self.lanes() * (self.groups - 1)
     }
 
-    /// The number of the first local link, and of the first global one.
+    /// The first local link, and the first global link.
     fn firsts(&self) -> (usize, usize) {
         let local = self.nodes().saturating_mul(2);
         (local, local.saturating_add(self.routers().saturating_mul(self.routers_per_group - 1)))
@@ -105,28 +105,28 @@ impl Dragonfly {
         self.firsts().1 + group * self.ports() + port
     }
 
-    /// How many groups further on a port leads.
+    /// The distance in groups to which a port leads.
     fn distance(&self, port: usize) -> usize {
         1 + port % (self.groups - 1)
     }
 
-    /// The port at the other end of a port's link, at which the link back begins.
+    /// The port at the other end of a port's link, where the link back begins.
     fn opposite(&self, port: usize) -> usize {
         let others = self.groups - 1;
         port / others * others + others - self.distance(port)
     }
 
-    /// Ports to the group that is `distance` further on.
+    /// The ports to the group that is `distance` further on.
     fn ports_to(&self, distance: usize) -> impl Iterator<Item = usize> {
         (0..self.lanes()).map(move |lane| distance - 1 + lane * (self.groups - 1))
     }
 
-    /// The router of a port among those of its group.
+    /// The router of a port, as its index in its group.
     fn router_of(&self, port: usize) -> usize {
         port / self.global_links_per_router
     }
 
-    /// The port by which a route to a node leaves the group of router `from` for that of router `to`.
+    /// The port by which a route from router `from` to `node`, at router `to` of another group, leaves its group.
     fn port(&self, from: usize, to: usize, node: usize) -> usize {
         let size = self.routers_per_group;
         let distance = (to / size + self.groups - from / size) % self.groups;
@@ -158,8 +158,8 @@ impl Dragonfly {
         local(hops, other * size + self.router_of(self.opposite(port)), to, 1);
     }
 
-    /// Pairs of routers, one in a given group and one in the group that is `distance` further on, whose routes take 1, 2
-    /// and 3 links.
+    /// Numbers of pairs of a router in a given group and a router in the group `distance` further on whose routes take
+    /// 1, 2 and 3 links.
     fn pairs(&self, distance: usize) -> [usize; 3] {
         let ends = |port: usize| (self.router_of(port), self.router_of(self.opposite(port)));
         let linked: BTreeSet<_> = self.ports_to(distance).map(ends).collect();
@@ -171,7 +171,7 @@ impl Dragonfly {
         [linked.len(), size * size - far - linked.len(), far]
     }
 
-    /// Pairs of distinct nodes whose routes take 0, 1, 2 and 3 links between routers.
+    /// Numbers of pairs of distinct nodes whose routes take 0, 1, 2 and 3 links between routers.
     fn node_pairs(&self) -> [usize; 4] {
         let (nodes, routers) = (self.nodes_per_router, self.routers());
         let mut pairs = [routers * nodes * (nodes - 1), routers * (self.routers_per_group - 1) * nodes * nodes, 0, 0];
@@ -187,7 +187,7 @@ impl Dragonfly {
         format!("router {}.{}", router / self.routers_per_group, router % self.routers_per_group)
     }
 
-    /// A router with its nodes, and the groups that its global links lead to.
+    /// A line for a router: its nodes, and the groups to which its global links lead.
     fn row(&self, router: usize, label: &dyn Fn(usize) -> String) -> String {
         let size = self.routers_per_group;
         let (nodes, links) = (self.nodes_per_router, self.global_links_per_router);
@@ -264,8 +264,8 @@ impl Topology for Dragonfly {
         Spot { panel: panel.to_owned(), place: String::new(), column, row, axes: [columns, "group"] }
     }
 
-    /// The nodes are on a circle, group by group with a gap between groups, and within it the routers, each in front of
-    /// its nodes.
+    /// The nodes lie on a circle, with gaps between groups; the routers lie on a smaller circle, in front of their
+    /// nodes.
     fn position(&self, vertex: usize) -> [f64; 2] {
         let (nodes, in_group) = (self.nodes_per_router, self.routers_per_group * self.nodes_per_router);
         let (group, within, out) = match vertex.checked_sub(self.nodes()) {
@@ -294,7 +294,7 @@ impl Topology for Dragonfly {
         self.node_pairs().iter().rposition(|pairs| *pairs > 0).map_or(0, |links| links + 2)
     }
 
-    /// Two links to and from the routers, and those between them.
+    /// Two links between nodes and routers, and the links between routers.
     fn mean_route(&self) -> f64 {
         let pairs = self.node_pairs();
         let links: usize = pairs.iter().enumerate().map(|(links, pairs)| (links + 2) * pairs).sum();

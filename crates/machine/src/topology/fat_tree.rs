@@ -1,19 +1,21 @@
 //! Fat tree: switches in levels, each with children below and parents above, and nodes at the bottom.
 //!
-//! Keys: `down` (how many children a switch has, level by level from the lowest), `up` (how many parents a node has, then a
-//! switch, level by level: as many numbers as `down`). A k-ary n-tree has `down` = [k, k, ..., k], `up` = [1, k, ..., k].
+//! Keys, both level by level from the lowest: `down` (children of a switch), `up` (parents of a node, then of switches;
+//! as many numbers as `down`). A k-ary n-tree has `down` = [k, k, ..., k], `up` = [1, k, ..., k].
 //!
-//! Level l has subtrees of M(l) = down(1) ... down(l) nodes, with W(l) = up(1) ... up(l) switches each at their top; level 0 is
-//! the nodes. Switch r at the top of a subtree has the parents r + q W(l), q = 0, 1, ..., among those of the next larger
-//! subtree. Links are numbered level by level, child by child, parent by parent, each way up before its way down.
+//! Level l has subtrees of M(l) = down(1) ... down(l) nodes, with W(l) = up(1) ... up(l) switches at their tops; level
+//! 0 is the nodes. Switch r at the top of a subtree has the parents r + q W(l), q = 0, 1, ..., at the top of the next
+//! larger subtree. Links are numbered level by level, child by child, parent by parent, each up link before its down
+//! link.
 //!
-//! Routes go up to the first level at which both ends lie in one subtree, then down. Up from level l they take parent
-//! d / W(l) mod up(l+1), d the destination (D-mod-k): all messages to a node come down the same way, and those of a shift
-//! permutation on a k-ary tree never meet. One virtual channel: what goes down never waits for what goes up.
+//! Routes go up to the first level at which both ends lie in one subtree, then down. Up from level l they take parent d
+//! / W(l) mod up(l+1), where d is the destination (D-mod-k): all messages to a node come down the same way, and the
+//! messages of a shift permutation on a k-ary tree never share a link. One virtual channel is enough: down links never
+//! wait for up links.
 //!
-//! Sources: S. Öhring, M. Ibel, S. K. Das, M. J. Kumar, "On generalized fat trees", IPPS 1995; E. Zahavi, "Fat-tree routing and
-//! node ordering providing contention free traffic for MPI global collectives", J. Parallel and Distributed Computing 72
-//! (2012).
+//! Sources: S. Öhring, M. Ibel, S. K. Das, M. J. Kumar, "On generalized fat trees", IPPS 1995; E. Zahavi, "Fat-tree
+//! routing and node ordering providing contention free traffic for MPI global collectives", J. Parallel and Distributed
+//! Computing 72 (2012).
 
 use hocket_core::Result;
 
@@ -33,19 +35,19 @@ pub struct FatTree {
 /// The nodes or switches at one height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
-    /// M: nodes of each subtree whose top is here.
+    /// M: number of nodes of each subtree whose top is at this level.
     below: usize,
-    /// W: nodes or switches at the top of each subtree.
+    /// W: number of nodes or switches at the top of each subtree.
     tops: usize,
-    /// Nodes or switches in all.
+    /// Number of nodes or switches at this level.
     vertices: usize,
-    /// The number of the first of them.
+    /// The first vertex of this level.
     first_vertex: usize,
-    /// The number of the first link between here and the level above.
+    /// The first link between this level and the level above.
     first_link: usize,
 }
 
-/// Lines of subtrees in a picture.
+/// The largest number of subtrees in a picture.
 const MOST_LINES: usize = 12;
 
 impl FatTree {
@@ -53,7 +55,7 @@ impl FatTree {
         let (down, up) = (section.sizes("down")?, section.sizes("up")?);
         if up.len() != down.len() {
             let levels = down.len();
-            return Err(section.reject("up", &format!("as many numbers as `down` has, {levels}")));
+            return Err(section.reject("up", &format!("{levels} numbers, as in `down`")));
         }
         let tree = Self { levels: levels(&down, &up), down, up };
         check_size(section, "up", tree.nodes(), tree.links())?;
@@ -69,7 +71,7 @@ impl FatTree {
         self.levels[level].first_link + 2 * (vertex * self.up[level] + parent) + usize::from(is_down)
     }
 
-    /// The level, the vertex of that level, and its parent, that a link joins.
+    /// The lower level of a link, its lower end in that level, and the index of the parent.
     fn place(&self, link: usize) -> (usize, usize, usize) {
         let level = self.levels[1..].partition_point(|above| above.first_link <= link);
         let position = (link - self.levels[level].first_link) / 2;
@@ -80,7 +82,7 @@ impl FatTree {
         self.levels.partition_point(|level| level.first_vertex <= vertex) - 1
     }
 
-    /// The link of a route to node `to` between a level and the next, in the subtrees of node `inside`.
+    /// The link of a route to node `to` between a level and the next, within the subtrees that contain node `inside`.
     fn hop(&self, level: usize, inside: usize, to: usize, is_down: bool) -> Hop {
         let Level { below, tops, .. } = self.levels[level];
         let vertex = inside / below * tops + to % tops;
@@ -92,7 +94,7 @@ impl FatTree {
         self.levels.iter().take_while(|level| a / level.below != b / level.below).count()
     }
 
-    /// A level, and the links above it.
+    /// A line for a level, after a line for the links above it.
     fn row(&self, number: usize) -> String {
         let Level { vertices, below, .. } = self.levels[number];
         let what = match number {
@@ -177,7 +179,7 @@ impl Topology for FatTree {
         }
     }
 
-    /// Each level is a line as long as the longest one.
+    /// Each level is a line, stretched to the length of the longest.
     fn position(&self, vertex: usize) -> [f64; 2] {
         let level = self.level_of(vertex);
         let Level { vertices, first_vertex, .. } = self.levels[level];
@@ -197,14 +199,14 @@ impl Topology for FatTree {
         2 * self.meeting(0, self.nodes() - 1)
     }
 
-    /// From a node, M(l) - M(l-1) others are met at level l, after l links.
+    /// From a node, routes to M(l) - M(l-1) others turn at level l and have 2 l links.
     fn mean_route(&self) -> f64 {
         let met = |(level, pair): (usize, &[Level])| 2 * (level + 1) * (pair[1].below - pair[0].below);
         let total: usize = self.levels.windows(2).enumerate().map(met).sum();
         total as f64 / (self.nodes() - 1).max(1) as f64
     }
 
-    /// The first half of the largest subtrees below the highest switches.
+    /// The first half of the subtrees below the highest switches.
     fn halves(&self) -> Vec<Half<'_>> {
         let Some((top, below)) = self.levels.split_last() else { return Vec::new() };
         let subtrees = below.last().map_or(1, |level| top.below / level.below);

@@ -1,9 +1,9 @@
-//! Grids: the common parts of tori and meshes. Nodes at the crossings, numbered with the first axis fastest.
+//! Grids: the common parts of tori and meshes. Nodes are numbered with the first axis fastest.
 
 use super::picture::shown;
 use super::{Half, Spot};
 
-/// Nodes along each axis, first axis first.
+/// Number of nodes along each axis, first axis first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     pub dims: Vec<usize>,
@@ -12,21 +12,21 @@ pub struct Grid {
 /// One axis of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    /// Nodes along it.
+    /// Number of nodes along the axis.
     pub size: usize,
-    /// Distance of the numbers of neighbours along it.
+    /// Difference of the numbers of neighbours along the axis.
     pub stride: usize,
 }
 
 /// Names of the first axes; others are numbered.
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// Where a step along the third axis leads in a drawing.
+/// The offset of a step along the third axis in a drawing.
 const SLANT: [f64; 2] = [0.45, 0.3];
 
-/// Nodes that a picture shows along an axis.
+/// The largest number of nodes that a picture shows along an axis.
 const MOST_ALONG: usize = 12;
-/// Planes that a picture shows.
+/// The largest number of planes that a picture shows.
 const MOST_PLANES: usize = 4;
 
 impl Axis {
@@ -34,7 +34,7 @@ impl Axis {
         node / self.stride % self.size
     }
 
-    /// The next coordinate in a direction, which after the last one is the first.
+    /// The next coordinate in a direction, around the ring.
     pub fn next(self, at: usize, is_plus: bool) -> usize {
         match (is_plus, at) {
             (true, at) if at + 1 == self.size => 0,
@@ -44,7 +44,7 @@ impl Axis {
         }
     }
 
-    /// The node at another coordinate `to` of this axis than `at`, where `node` is.
+    /// The node with coordinate `to` instead of `at` along this axis, from `node`.
     pub fn moved(self, node: usize, at: usize, to: usize) -> usize {
         node + to * self.stride - at * self.stride
     }
@@ -67,20 +67,20 @@ impl Grid {
         Axis { size: self.dims[axis], stride: self.dims[..axis].iter().product() }
     }
 
-    /// The mean over pairs of distinct nodes, given the mean over all pairs of coordinates of an axis of so many nodes.
+    /// The mean over pairs of distinct nodes, from the mean over all pairs of coordinates of an axis of a given size.
     pub fn mean(&self, along: impl Fn(f64) -> f64) -> f64 {
         let nodes = self.nodes() as f64;
         let over_all: f64 = self.dims.iter().map(|size| along(*size as f64)).sum();
         if nodes > 1.0 { over_all * nodes / (nodes - 1.0) } else { 0.0 }
     }
 
-    /// Nodes in a plane across the longest axis, if two such planes cut the grid into halves.
+    /// Number of nodes in a plane across the longest axis, if the axis can be halved.
     pub fn cut(&self) -> Option<usize> {
         let longest = self.dims.iter().copied().max().unwrap_or(1);
         longest.is_multiple_of(2).then(|| self.nodes() / longest)
     }
 
-    /// The lower half of the coordinates along each axis.
+    /// For each axis, the nodes with the lower half of its coordinates.
     pub fn halves(&self) -> Vec<Half<'_>> {
         let half = |axis: Axis| -> Half<'_> { Box::new(move |node| axis.coordinate(node) < axis.size / 2) };
         self.axes().filter(|axis| axis.size > 1).map(half).collect()
@@ -103,7 +103,7 @@ impl Grid {
         }
     }
 
-    /// The third axis is drawn aslant, into the picture; further ones lay the grids of three axes beside and below each
+    /// The third axis is drawn aslant, into the picture; further axes place copies of the three beside and below each
     /// other.
     pub fn position(&self, node: usize) -> [f64; 2] {
         let depth = self.dims.get(2).map_or(0, |size| size - 1) as f64;
@@ -127,7 +127,7 @@ impl Grid {
         format!("({})", coordinates.join(","))
     }
 
-    /// The planes of the first two axes, with lines that leave them where the axes are closed to rings.
+    /// The planes of the first two axes; lines leave them if the axes are closed to rings.
     pub fn picture(&self, is_closed: bool, label: &dyn Fn(usize) -> String) -> String {
         let area: usize = self.dims.iter().take(2).product();
         let plane = |number: Option<usize>| match number {
@@ -138,13 +138,13 @@ impl Grid {
         planes.join("\n")
     }
 
-    /// Where along the further axes a node is.
+    /// The coordinates of a node along the axes from the third on.
     fn place(&self, node: usize) -> String {
         let place = |(number, axis): (usize, Axis)| format!("{} = {}", axis_name(number), axis.coordinate(node));
         self.axes().enumerate().skip(2).map(place).collect::<Vec<_>>().join(", ")
     }
 
-    /// Where along the further axes a plane is, as a line.
+    /// The coordinates of a plane, as a line.
     fn heading(&self, node: usize) -> String {
         let place = self.place(node);
         if place.is_empty() { place } else { place + "\n" }
@@ -174,7 +174,7 @@ impl Grid {
     }
 }
 
-/// A line of a picture: what is left of it, and cells with what lies between them and at both ends.
+/// A line of a picture: a name, then cells with separators between them and at both ends.
 fn line(name: &str, cells: &[String], width: usize, between: &str, edge: &str) -> String {
     let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:>width$}")).collect();
     let line = format!("{name:4} {edge} {} {edge}", cells.join(&format!(" {between} ")));

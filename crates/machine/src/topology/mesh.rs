@@ -2,13 +2,13 @@
 //!
 //! Keys: `dims` (nodes along each axis, first axis first).
 //!
-//! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Every two neighbours have a link each way. Links are
-//! numbered axis by axis, in the order of the nodes from which the + link of the two leads; the - link comes after it.
-//! Routes take the axes in order, which needs one virtual channel: along an axis nothing waits in a circle, and no axis waits
-//! for an earlier one.
+//! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Neighbours have a link each way. Links are
+//! numbered axis by axis, in the order of the lower nodes; the - link of a pair follows its + link. Routes take the
+//! axes in order, so one virtual channel is enough: no axis waits for an earlier one, and nothing waits in a circle
+//! along an axis.
 //!
-//! Source: W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
-//! Computers 36 (1987).
+//! Source: W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE
+//! Trans. Computers 36 (1987).
 
 use hocket_core::Result;
 
@@ -24,9 +24,9 @@ pub struct Mesh {
 
 /// A pair of neighbours along an axis.
 struct Pair {
-    /// The one with the smaller coordinate.
+    /// The node with the smaller coordinate.
     low: usize,
-    /// The other.
+    /// The node with the larger coordinate.
     high: usize,
     /// Their axis.
     axis: usize,
@@ -39,12 +39,12 @@ impl Mesh {
         Ok(Self { grid })
     }
 
-    /// Pairs of neighbours along an axis.
+    /// Number of pairs of neighbours along an axis.
     fn pairs(&self, axis: Axis) -> usize {
         self.nodes() / axis.size * (axis.size - 1)
     }
 
-    /// Which of the pairs along its axis the one is whose lower node this is.
+    /// The index of the pair with this lower node among the pairs along its axis.
     fn position(axis: Axis, low: usize) -> usize {
         low - low / (axis.stride * axis.size) * axis.stride
     }

@@ -1,7 +1,7 @@
 //! Topologies: nodes, switches, directed links, and one route for each pair of nodes. One file each, and a line in the
 //! registry below.
 //!
-//! A machine file names one in `[network]`, for network models in which messages meet each other:
+//! A machine file names one in `[network]`, for network models with contention:
 //!
 //! ```toml
 //! [network]
@@ -22,8 +22,8 @@ use hocket_core::Result;
 use crate::Section;
 use crate::section::MOST_NODES;
 
-/// A shape of network. Vertices `0..nodes` are nodes, where ranks can be; the others are switches. Links are directed and
-/// numbered from 0; their numbers and names never change for the same parameters.
+/// A shape of network. Vertices `0..nodes` are nodes, where ranks can be; the others are switches. Links are directed
+/// and numbered from 0. Their numbers and names depend on the parameters alone.
 pub trait Topology {
     /// Number of nodes.
     fn nodes(&self) -> usize;
@@ -33,62 +33,62 @@ pub trait Topology {
     }
     /// Number of links.
     fn links(&self) -> usize;
-    /// The vertices that a link leads from and to.
+    /// The source and target vertices of a link.
     fn ends(&self, link: usize) -> (usize, usize);
     /// The name of a link, as "+x from (3,0,1)".
     fn link_name(&self, link: usize) -> String;
     /// The name of a vertex, as "(3,0,1)".
     fn vertex_name(&self, vertex: usize) -> String;
-    /// Where a map of all links shows one; no two links have the same spot.
+    /// The cell of a link on a map of all links, unique to the link.
     fn spot(&self, link: usize) -> Spot {
         let (column, row) = (link % picture::ROW, link / picture::ROW);
         Spot { panel: "links".to_owned(), place: String::new(), column, row, axes: ["link", "32 links"] }
     }
-    /// Where a drawing of the network shows a vertex: how far from the left and from the top, with neighbours about 1
-    /// apart. No two vertices are at the same position.
+    /// The position of a vertex in a drawing, from the left and from the top, unique to the vertex. Neighbours are
+    /// about 1 apart.
     fn position(&self, vertex: usize) -> [f64; 2] {
         picture::on_circle(vertex, self.vertices())
     }
-    /// Appends the links from one node to another, in order; none from a node to itself. The virtual channels are such
-    /// that packets that hold one and wait for the next never wait in a circle.
+    /// Appends the links from one node to another, in order; none from a node to itself. The virtual channels are free
+    /// of deadlock: packets that hold one and wait for the next never wait in a circle.
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>);
-    /// Virtual channels that its routes use.
+    /// Number of virtual channels per link that routes use.
     fn channels(&self) -> usize {
         1
     }
-    /// Links of the longest route.
+    /// Number of links of the longest route.
     fn longest_route(&self) -> usize;
-    /// Links of a route, on average over all pairs of distinct nodes; 0 if there are none.
+    /// Mean number of links of a route over all pairs of distinct nodes; 0 without pairs.
     fn mean_route(&self) -> f64;
-    /// Links that lead from one half of the nodes to the other where they are fewest, counted one way; none where that
-    /// takes more than a formula.
+    /// The least number of links that lead from one half of the nodes to the other, one way; none if no formula gives
+    /// it.
     fn bisection(&self) -> Option<usize> {
         None
     }
-    /// Sets of vertices with about half of the nodes each, which few links lead out of.
+    /// Sets of vertices with about half of the nodes each and few outgoing links.
     fn halves(&self) -> Vec<Half<'_>> {
         Vec::new()
     }
-    /// A drawing of a few lines, in which a node is shown by its label.
+    /// A text drawing of a few lines; `label` gives the text of a node.
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String;
-    /// The sizes of a torus along its axes, first axis first.
+    /// If the topology is a torus: its sizes, first axis first.
     fn torus(&self) -> Option<&[usize]> {
         None
     }
 }
 
-/// A cell of a map of all links: links of one kind share a panel, and lie in it as their ends lie.
+/// A cell of a map of all links. Links of one kind share a panel, arranged like their ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spot {
     /// The kind of the panel's links, as "+x".
     pub panel: String,
-    /// Where these links are, as "z = 3", if the links of a kind have a panel for each place; else empty.
+    /// The panel's place, as "z = 3", if a kind has several panels; else empty.
     pub place: String,
     /// The cell's number from the left.
     pub column: usize,
     /// The cell's number from the top.
     pub row: usize,
-    /// What columns and rows are, the same in the whole panel; empty where there is but one.
+    /// The meaning of columns and rows, the same in the whole panel; empty if there is only one.
     pub axes: [&'static str; 2],
 }
 
@@ -223,10 +223,10 @@ impl Topology for AnyTopology {
     }
 }
 
-/// Refuses, by one of its keys, a topology of more nodes than any machine has, or more links than there are numbers for.
+/// Refuses a topology with more than 2^26 nodes or 2^32 - 1 links, blaming `key`.
 fn check_size(section: &Section, key: &str, nodes: usize, links: usize) -> Result<()> {
     if nodes <= MOST_NODES && u32::try_from(links).is_ok() {
         return Ok(());
     }
-    Err(section.reject(key, "at most 2^26 nodes and 2^32 - 1 links in all"))
+    Err(section.reject(key, "a topology of at most 2^26 nodes and 2^32 - 1 links"))
 }

@@ -1,9 +1,9 @@
-//! Overlap: how many simultaneous messages the busiest link carries.
+//! Overlap: the number of simultaneous messages on the busiest link.
 
 use super::{Placement, Topology};
 
-/// The largest number of routes over one link when each pair of ranks, sender and receiver, has a message under way; 0 when
-/// none leaves its node. It is the M_i by which packets are paced in step i of an exchange: each message can have 1 / M_i of
+/// The largest number of routes over one link when each (sender, receiver) pair of ranks has a message under way; 0 if
+/// all stay in their nodes. Pacing of packets in step i of an exchange uses it as M_i: each message can have 1 / M_i of
 /// its busiest link.
 pub fn overlap(
     topology: &(impl Topology + ?Sized),

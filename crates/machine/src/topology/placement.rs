@@ -8,26 +8,25 @@ use hocket_core::{Error, Result};
 use crate::Section;
 use crate::section::MOST_NODES;
 
-/// Where the ranks are. Keys of `[network]`: `ranks_per_node` (1 when absent): so many successive ranks share a node;
-/// `permutation`: a list of the nodes in the order in which ranks are put on them, in the order of their numbers when
-/// absent.
+/// The nodes of the ranks. Keys of `[network]`: `ranks_per_node` (default 1): this many successive ranks share a node;
+/// `permutation`: the nodes in the order in which ranks fill them (default: ascending).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     ranks_per_node: usize,
     permutation: Option<Arc<Permutation>>,
 }
 
-/// The order in which ranks are put on nodes.
+/// The order in which ranks fill the nodes.
 #[derive(Debug, PartialEq)]
 struct Permutation {
-    /// The node of each place in that order.
+    /// The node at each place of the order.
     nodes: Vec<usize>,
     /// The place of each node.
     places: Vec<usize>,
 }
 
 impl Permutation {
-    /// None unless the list has every node once.
+    /// None unless the list has every node exactly once.
     fn new(nodes: Vec<usize>, count: usize) -> Option<Self> {
         let mut places = vec![usize::MAX; count];
         for (place, node) in nodes.iter().enumerate() {
@@ -47,11 +46,11 @@ impl Placement {
     /// Reads the keys for a topology of `nodes` nodes.
     ///
     /// # Errors
-    /// No ranks per node, or a list that does not name every node once.
+    /// A wrong number of ranks per node, or a list that does not name every node exactly once.
     pub fn read(section: &Section, nodes: usize) -> Result<Self> {
         let ranks_per_node = section.count_or("ranks_per_node", 1)?;
         if ranks_per_node > MOST_NODES / nodes {
-            return Err(section.reject("ranks_per_node", "no more than 2^26 ranks in all"));
+            return Err(section.reject("ranks_per_node", "at most 2^26 ranks on all nodes together"));
         }
         let Some(order) = section.optional_numbers("permutation")? else {
             return Ok(Self { ranks_per_node, permutation: None });
@@ -67,26 +66,26 @@ impl Placement {
         self.permutation.as_ref().map_or(place, |order| order.nodes[place])
     }
 
-    /// The ranks for which a node has room.
+    /// The ranks that a node holds.
     pub fn ranks_on(&self, node: usize) -> Range<usize> {
         let place = self.permutation.as_ref().map_or(node, |order| order.places[node]);
         place * self.ranks_per_node..(place + 1) * self.ranks_per_node
     }
 
-    /// How many ranks so many nodes have room for.
+    /// The number of ranks that `nodes` nodes hold.
     pub fn room(&self, nodes: usize) -> usize {
         nodes * self.ranks_per_node
     }
 
-    /// Checks that so many ranks have room.
+    /// Checks that the nodes hold this many ranks.
     ///
     /// # Errors
-    /// They do not.
+    /// More ranks than the nodes hold.
     pub fn check(&self, ranks: usize, nodes: usize) -> Result<()> {
         let room = self.room(nodes);
         if ranks <= room {
             return Ok(());
         }
-        Err(Error::new(format!("ranks: got {ranks}, expected at most {room}, for which the network has room")))
+        Err(Error::new(format!("ranks: got {ranks}, expected at most {room}, the ranks that the network holds")))
     }
 }

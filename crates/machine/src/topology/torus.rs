@@ -3,15 +3,15 @@
 //! Keys: `dims` (nodes along each axis, first axis first), `tie` = "plus" (a route over exactly half a ring goes in
 //! the + direction; the default) or "split" (from even coordinates +, from odd ones -).
 //!
-//! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Every node has a + and a - link along each axis, and
-//! they are numbered node by node; along an axis of one node no route uses them, and of two nodes the + and the - link of a
-//! node lead to the same neighbour. Routes take the axes in order, the shortest way round each.
+//! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Every node has a + and a - link along each
+//! axis, numbered node by node. Along an axis of one node no route uses them; along an axis of two nodes both lead to
+//! the same neighbour. Routes take the axes in order, the shortest way round each.
 //!
 //! Virtual channels: a packet starts in channel 0 of each ring and changes to channel 1 at the dateline, the link that
 //! closes the ring.
 //!
-//! Source: W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
-//! Computers 36 (1987).
+//! Source: W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE
+//! Trans. Computers 36 (1987).
 
 use std::cmp::Ordering;
 
@@ -30,7 +30,7 @@ pub struct Torus {
 }
 
 impl Torus {
-    /// A torus on which ties are gone in the + direction.
+    /// A torus with `tie` = "plus".
     pub fn new(dims: &[usize]) -> Self {
         Self { grid: Grid { dims: dims.to_vec() }, is_split: false }
     }
@@ -102,7 +102,7 @@ impl Topology for Torus {
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
         let mut node = from;
-        // The numbers of the nodes among those that have the same coordinates along the axes so far.
+        // Node numbers with the axes so far divided out.
         let (mut from, mut to) = (from, to);
         for (number, axis) in self.grid.axes().enumerate() {
             let (mut at, end) = (from % axis.size, to % axis.size);
@@ -129,7 +129,7 @@ impl Topology for Torus {
         self.grid.dims.iter().map(|size| size / 2).sum()
     }
 
-    /// From a node of a ring of k, the distances to all add up to k^2 / 4, rounded down.
+    /// In a ring of k nodes, the distances from a node to all others add up to k^2 / 4, rounded down.
     fn mean_route(&self) -> f64 {
         self.grid.mean(|size| (size * size / 4.0).floor() / size)
     }

@@ -48,20 +48,23 @@ impl Fabric {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let Machine { network, node, .. } = machine;
         if node.contains("engines") {
-            return Err(node.reject("engines", "none: the key is called ports"));
+            return Err(node.reject("engines", "the key ports instead"));
         }
         let topology = AnyTopology::read(network)?;
         if topology.links() > MOST_LINKS {
             let links = topology.links();
-            return Err(network.reject("topology", &format!("one of at most {MOST_LINKS} links, not {links}")));
+            return Err(network
+                .reject("topology", &format!("a topology of at most {MOST_LINKS} links, but this one has {links}")));
         }
         let host = match &machine.host {
             None => Level::of_sender(node.time_s_or("software_latency", 0.0)?),
             Some(_) if node.contains("software_latency") => {
-                return Err(node.reject("software_latency", "none beside [host], where o_send is this time"));
+                return Err(node.reject("software_latency", "no such key beside [host], whose o_send is this time"));
             }
             Some(host) if host.contains("S") && network.contains("protocol") => {
-                return Err(network.reject("protocol", "none beside host.S, the largest eager message"));
+                return Err(
+                    network.reject("protocol", "no such key beside host.S, the size of the largest eager message")
+                );
             }
             Some(host) => Level::read_host(host)?,
         };

@@ -69,7 +69,7 @@ impl Hockney {
         let section = &machine.network;
         if let Some(host) = &machine.host {
             let others =
-                "none on a hockney network: there is network.send_overhead; loggp has the same wire with [host]";
+                "no [host] with the model hockney: use network.send_overhead, or the model loggp";
             return Err(host.reject_all(others));
         }
         Ok(Self {

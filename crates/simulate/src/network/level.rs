@@ -294,7 +294,9 @@ fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result
     if both.is_some() {
         let second = [&send, &receive].into_iter().find(|name| section.contains(name));
         return match second {
-            Some(name) => Err(section.reject(name, &format!("none beside {key}, which is for both"))),
+            Some(name) => {
+                Err(section.reject(name, &format!("no such key beside {key}, which holds for senders and receivers")))
+            }
             None => Ok([both.clone(), both]),
         };
     }

@@ -52,10 +52,10 @@ impl Loggp {
             None => Level::read(section)?,
             Some(host) => {
                 if let Some(key) = OF_HOST.iter().find(|key| section.contains(key)) {
-                    return Err(section.reject(key, "none beside [host], where it belongs"));
+                    return Err(section.reject(key, "this key in [host], as the file has a section [host]"));
                 }
                 if host.contains("G") && section.contains("G") {
-                    return Err(section.reject("G", "none beside host.G"));
+                    return Err(section.reject("G", "no such key beside host.G"));
                 }
                 Level::read_parts(host, Some(section))?
             }

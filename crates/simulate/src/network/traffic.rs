@@ -68,7 +68,7 @@ pub struct CircuitCounts {
 
 /// The reason why messages that do not wait for each other are under way for ever.
 pub(super) const ENDLESS: &str =
-    "a time beyond what a number holds in the network, expected shorter times and higher bandwidths";
+    "a time in the network exceeds the range of numbers, expected shorter times and higher bandwidths";
 
 /// A message that leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -20,7 +20,7 @@ pub enum Supply {
     Wavelengths(usize),
 }
 
-const EXPECTED: &str = "a time and what there is from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 ports\" or \
+const EXPECTED: &str = "a time and the ports or wavelengths from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 ports\" or \
      \"2 ms: 2 wavelengths\"";
 
 impl Change {

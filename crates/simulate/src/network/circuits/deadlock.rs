@@ -33,7 +33,7 @@ impl Switch<'_> {
     /// The reason why a circuit is not granted.
     fn why(&self, circuit: &Circuit) -> String {
         let without = circuit.ends.into_iter().find(|node| !self.nodes[*node as usize].has_free_port());
-        let Some(node) = without else { return "no wavelength is free on the way".to_owned() };
+        let Some(node) = without else { return "no wavelength is free on the route".to_owned() };
         let ports = self.nodes[node as usize].ports;
         if ports == 0 {
             return format!("node {node} has no working port");
@@ -48,7 +48,7 @@ impl Switch<'_> {
             others.truncate(NAMED);
             others.push(format!("{more} more"));
         }
-        format!("node {node} has no free port ({ports} in all), but circuits to {}", others.join(", "))
+        format!("node {node} has no free port: its {ports} ports hold circuits to {}", others.join(", "))
     }
 
     /// A program that waits for another one.
@@ -58,10 +58,10 @@ impl Switch<'_> {
         let closing = self.circuits.iter().flat_map(|circuit| &circuit.closing).next();
         match (opening, closing) {
             (Some([rank, peer]), _) => Some(format!(
-                "deadlock: rank {rank} waits for ever for a circuit to rank {peer}, which does not connect to it"
+                "deadlock: rank {rank} waits for ever for a circuit to rank {peer}: rank {peer} does not connect to rank {rank}"
             )),
             (None, Some((_, [rank, peer]))) => Some(format!(
-                "deadlock: rank {rank} waits for ever until its circuit to rank {peer} is closed, which does not disconnect"
+                "deadlock: rank {rank} waits for ever for its circuit to rank {peer} to close: rank {peer} does not disconnect"
             )),
             (None, None) => None,
         }

@@ -100,7 +100,7 @@ impl Circuits {
         let fabric = Fabric::read(machine)?;
         let section = &machine.network;
         if machine.node.contains("ports") {
-            return Err(machine.node.reject("ports", "none: for circuits it is a key of [network]"));
+            return Err(machine.node.reject("ports", "the key ports in [network] instead"));
         }
         let policy = section.required_choice("policy", PolicyName::ALL)?;
         let is_short = section.contains("wavelengths");
@@ -135,11 +135,11 @@ fn times(section: &Section) -> Result<Times> {
     let final_s = |release_s: f64| if is_waited { release_s } else { 0.0 };
     match section.optional_time_s("reconfiguration")? {
         Some(_) if section.contains("set_up") || section.contains("release") => {
-            Err(section.reject("reconfiguration", "either this, or set_up and release"))
+            Err(section.reject("reconfiguration", "either reconfiguration, or set_up and release"))
         }
         Some(gamma_s) => Ok(Times { set_up_s: gamma_s, release_s: 0.0, final_release_s: final_s(gamma_s) }),
         None if !section.contains("set_up") && !section.contains("release") => {
-            Err(section.reject("reconfiguration", "a time such as \"10 ms\", or else set_up and release"))
+            Err(section.reject("reconfiguration", "a time such as \"10 ms\", or the keys set_up and release"))
         }
         None => {
             let (set_up_s, release_s) = (section.time_s("set_up")?, section.time_s("release")?);
@@ -152,10 +152,10 @@ fn times(section: &Section) -> Result<Times> {
 fn check(section: &Section, change: Change, nodes: usize, has_wavelengths: bool) -> Result<()> {
     match change.what {
         Supply::Ports { node: Some(node), .. } if node >= nodes => {
-            Err(section.reject("changes", &format!("nodes below {nodes}, not node {node}")))
+            Err(section.reject("changes", &format!("nodes below {nodes}, but a change names node {node}")))
         }
         Supply::Wavelengths(_) if !has_wavelengths => {
-            Err(section.reject("changes", "no wavelengths, as there is no key wavelengths"))
+            Err(section.reject("changes", "a key `wavelengths` beside changes of wavelengths"))
         }
         Supply::Wavelengths(count) if count > MOST_WAVELENGTHS => {
             Err(section.reject("changes", &format!("at most {MOST_WAVELENGTHS} wavelengths")))

@@ -26,7 +26,7 @@ pub struct Switch<'a> {
     vacant: Vec<u32>,
     pub(super) by_pair: FxHashMap<[u32; 2], u32>,
     pub(super) wavelengths: Wavelengths,
-    links: Vec<Line>,
+    links: Vec<LinkLoad>,
     /// The ports and wavelengths of circuits that are being released.
     pub(super) releases: FxHashMap<u64, Release>,
     /// When the last circuit between two nodes was closed, where programs wait for that.
@@ -194,7 +194,7 @@ pub(super) struct Release {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Line {
+struct LinkLoad {
     carried: LinkUse,
     /// Messages on the link, and the time since when there have been any.
     messages: usize,
@@ -217,7 +217,7 @@ impl<'a> Switch<'a> {
             vacant: Vec::new(),
             by_pair: FxHashMap::default(),
             wavelengths: Wavelengths::new(network.wavelengths, topology.links()),
-            links: vec![Line::default(); topology.links()],
+            links: vec![LinkLoad::default(); topology.links()],
             releases: FxHashMap::default(),
             closed_s: FxHashMap::default(),
             wishes: FxHashMap::default(),

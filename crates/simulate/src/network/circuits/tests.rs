@@ -189,12 +189,12 @@ fn who_is_not_asked_for_waits_for_ever() {
     let found = run_at_once(&of(1, AHEAD), &[Connect(0, 1)]);
     assert_eq!(
         found.deadlock.as_deref(),
-        Some("deadlock: rank 0 waits for ever for a circuit to rank 1, which does not connect to it")
+        Some("deadlock: rank 0 waits for ever for a circuit to rank 1: rank 1 does not connect to rank 0")
     );
     let found = run(&of(1, AHEAD), &[(0.0, Connect(0, 1)), (0.0, Connect(1, 0)), (20.0, Disconnect(0, 1))]);
     assert_eq!(
         found.deadlock.as_deref(),
-        Some("deadlock: rank 0 waits for ever until its circuit to rank 1 is closed, which does not disconnect")
+        Some("deadlock: rank 0 waits for ever for its circuit to rank 1 to close: rank 1 does not disconnect")
     );
 }
 
@@ -381,7 +381,7 @@ fn a_node_without_ports_is_told_of() {
     let line = "deadlock: node 0 waits for ever for a circuit to node 1: node 1 has no working port";
     assert_eq!(found.deadlock.as_deref(), Some(line));
     let keys = format!("{NAIVE}\nchanges = [\"5 s: 0 wavelengths\"]");
-    let line = "deadlock: node 2 waits for ever for a circuit to node 0: no wavelength is free on the way";
+    let line = "deadlock: node 2 waits for ever for a circuit to node 0: no wavelength is free on the route";
     assert_eq!(run_at_once(&row(1, &keys), &[Send(2, 0, 1)]).deadlock.as_deref(), Some(line));
 }
 
@@ -401,10 +401,10 @@ fn machines_that_cannot_be_are_refused_in_one_line() {
     );
     expects(
         "ports = 1\npolicy = \"naive\"\nrelease = \"1 s\"",
-        "m.toml:8: network.reconfiguration: got \"10 s\", expected either this, or set_up and release",
+        "m.toml:8: network.reconfiguration: got \"10 s\", expected either reconfiguration, or set_up and release",
     );
     let with_changes = |changes: &str| refusal(&format!("ports = 1\npolicy = \"naive\"\nchanges = {changes}"));
-    let expected = "expected a time and what there is from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 \
+    let expected = "expected a time and the ports or wavelengths from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 \
                     ports\" or \"2 ms: 2 wavelengths\"";
     assert_eq!(
         with_changes("\"5 s: 1\""),
@@ -416,10 +416,10 @@ fn machines_that_cannot_be_are_refused_in_one_line() {
     }
     assert_eq!(
         with_changes("[\"5 s: node 8 has 1 port\"]"),
-        "m.toml:11: network.changes: got [\"5 s: node 8 has 1 port\"], expected nodes below 8, not node 8"
+        "m.toml:11: network.changes: got [\"5 s: node 8 has 1 port\"], expected nodes below 8, but a change names node 8"
     );
     assert_eq!(
         with_changes("[\"5 s: 2 wavelengths\"]"),
-        "m.toml:11: network.changes: got [\"5 s: 2 wavelengths\"], expected no wavelengths, as there is no key wavelengths"
+        "m.toml:11: network.changes: got [\"5 s: 2 wavelengths\"], expected a key `wavelengths` beside changes of wavelengths"
     );
 }

@@ -15,13 +15,13 @@ pub struct Fair<'a> {
     network: &'a Links,
     timetable: Timetable<u32>,
     shares: Shares,
-    messages: Vec<Message>,
+    messages: Vec<Flow>,
     /// Places in `messages` that are free.
     vacant: Vec<u32>,
     /// Messages injected so far.
     injected: u64,
     nodes: Vec<Node>,
-    links: Vec<Link>,
+    links: Vec<CarryingLink>,
     passages: Passages,
     /// Room for the messages whose shares change.
     changed: Vec<u32>,
@@ -29,7 +29,7 @@ pub struct Fair<'a> {
 
 /// The events of messages; at one time and for one message in this order.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FairEvent {
     /// It wants a port of its node.
     Wants,
     /// Its last byte leaves.
@@ -37,7 +37,7 @@ enum Kind {
     Arrives,
 }
 
-const KINDS: [Kind; 3] = [Kind::Wants, Kind::Ends, Kind::Arrives];
+const KINDS: [FairEvent; 3] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arrives];
 
 /// Bits of an event's key that tell its kind.
 const KIND_BITS: u32 = 2;
@@ -46,7 +46,7 @@ const KIND_BITS: u32 = 2;
 const ROUNDING: f64 = 1.0 + 1e-14;
 
 /// A message under way.
-struct Message {
+struct Flow {
     id: u32,
     from: u32,
     to: u32,
@@ -78,7 +78,7 @@ struct Node {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Link {
+struct CarryingLink {
     carried: LinkUse,
     /// The time since when the link has been carrying something.
     since_s: f64,
@@ -95,7 +95,7 @@ impl<'a> Fair<'a> {
             vacant: Vec::new(),
             injected: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
-            links: vec![Link::default(); topology.links()],
+            links: vec![CarryingLink::default(); topology.links()],
             passages: Passages::default(),
             changed: Vec::new(),
         }
@@ -108,7 +108,7 @@ impl<'a> Fair<'a> {
         let mut route = used.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
         route.clear();
         self.network.fabric.topology.route(flight.from, flight.to, &mut route);
-        let message = Message {
+        let message = Flow {
             id: flight.id,
             from: flight.from as u32,
             to: flight.to as u32,
@@ -130,14 +130,14 @@ impl<'a> Fair<'a> {
         index
     }
 
-    fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
+    fn push(&mut self, index: u32, time_s: f64, kind: FairEvent) {
         let key = self.messages[index as usize].number << KIND_BITS | kind as u64;
         self.timetable.push(Event { time_s, key, what: index });
     }
 
     /// The message wants a port of its node.
     fn want(&mut self, index: u32, now_s: f64) {
-        let Message { from, ranks, .. } = self.messages[index as usize];
+        let Flow { from, ranks, .. } = self.messages[index as usize];
         let node = &mut self.nodes[from as usize];
         if node.sending.len() == self.network.fabric.ports || node.sending.contains(&ranks) {
             node.to_send.push_back(index);
@@ -180,7 +180,7 @@ impl<'a> Fair<'a> {
         let is_now = end_s <= message.since_s * ROUNDING;
         let end_s = if is_now { message.since_s } else { end_s };
         message.end_s = end_s;
-        self.push(index, end_s, Kind::Ends);
+        self.push(index, end_s, FairEvent::Ends);
     }
 
     /// Settles the progress of the message at its rate up to now.
@@ -210,8 +210,8 @@ impl<'a> Fair<'a> {
             }
         }
         let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
-        let Message { from, to, ranks, .. } = *message;
-        self.push(index, arrival_s, Kind::Arrives);
+        let Flow { from, to, ranks, .. } = *message;
+        self.push(index, arrival_s, FairEvent::Arrives);
         if from != to {
             self.release_receiver(to, now_s);
         }
@@ -269,19 +269,19 @@ impl<'a> Fair<'a> {
     /// Whether the event is an end that will not happen then, because rates have changed.
     fn is_void(&self, event: &Event<u32>) -> bool {
         let message = &self.messages[event.what as usize];
-        let is_end = matches!(kind(event), Kind::Ends);
+        let is_end = matches!(kind(event), FairEvent::Ends);
         is_end && (message.end_s != event.time_s || message.number != event.key >> KIND_BITS)
     }
 }
 
-fn kind(event: &Event<u32>) -> Kind {
+fn kind(event: &Event<u32>) -> FairEvent {
     KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize]
 }
 
 impl Traffic for Fair<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let index = self.place(flight);
-        self.push(index, now_s, Kind::Wants);
+        self.push(index, now_s, FairEvent::Wants);
     }
 
     fn next_s(&self) -> f64 {
@@ -296,12 +296,12 @@ impl Traffic for Fair<'_> {
             }
             let id = self.messages[event.what as usize].id;
             match kind(&event) {
-                Kind::Wants => self.want(event.what, now_s),
-                Kind::Ends => {
+                FairEvent::Wants => self.want(event.what, now_s),
+                FairEvent::Ends => {
                     progress.push((id, Milestone::Sent));
                     self.end(event.what, now_s);
                 }
-                Kind::Arrives => {
+                FairEvent::Arrives => {
                     progress.push((id, Milestone::Arrived));
                     self.vacant.push(event.what);
                 }

@@ -26,14 +26,14 @@ pub struct Queues<'a> {
 
 /// The events of messages; at one time and for one message in this order.
 #[derive(Clone, Copy)]
-enum Kind {
+enum QueueEvent {
     /// The head reaches the next link of the route, or the receiver.
     Head,
     Sent,
     Arrived,
 }
 
-const KINDS: [Kind; 3] = [Kind::Head, Kind::Sent, Kind::Arrived];
+const KINDS: [QueueEvent; 3] = [QueueEvent::Head, QueueEvent::Sent, QueueEvent::Arrived];
 
 /// Bits of an event's key that tell its kind.
 const KIND_BITS: u32 = 2;
@@ -57,7 +57,7 @@ struct Message {
 }
 
 impl Message {
-    fn event(&self, index: u32, time_s: f64, kind: Kind) -> Event<u32> {
+    fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32> {
         Event { time_s, key: self.number << KIND_BITS | kind as u64, what: index }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Queues<'a> {
         index
     }
 
-    fn push(&mut self, index: u32, time_s: f64, kind: Kind) {
+    fn push(&mut self, index: u32, time_s: f64, kind: QueueEvent) {
         let event = self.messages[index as usize].event(index, time_s, kind);
         self.timetable.push(event);
     }
@@ -161,12 +161,12 @@ impl<'a> Queues<'a> {
         let message = &self.messages[index as usize];
         if message.route.is_empty() {
             let end_s = now_s + message.duration_s;
-            self.push(index, end_s, Kind::Sent);
-            self.push(index, end_s, Kind::Arrived);
+            self.push(index, end_s, QueueEvent::Sent);
+            self.push(index, end_s, QueueEvent::Arrived);
         } else if now_s < self.timetable.first_s() {
             self.reach(index, now_s);
         } else {
-            self.push(index, now_s, Kind::Head);
+            self.push(index, now_s, QueueEvent::Head);
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Queues<'a> {
             let is_first = message.taken == 0;
             let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
             if is_first {
-                let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
+                let sent = message.event(index, start_s + message.duration_s, QueueEvent::Sent);
                 self.timetable.push(sent);
             }
             if message.taken as usize == message.route.len() {
@@ -204,7 +204,7 @@ impl<'a> Queues<'a> {
                 }
                 *landing += 1;
             }
-            let event = message.event(index, head_s, Kind::Head);
+            let event = message.event(index, head_s, QueueEvent::Head);
             if head_s > now_s || !self.timetable.is_before_all(event.time_s, event.key) {
                 return self.timetable.push(event);
             }
@@ -216,7 +216,7 @@ impl<'a> Queues<'a> {
         let message = &self.messages[index as usize];
         let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, head_s);
         *receiver = head_s.max(*receiver) + message.duration_s;
-        let arrived = message.event(index, *receiver, Kind::Arrived);
+        let arrived = message.event(index, *receiver, QueueEvent::Arrived);
         self.timetable.push(arrived);
     }
 
@@ -236,8 +236,8 @@ impl<'a> Queues<'a> {
             self.passages.note(hop.link, message.bytes, start_s + after_s(place), link.free_s);
         }
         *receiver = start_s + last_s + message.duration_s;
-        let arrived = message.event(index, *receiver, Kind::Arrived);
-        let sent = message.event(index, start_s + message.duration_s, Kind::Sent);
+        let arrived = message.event(index, *receiver, QueueEvent::Arrived);
+        let sent = message.event(index, start_s + message.duration_s, QueueEvent::Sent);
         self.timetable.push(sent);
         self.timetable.push(arrived);
     }
@@ -273,12 +273,12 @@ impl Traffic for Queues<'_> {
         while let Some(event) = self.timetable.pop_until(now_s) {
             let message = &self.messages[event.what as usize];
             match KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize] {
-                Kind::Head => self.reach(event.what, now_s),
-                Kind::Sent => {
+                QueueEvent::Head => self.reach(event.what, now_s),
+                QueueEvent::Sent => {
                     progress.push((message.id, Milestone::Sent));
                     self.release(message.from, now_s);
                 }
-                Kind::Arrived => {
+                QueueEvent::Arrived => {
                     progress.push((message.id, Milestone::Arrived));
                     self.vacant.push(event.what);
                 }

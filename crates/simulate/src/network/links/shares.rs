@@ -16,8 +16,8 @@ use std::collections::BinaryHeap;
 pub struct Shares {
     /// For each link its messages, and the number of the link among the hops of each.
     users: Vec<Vec<(u32, u32)>>,
-    links: Vec<Link>,
-    messages: Vec<Message>,
+    links: Vec<SharedLink>,
+    messages: Vec<Sharer>,
     /// When each message stops to grow.
     stops: Vec<Stop>,
     /// Links on which messages have come or gone since the last filling.
@@ -53,7 +53,7 @@ impl Stop {
 }
 
 #[derive(Clone, Copy)]
-struct Link {
+struct SharedLink {
     /// The place at which it is full; and the one that is to replace it, if the link is among those that change.
     full: Stop,
     next: Stop,
@@ -63,7 +63,7 @@ struct Link {
 }
 
 #[derive(Clone, Default)]
-struct Message {
+struct Sharer {
     /// The links of the route, and the place of this message in each of their lists.
     hops: Vec<(u32, u32)>,
     filling: u64,
@@ -87,7 +87,7 @@ impl Share {
 impl Shares {
     /// Links without messages.
     pub fn new(links: usize) -> Self {
-        let idle = Link { full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
+        let idle = SharedLink { full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
         Self {
             users: vec![Vec::new(); links],
             links: vec![idle; links],
@@ -106,7 +106,7 @@ impl Shares {
     /// The message comes, on these links.
     pub fn add(&mut self, message: u32, route: impl Iterator<Item = u32>) {
         if self.messages.len() <= message as usize {
-            self.messages.resize_with(message as usize + 1, Message::default);
+            self.messages.resize_with(message as usize + 1, Sharer::default);
             self.stops.resize(message as usize + 1, Stop::NEVER);
         }
         self.stops[message as usize] = Stop::NEVER;
@@ -256,7 +256,7 @@ impl Shares {
 
     /// The link is full elsewhere than before: so its messages that grow up to there stop there.
     fn change(&mut self, link: u32) {
-        let Link { next, .. } = self.links[link as usize];
+        let SharedLink { next, .. } = self.links[link as usize];
         self.links[link as usize].full = next;
         self.links[link as usize].changes = None;
         for (user, _) in &self.users[link as usize] {

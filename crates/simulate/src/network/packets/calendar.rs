@@ -13,15 +13,15 @@ pub(super) struct Calendar {
     days_per_s: f64,
     today: u64,
     /// Today's events, the latest first.
-    open: Vec<Event>,
-    days: Box<[Vec<Event>; DAYS]>,
+    open: Vec<Entry>,
+    days: Box<[Vec<Entry>; DAYS]>,
     /// A bit for each day: whether it has events.
     occupied: [u64; DAYS / 64],
-    others: BinaryHeap<Event>,
+    others: BinaryHeap<Entry>,
 }
 
 #[derive(Clone, Copy)]
-struct Event {
+struct Entry {
     time_s: f64,
     what: u32,
 }
@@ -41,7 +41,7 @@ impl Calendar {
 
     /// The time of the next event; infinite when there is none. Only after [`Calendar::settle`].
     pub fn next_s(&self) -> f64 {
-        let soonest = |event: Option<&Event>| event.map_or(f64::INFINITY, |event| event.time_s);
+        let soonest = |event: Option<&Entry>| event.map_or(f64::INFINITY, |event| event.time_s);
         soonest(self.open.last()).min(soonest(self.others.peek()))
     }
 
@@ -50,10 +50,10 @@ impl Calendar {
         let day = self.day(time_s);
         if day > self.today && day - self.today < DAYS as u64 {
             let slot = day as usize % DAYS;
-            self.days[slot].push(Event { time_s, what });
+            self.days[slot].push(Entry { time_s, what });
             self.occupied[slot / 64] |= 1 << (slot % 64);
         } else {
-            self.others.push(Event { time_s, what });
+            self.others.push(Entry { time_s, what });
         }
     }
 
@@ -108,26 +108,26 @@ impl Calendar {
     }
 }
 
-impl Ord for Event {
+impl Ord for Entry {
     /// The earliest is the greatest, as heaps want it.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time_s.total_cmp(&self.time_s).then(other.what.cmp(&self.what))
     }
 }
 
-impl PartialOrd for Event {
+impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Event {
+impl PartialEq for Entry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Event {}
+impl Eq for Entry {}
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ impl Routers<'_> {
         }
         names.extend(circle.first().map(|buffer| self.name(*buffer)));
         format!(
-            "deadlock: {} messages are under way, and packets wait in a circle, each for room in the buffer behind the \
+            "deadlock: {} messages are in flight, and packets wait in a cycle, each for room in the buffer behind the \
              next link: {}",
             self.messages.under_way(),
             names.join(" -> ")

@@ -7,7 +7,7 @@ use hocket_machine::{Hop, Topology};
 use super::Packets;
 
 /// A message: from, to, packets.
-pub(super) type Order = (usize, usize, u32);
+pub(super) type Transfer = (usize, usize, u32);
 
 /// A packet: its message, and the number of hops that it has made.
 type Packet = (usize, usize);
@@ -28,7 +28,7 @@ struct Router {
 }
 
 /// The slot in which the last packet of each message has arrived.
-pub(super) fn arrivals(network: &Packets, orders: &[Order]) -> Vec<u32> {
+pub(super) fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
     let (topology, channels) = (&network.fabric.topology, network.channels);
     let (links, mut left) = (topology.links(), orders.iter().map(|order| order.2).collect::<Vec<_>>());
     let mut queues: Vec<_> = (0..links * channels + topology.nodes()).map(|_| Queue::default()).collect();

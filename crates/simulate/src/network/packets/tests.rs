@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::{Flight, LinkUse, Milestone, Traffic};
 use super::Packets;
 use super::pacing::{Interface, News};
-use super::reference::{Order, arrivals};
+use super::reference::{Transfer, arrivals};
 use super::router::Routers;
 
 const US: f64 = 1e-6;
@@ -320,8 +320,8 @@ fn mistakes_are_refused_in_one_line() {
         ("dims = [4]\nbuffer = 0", "got 0, expected a whole number of at least 1"),
         ("dims = [4]\nbuffer = 5000", "got 5000, expected a whole number from 1 to 4096"),
         ("dims = [4]\n[node]\nports = 1000000000", "got 1000000000, expected a whole number from 1 to 1024"),
-        ("dims = [4]\n[node]\nengines = 2", "got 2, expected none: the key is called ports"),
-        ("dims = [8192, 8192]", "got \"torus\", expected one of at most 8388608 links, not 268435456"),
+        ("dims = [4]\n[node]\nengines = 2", "got 2, expected the key ports instead"),
+        ("dims = [8192, 8192]", "got \"torus\", expected a topology of at most 8388608 links, but this one has 268435456"),
         ("dims = [4]\npacket = \"0 B\"", "got \"0 B\", expected a size of at least 1 B"),
         ("dims = [4]\nvirtual_channels = 3", "got 3, expected a whole number from 1 to 2"),
         ("dims = [4]\nlink_latency = \"-1 us\"", "link_latency: got \"-1 us\", expected a time"),
@@ -380,7 +380,7 @@ fn loads(network: &Packets, flights: &[(f64, Flight)]) -> Vec<f64> {
 }
 
 /// A torus, the depth of its buffers, and messages that leave at once.
-fn any_orders() -> impl Strategy<Value = (Vec<usize>, usize, Vec<Order>)> {
+fn any_orders() -> impl Strategy<Value = (Vec<usize>, usize, Vec<Transfer>)> {
     let torus = (prop::collection::vec(1usize..=6, 1..=3), 1usize..=4);
     torus.prop_flat_map(|(dims, buffer)| {
         let nodes = dims.iter().product::<usize>();
