@@ -33,17 +33,15 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, trials: Trials)
     let messages = messages(entry, call)?;
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
-    let once_s = match &platform.network {
-        NetworkModel::Hockney(_) | NetworkModel::Loggp(_) if is_quiet => messages * APART_S,
-        NetworkModel::Hockney(_) | NetworkModel::Loggp(_) => {
-            return Ok(messages * (RECORDED_S + count * REPEATED_S / trials.threads as f64));
-        }
-        NetworkModel::Packets(network) => {
-            messages * SHARED_S + sent_bytes(entry, call)? / network.packet_bytes * PACKET_S
-        }
-        NetworkModel::Links(_) | NetworkModel::Circuits(_) => messages * SHARED_S,
+    if platform.network.fabric().is_none() {
+        let recorded_s = RECORDED_S + count * REPEATED_S / trials.threads as f64;
+        return Ok(messages * if is_quiet { APART_S } else { recorded_s });
+    }
+    let packets = match &platform.network {
+        NetworkModel::Packets(network) => sent_bytes(entry, call)? / network.packet_bytes,
+        _ => 0.0,
     };
-    Ok(if is_quiet { once_s } else { once_s * count })
+    Ok((messages * SHARED_S + packets * PACKET_S) * if is_quiet { 1.0 } else { count })
 }
 
 /// How many seconds it takes about to record a call.
