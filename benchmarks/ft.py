@@ -31,7 +31,7 @@ SEED, FACTOR, MODULUS_BITS = 314159265, 5**13, 46
 
 
 def random_numbers(first: int, count: int) -> np.ndarray:
-    """Return so many of the benchmark's numbers in (0, 1): seed * factor^k mod 2^46, for k from `first` on."""
+    """Return `count` numbers of the benchmark in (0, 1): seed * factor^k mod 2^46, for k from `first` on."""
     mask = (1 << MODULUS_BITS) - 1
     numbers = np.empty(count, dtype=np.uint64)
     numbers[0] = SEED * pow(FACTOR, first, mask + 1) & mask
@@ -84,7 +84,7 @@ def initial_values(comm: MPI.Comm, transform: Transform) -> np.ndarray:
 
 
 def decay(comm: MPI.Comm, transform: Transform) -> np.ndarray:
-    """Return by what one iteration multiplies this rank's frequencies."""
+    """Return the factors of one iteration for this rank's frequencies."""
     x = frequencies(transform.nx)[comm.rank * transform.columns :][: transform.columns]
     y, z = frequencies(transform.ny), frequencies(transform.nz)
     squares = z[:, None, None] + y[None, :, None] + x[None, None, :]

@@ -1,7 +1,7 @@
-"""Redundant butterflies beside recursive doubling under noise, in a lab and simulated: who has the result when?
+"""Redundant butterflies compared with recursive doubling under noise, in a lab and simulated: times of the results.
 
-The noise is that of the machine file: periodic events, at a phase of its own for each rank and trial, during which the
-rank's process is stopped. Needs what `hocket lab` needs.
+The noise is the noise of the machine file: periodic events that stop the process of a rank. Each rank and trial has its
+own phase. The requirements are the requirements of `hocket lab`.
 
     .venv/bin/python benchmarks/lab_noise.py [--ranks P] [--trials N] [--period S] [--duration S] [--sizes BYTES,..]
 """
@@ -56,7 +56,7 @@ overlap = "stall"
 
 
 def stops(pids: list[int], begin_s: float, period_s: float, duration_s: float, draw: np.random.Generator) -> list:
-    """Return times, processes and signals of a trial: each process is stopped and continued around its beginning."""
+    """Return times, processes and signals of a trial, which stop and continue each process around its beginning."""
     events = []
     for pid, phase_s in zip(pids, draw.uniform(0, period_s, len(pids)), strict=True):
         for event in range(-1, 2):
@@ -66,13 +66,13 @@ def stops(pids: list[int], begin_s: float, period_s: float, duration_s: float, d
 
 
 def tell(pid: int, kind: signal.Signals) -> None:
-    """Send a signal to a process; the last trial may have ended before its noise has."""
+    """Send a signal to a process, which may have ended before the noise of the last trial."""
     with suppress(ProcessLookupError):
         os.kill(pid, kind)
 
 
 def measured(job: subprocess.Popen[str], disturb: Callable[[list[int], float], None]) -> np.ndarray:
-    """Return when results were complete, per trial and rank, in seconds, while the processes are disturbed."""
+    """Return the times of complete results, per trial and rank, in seconds, while `disturb` disturbs the processes."""
     assert job.stdout is not None
     first = json.loads(job.stdout.readline())
     try:
@@ -84,7 +84,7 @@ def measured(job: subprocess.Popen[str], disturb: Callable[[list[int], float], N
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
-    """Return the mean, and how far its 95 % confidence interval reaches."""
+    """Return the mean, and half the width of its 95 % confidence interval."""
     return float(values.mean()), float(1.96 * values.std(ddof=1) / len(values) ** 0.5)
 
 
@@ -103,7 +103,7 @@ def main(ranks: int, trials: int, period_s: float, duration_s: float, sizes: str
     noisy = Machine.parse(quiet.text + NOISE.format(period_s=period_s, duration_s=duration_s), "star.toml")
 
     def disturb(pids: list[int], start_s: float) -> None:
-        draw = np.random.default_rng(seed)  # all algorithms meet the same stops
+        draw = np.random.default_rng(seed)  # the same stops for all algorithms
         for trial in range(trials):
             for time_s, pid, kind in stops(pids, start_s + trial * 4 * period_s, period_s, duration_s, draw):
                 time.sleep(max(0.0, time_s - time.monotonic()))
@@ -135,7 +135,7 @@ def run(
     arguments: list[object],
     disturb: Callable[[list[int], float], None],
 ) -> np.ndarray:
-    """Run the program in the lab by a rule; see `measured`."""
+    """Run the program in the lab with a rule; see `measured`."""
     variables = environment(installation, saved_rules([f"allreduce: {rule}"]))
     command = lab.command(installation, ranks, [str(program), *map(str, arguments)], variables)
     job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -148,7 +148,7 @@ def run(
 
 
 def simulated(rule: str, ranks: int, size_bytes: int, machine: Machine) -> float:
-    """Return the mean time at which the last rank has the result."""
+    """Return the mean time until the last rank has the result."""
     name, _, setting = rule.partition(", T=")
     call = Call(ranks=ranks, size_bytes=size_bytes, parameters={"T": int(setting)} if setting else {})
     trials = Trials(SIMULATED_TRIALS if machine.text.count("[noise") else 1)

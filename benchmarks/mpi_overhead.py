@@ -1,6 +1,6 @@
-"""What libhocket costs: allreduce by the same algorithm as the MPI's own, on two ranks, in turn in one program.
+"""The cost of libhocket: an allreduce by Hocket and by the MPI's own, on two ranks, in turns in one program.
 
-The MPI's own is told to use that algorithm. Prints medians, their ratio with its interval, and the target.
+Both use the same algorithm. Prints medians, their ratio with its interval, and the target.
 
     .venv/bin/python benchmarks/mpi_overhead.py [--mpicc PROGRAM] [--seconds S]
 """
@@ -18,18 +18,18 @@ from hocket.base.units import format_bytes, format_time
 from hocket.cli.output import print_table
 
 CASES = (("recursive_doubling", 8, 1.10), ("ring", 8 << 20, 1.05), ("rabenseifner", 8 << 20, 1.05))
-"""Algorithm, bytes, and the ratio that is aimed at."""
+"""Algorithm, bytes, and the target of the ratio."""
 
 OWN = {
     "recursive_doubling": ("recursive_doubling", "3"),
     "ring": ("ring", "4"),
     "rabenseifner": ("reduce_scatter_allgather", "6"),
 }
-"""What MPICH and Open MPI call it."""
+"""The names in MPICH and in Open MPI."""
 
 
 def settings(algorithm: str) -> dict[str, str]:
-    """Return variables under which MPICH and Open MPI use an algorithm."""
+    """Return the variables that make MPICH and Open MPI use an algorithm."""
     mpich, open_mpi = OWN[algorithm]
     return {
         "MPIR_CVAR_DEVICE_COLLECTIVES": "none",

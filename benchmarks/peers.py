@@ -1,11 +1,11 @@
-"""The same work by Hocket and by other simulators, in turns.
+"""The same work by Hocket and other simulators, in turns.
 
     make bench
     .venv/bin/python benchmarks/peers.py [--help]
 
-In every round each side does the work once, in a process of its own, so that both meet the same moods of the machine.
-Times are of the processor, user and system together, from the start of the process to its end. A ratio is the other's
-time by Hocket's in one round; the table has the median of the rounds, and the least and the largest.
+In every round each side does the work once, in its own process, so that both meet the same states of the machine.
+Times are processor times, user and system, of the whole process. A ratio is the other's time divided by Hocket's in one
+round; the table has the median, the least and the largest ratio.
 
 SimGrid runs if `make bench` could install it from PyPI. LogGOPSim is a folder with its `txt2bin` and `LogGOPSim`;
 BookSim2 is its program.
@@ -60,7 +60,7 @@ link_bandwidth = "4 GB/s"
 link_latency = "100 ns"
 packet = "2 KiB"
 """
-# Uniform traffic of packets of 16 flits on the same torus, at a load that it bears.
+# Uniform traffic of packets of 16 flits on the same torus, at a load below saturation.
 BOOKSIM = """topology = torus;
 k = 16;
 n = 2;
@@ -79,7 +79,7 @@ max_samples = 10;
 
 @dataclass(frozen=True)
 class Cost:
-    """What one process took."""
+    """The cost of one process."""
 
     processor_s: float
     peak_bytes: int
@@ -92,9 +92,9 @@ class Side:
 
     Attributes:
         name: The simulator.
-        commands: What runs.
-        units: How much work it is, from what the last command prints.
-        status: What the commands end with where all is well.
+        commands: The commands.
+        units: Returns the amount of work, given the output of the last command.
+        status: The exit status of success.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Work:
-    """What both sides do, and Hocket's side and the other's."""
+    """A comparison: Hocket's side and the other side."""
 
     name: str
     ours: Side
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def ratios(self) -> list[float]:
-        """The other's time for a unit of work by Hocket's, in each round."""
+        """The other's time per unit of work divided by Hocket's, in each round."""
 
         def per_unit(side: Side, cost: Cost) -> float:
             return cost.processor_s / side.units(cost.printed)
@@ -132,7 +132,7 @@ class Result:
 
 
 def run(command: Command, expected_status: int = 0) -> Cost:
-    """Run a command, and say what it took."""
+    """Run a command; return its cost."""
     with tempfile.TemporaryFile("w+") as printed:
         child = subprocess.Popen(command, stdout=printed, stderr=subprocess.PIPE, text=True)
         errors = child.stderr.read() if child.stderr else ""
@@ -159,7 +159,7 @@ def compare(work: Work, rounds: int) -> Result:
 
 
 def of_simgrid(folder: Path, quick: bool) -> Iterator[Work]:
-    """Recursive doubling, without contention and on tori whose links are shared fairly."""
+    """Recursive doubling without contention, and on tori with fairly shared links."""
     ours: Command = [*HOCKET, "simulate", "allreduce", "recursive_doubling", "--ranks"]
     theirs: Command = [SIMGRID_PYTHON, SIMGRID_SCRIPT]
     for ranks in (256, 1024) if quick else (256, 1024, 4096):
@@ -180,7 +180,7 @@ def pair(name: str, peer: str, ours: Command, theirs: Command) -> Work:
 
 
 def of_loggopsim(folder: Path, programs: Path, quick: bool) -> Iterator[Work]:
-    """A schedule, from GOAL text and from its binary form, and the program that it was recorded from."""
+    """A schedule from GOAL text, from its binary form, and from its program."""
     log2 = 12 if quick else 16
     call = ["recursive_doubling", "--ranks", str(1 << log2), "--size", "8B"]
     text, binary, theirs = folder / "rd.goal", folder / "rd.bin", folder / "loggopsim.bin"
@@ -201,7 +201,7 @@ def of_loggopsim(folder: Path, programs: Path, quick: bool) -> Iterator[Work]:
 
 
 def of_booksim(folder: Path, program: Path) -> Iterator[Work]:
-    """Packets of 16 flits on a torus of 16 x 16, by the hop: an all-to-all here, uniform traffic there."""
+    """Packets of 16 flits on a torus of 16 x 16, per hop: an all-to-all in Hocket, uniform traffic in BookSim2."""
     machine, config = folder / "packets.toml", folder / "booksim"
     machine.write_text(PACKETS)
     config.write_text(BOOKSIM)
@@ -223,20 +223,20 @@ def of_booksim(folder: Path, program: Path) -> Iterator[Work]:
 
 
 def has_simgrid() -> bool:
-    """Whether SimGrid runs where `make bench` installs it."""
+    """Return whether SimGrid runs where `make bench` installs it."""
     command: Command = [SIMGRID_PYTHON, SIMGRID_SCRIPT, "2", "8"]
     return SIMGRID_PYTHON.exists() and subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def machine_name() -> str:
-    """The processor, as the system calls it."""
+    """The name of the processor."""
     cpuinfo = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else None
     return found[1] if found else platform.processor() or platform.machine()
 
 
 def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-    """What the table shows."""
+    """The rows of the table."""
 
     def seconds(costs: tuple[Cost, ...]) -> str:
         return f"{statistics.median(cost.processor_s for cost in costs):.2f} s"
@@ -255,7 +255,7 @@ HEAD = ("work", "other", "Hocket", "memory", "other", "memory", "ratio")
 
 
 def markdown(results: Sequence[Result], facts: str) -> str:
-    """The table as a page has it."""
+    """The table in Markdown."""
     lines = [HEAD, ("---",) * len(HEAD), *rows(results)]
     return "\n".join([facts, "", *(f"| {' | '.join(line)} |" for line in lines)]) + "\n"
 

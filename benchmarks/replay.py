@@ -1,4 +1,4 @@
-"""How long a replay takes end to end: a stencil with reductions, as in the NAS benchmarks, written and replayed.
+"""The time of a replay, end to end: a stencil with reductions, as in the NAS benchmarks, written and replayed.
 
 python benchmarks/replay.py [CALLS]
 """

@@ -1,7 +1,7 @@
 """Recursive doubling among P ranks in SimGrid: `python simgrid_allreduce.py P BYTES [X Y Z]`, P a power of two.
 
-One actor per rank, on a cluster whose ranks have links of their own, so that no message disturbs another; or on a torus
-of X x Y x Z nodes.
+One actor per rank, on a torus of X x Y x Z nodes, or on a cluster with a separate link for each rank, without
+contention.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-# The wheel's module does not find the library that lies beside it.
+# The module of the wheel does not find its own library.
 ctypes.CDLL(str(Path(sysconfig.get_path("platlib"), "libsimgrid.so")))
 from simgrid import Actor, Engine, Host, Link, Mailbox  # noqa: E402
 
@@ -24,7 +24,7 @@ CLUSTER = """<?xml version='1.0'?>
 
 
 def load_cluster(engine: Engine, size: int) -> None:
-    """Give every rank links of its own."""
+    """Give every rank its own links."""
     with tempfile.NamedTemporaryFile("w", suffix=".xml") as platform:
         platform.write(CLUSTER.format(last=size - 1))
         platform.flush()
@@ -32,14 +32,14 @@ def load_cluster(engine: Engine, size: int) -> None:
 
 
 def make_torus(engine: Engine, sizes: list[int]) -> None:
-    """Put the ranks on a torus; its XML form crashes in the wheel."""
+    """Put the ranks on a torus by calls: the XML form crashes in the wheel."""
     torus = engine.netzone_root.add_netzone_torus("torus", sizes, 4e9, 100e-9, Link.SharingPolicy.SPLITDUPLEX)
     torus.set_host_cb(lambda zone, _, rank: zone.add_host(f"rank-{rank}", "1Gf"))
     torus.seal()
 
 
 def recursive_doubling(rank: int, size: int, size_bytes: int) -> None:
-    """What one rank does."""
+    """The program of one rank."""
     for step in range(size.bit_length() - 1):
         peer = rank ^ (1 << step)
         sending = Mailbox.by_name(f"{peer}-{step}").put_async("x", size_bytes)

@@ -1,9 +1,8 @@
-"""How fast Hocket simulates, against its own targets. `peers.py` compares it with other simulators.
+"""The speed of simulations, compared with targets. `peers.py` compares it with other simulators.
 
     .venv/bin/python benchmarks/speed.py [--quick] [--json]
 
-Every figure is the best of some repetitions, each in a fresh process; times are user CPU times of one core unless a
-column says otherwise.
+Every figure is the best of several repetitions. Times are user CPU times of one core, unless a column says otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ bandwidth = "1 GB/s"
 protocol = "{protocol}"
 """
 
-# Runs one simulation in this process several times; the first is the warm-up that touches the memory.
+# Runs one simulation several times; the first run warms up the memory.
 ENGINE = """
 import json, sys, time
 import hocket
@@ -77,7 +76,7 @@ print(sum(use.bytes for use in uses))
 
 @dataclass(frozen=True)
 class Case:
-    """One simulation, and the least speed that it should have."""
+    """One simulation, and its target."""
 
     label: str
     ranks: int
@@ -88,13 +87,13 @@ class Case:
 
     @property
     def argument(self) -> list[object]:
-        """What the programs above are given, but for the repetitions."""
+        """The arguments of the programs above, without the repetitions."""
         return [self.label, self.ranks, self.size_bytes, self.text]
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast one simulation was."""
+    """The speed of one simulation."""
 
     case: str
     messages: int
@@ -104,7 +103,7 @@ class Speed:
     is_met: bool
 
 
-# Runs trials of one call on one thread, few and then many: what many cost beyond the first, and altogether.
+# Runs few and then many trials of one call on one thread: the cost of further trials, and of all.
 TRIALS = """
 import json, sys, time
 import hocket
@@ -122,7 +121,7 @@ print(json.dumps([min(cost(trials) for _ in range(2)) for trials in (32, 32 * gr
 
 @dataclass(frozen=True)
 class Cost:
-    """What a whole process took."""
+    """The cost of a whole process."""
 
     wall_s: float
     user_s: float
@@ -130,7 +129,7 @@ class Cost:
 
 
 def cases(quick: bool) -> list[Case]:
-    """Return the simulations that the targets speak of."""
+    """Return the simulations with targets."""
     logs = (10, 13) if quick else (10, 13, 16, 20)
     butterflies = [
         Case("allreduce/recursive_doubling", 1 << log, 8, protocol, 10e6 if log == 20 else 20e6, machine(protocol))
@@ -163,7 +162,7 @@ def engine_speed(case: Case, repetitions: int) -> Speed:
 
 
 def run_python(program: str, argument: list[object]) -> str:
-    """Return what a program prints in a process of its own."""
+    """Run a program in its own process; return its output."""
     command = [sys.executable, "-c", program, json.dumps(argument)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -184,7 +183,7 @@ def trial_speeds(log2: int, groups: int) -> tuple[float, float]:
 
 
 def process_cost(command: list[str], repetitions: int) -> Cost:
-    """Run a command several times and return the least it took."""
+    """Run a command several times; return the least cost."""
     found = [_process_cost(command) for _ in range(repetitions)]
     return min(found, key=lambda cost: cost.wall_s)
 
@@ -206,7 +205,7 @@ def broadcast(ranks: int, repetitions: int) -> Cost:
 
 
 def print_speeds(console: Console, speeds: list[Speed]) -> None:
-    """Print the engine's speed beside its targets."""
+    """Print the speed of the engine and its targets."""
     table = Table("simulation", "messages", "user time", "M messages/s", "target", "met", title="engine, one core")
     for speed in speeds:
         rates = [f"{speed.messages_per_s / 1e6:.2f}", f"{speed.target_per_s / 1e6:g}"]

@@ -1,7 +1,7 @@
-"""Check that imports point down only, and that no files use each other in a circle.
+"""Check that imports only point down, and that no files use each other in a circle.
 
-Imports point down between the crates, and between the rooms of the Python package. A crate or room that is new belongs
-into one of the tables below. Each check gives a line for each violation; `house.py` runs them all.
+Imports point down between the crates, and between the rooms of the Python package. Add a new crate or room to one of
+the tables below. Each check gives a line per violation; `house.py` runs all checks.
 """
 
 import ast
@@ -107,7 +107,7 @@ def floors() -> set[int]:
 
 
 def check_rooms() -> Iterator[str]:
-    """Check the files of the package: each is in a layer, and its imports point down."""
+    """Check that each file of the package is in a layer, and that its imports point down."""
     heights = height_of(ROOMS)
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE).with_suffix("").parts
@@ -122,7 +122,7 @@ def check_rooms() -> Iterator[str]:
 
 
 def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
-    """Give the line, the module and the name of each import from the package, also of those by name."""
+    """Give line, module and name of each import from the package, including imports by name."""
     for node in ast.walk(ast.parse(file.read_text(), file)):
         if isinstance(node, ast.Import):
             found = [(alias.name, "") for alias in node.names]
@@ -147,7 +147,7 @@ def is_module(name: str) -> bool:
 
 
 def why_not(name: str, other: str, imported: str, heights: Mapping[str, int]) -> str | None:
-    """Return what module `name` may import instead of `other`, if it may not import that."""
+    """Return why module `name` must not import `other`: the modules that it may import. None if it may."""
     if name in APPLICATIONS:
         return None if other in APPLICATIONS[name] else f"the public API: {', '.join(APPLICATIONS[name])}"
     if other == "_native" and imported != "Error" and name not in CALLS_NATIVE:

@@ -1,4 +1,4 @@
-"""Which files use which, in Rust, in Python and in C, and which of them use each other in a circle."""
+"""The uses between files in Rust, Python and C, and circles of files that use each other."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 Uses = Mapping[str, frozenset[str]]
-"""For each file, by its module's name, the others that it uses."""
+"""The files that each file uses, by the names of their modules."""
 
 
 def circles(uses: Uses) -> list[list[str]]:
@@ -39,7 +39,7 @@ def circles(uses: Uses) -> list[list[str]]:
 
 
 def of_python(package: Path) -> Uses:
-    """Return the uses among the modules of a package, also those by name and those of types alone."""
+    """Return the uses between the modules of a package, including imports by name and imports of types only."""
     files = {_module(file, package): file for file in package.rglob("*.py")}
     return {name: frozenset(_imports(file, name, files)) - {name} for name, file in files.items()}
 
@@ -67,9 +67,9 @@ def _imports(file: Path, name: str, files: Mapping[str, Path]) -> Iterator[str]:
 
 
 def of_c(folder: Path) -> Uses:
-    """Return the uses among the sources of a folder: headers that they include, and functions of others that they call.
+    """Return the uses between the sources of a folder: included headers, and called functions.
 
-    A source and its header are one; a function is where its body is, whatever header declares it.
+    A source and its header count as one. A function belongs to the file with its body.
     """
     parts: dict[str, str] = defaultdict(str)
     for file in sorted(folder.rglob("*.[ch]")):
@@ -96,7 +96,7 @@ def _c_module(file: Path, folder: Path) -> str:
 
 
 def of_rust(source: Path) -> Uses:
-    """Return the uses among the files of a crate; what a file shows of another one is used from there."""
+    """Return the uses between the files of a crate. A re-exported item counts as used from its own file."""
     files = {_rust_module(file, source): file for file in source.rglob("*.rs")}
     texts = {name: _code(file) for name, file in files.items()}
     shown = {(name, word): path for name, text in texts.items() for path, word in _shown(text)}
@@ -161,7 +161,7 @@ def _absolute(path: Sequence[str], name: str, files: Mapping[str, Path]) -> list
 
 
 def _home(path: Sequence[str], files: Mapping[str, Path], shown: Mapping[tuple[str, str], list[str]]) -> str:
-    """Return the file in which the item of a path is."""
+    """Return the file that contains the item of a path."""
     length = next(length for length in range(len(path), -1, -1) if "::".join(path[:length]) in files)
     name = "::".join(path[:length])
     further = shown.get((name, path[length])) if length < len(path) else None

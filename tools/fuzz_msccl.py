@@ -1,7 +1,7 @@
 """Fuzz the reader of MSCCL XML, its check and its schedule: of any file there is a verdict or an error of one line.
 
-A ring is changed at random, and read under a limit of memory and of time. Anything else is printed, with the file that
-led to it, and ends with status 1. Example: `python tools/fuzz_msccl.py --minutes 5 --seed 7`.
+It changes a ring at random and reads it under limits of memory and time. On a failure it prints the failure and the
+place of the file, and ends with status 1. Example: `python tools/fuzz_msccl.py --minutes 5 --seed 7`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ PIECES = [b"<", b">", b'"', b"/>", b"</tb>", b"<tb>", b"&amp;", b"&x;", b"<!DOCT
 
 
 def ring(ranks: int, blocks: int) -> bytes:
-    """An allreduce, in as many thread blocks as channels."""
+    """An allreduce with one thread block per channel."""
     lines = [f'<algo name="a" nchunksperloop="{ranks * blocks}" ngpus="{ranks}" coll="allreduce" inplace="1">']
     for gpu in range(ranks):
         lines.append(f'<gpu id="{gpu}" i_chunks="0" o_chunks="0" s_chunks="2">')
@@ -49,7 +49,7 @@ def ring(ranks: int, blocks: int) -> bytes:
 
 
 def changed(text: bytes, chance: random.Random) -> bytes:
-    """Return a text with a few changes: values of attributes, lines, bytes."""
+    """Return a text with some changed attributes, lines or bytes."""
     for _ in range(chance.randint(1, 6)):
         kind = chance.random()
         values = list(re.finditer(rb'"[^"]*"', text))
@@ -69,7 +69,7 @@ def changed(text: bytes, chance: random.Random) -> bytes:
 
 
 def attempt(file: Path, slots: int | None) -> str:
-    """Read a file and do with it what the command line does; how it ended."""
+    """Read a file and process it like the command line; return the result."""
     try:
         content = Msccl.load(file)
         verdict = verify_msccl(content, slots=slots)

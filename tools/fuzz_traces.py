@@ -1,8 +1,8 @@
 """Fuzz the readers of traces, and replays: whatever a file holds, there is a trace or an error of one line.
 
-Files that are right are changed at random, and read under a limit of memory and of time. What was read is also
-replayed, written in Hocket's own format, and read again. Anything but a trace or an `Error` is printed, with where the
-files are kept that led to it, and ends with status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
+It changes valid files at random and reads them under limits of memory and time. It also replays traces, writes them in
+Hocket's own format, and reads them again. On any result but a trace or an `Error`, it prints the failure and the place
+of the files, and ends with status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
 """
 
 import argparse
@@ -97,7 +97,7 @@ MPI_Finalize:1100:-
 
 
 def chakra_nodes(rank: int) -> list[Node]:
-    """Return a Chakra trace of one of two ranks, with nodes of every kind that is read."""
+    """Return a Chakra trace of one of two ranks, with nodes of every supported kind."""
     groups = '[\'[{"pg_name": "0", "ranks": []}, {"pg_name": "1", "ranks": [0, 1]}]\']'
     message = {"comm_size": 100, "comm_tag": 3}
     collectives = [
@@ -153,7 +153,7 @@ def own_trace() -> Trace:
 
 
 def samples() -> dict[str, list[tuple[str, Files]]]:
-    """Return files that are right, for each reader, and which of them it is given."""
+    """Return valid files for each reader, and the file to read."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.hktrace"
         traces.write(path, own_trace())
@@ -174,7 +174,7 @@ def samples() -> dict[str, list[tuple[str, Files]]]:
 
 
 def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random) -> Files:
-    """Return files of which one was changed, at one place or several; compressed ones mostly inside."""
+    """Return files with one changed, at one or more places; compressed files mostly inside."""
     name = chance.choice(sorted(files))
     content = files[name]
     if name.endswith(".et") and chance.random() < 0.8:
@@ -189,7 +189,7 @@ def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random
 
 
 def changed_nodes(nodes: list[Node], chance: random.Random) -> list[Node]:
-    """Return nodes of which some were changed."""
+    """Return nodes with some changed."""
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
         at = chance.randrange(len(nodes))
         node, number = nodes[at], chance.choice((0, 1, 2, 3, 7, 20, 1 << 31, 1 << 53, (1 << 64) - 1))
@@ -281,7 +281,7 @@ CHANGES: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
 
 
 def told(folder: Path, read: Callable[[], T]) -> T | None:
-    """Return what is read, if it is no error; that is to be one line."""
+    """Return the result of a reader, or None for an error, which must be one line."""
     try:
         return read()
     except Error as error:
@@ -291,11 +291,11 @@ def told(folder: Path, read: Callable[[], T]) -> T | None:
 
 
 def check(folder: Path, entry: str, files: Files) -> bool:
-    """Read files as one trace and replay it; return whether they are one.
+    """Read files as one trace and replay it; return whether they are a trace.
 
     Raises:
-        AssertionError: An error is of several lines or does not begin with a file, or what was read is no trace to
-            Hocket's own reader.
+        AssertionError: An error has several lines or does not begin with a file, or Hocket's own reader does not accept
+            the trace.
     """
     for path in folder.iterdir():
         path.unlink()
@@ -317,7 +317,7 @@ def out_of_time(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def fuzz(reader: str, minutes: float, seed: int, save: Path) -> int:
-    """Fuzz a reader until the time is over or something is found; return how many inputs there were, or -1."""
+    """Fuzz a reader until a failure or the end of the time; return the number of inputs, or -1 after a failure."""
     chance, some = random.Random(f"{reader} {seed}"), samples()[reader]
     others = [one for each in samples().values() for one in each]
     until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0

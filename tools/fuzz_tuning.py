@@ -1,8 +1,8 @@
 """Fuzz the readers of tuning files: whatever a file holds, there are rules or an error of one line.
 
-Files that are right are changed at random, and read under a limit of memory and of time. Rules that were read are also
-checked, converted, written and read again; what they decide then is to be the same. Anything else is printed, with the
-file that led to it, and ends with status 1. Example: `python tools/fuzz_tuning.py --minutes 10 --seed 7`.
+It changes valid files at random and reads them under limits of memory and time. It also checks, converts, writes and
+rereads the rules, which must still decide alike. On a failure it prints the failure and the place of the file, and ends
+with status 1. Example: `python tools/fuzz_tuning.py --minutes 10 --seed 7`.
 """
 
 import argparse
@@ -23,11 +23,11 @@ LARGEST_BYTES = 1 << 16
 RANKS = (1, 2, 7, 8, 64)
 SIZES = (0, 1, 100, 4096, 1 << 20)
 MOST_RULES = 300
-"""So many are looked at more closely, which takes a time that grows with their square."""
+"""Files with more rules are only read: the time of the other checks grows with the square of the rules."""
 
 
 def samples() -> dict[str, list[bytes]]:
-    """Return files that are right, by format."""
+    """Return valid files by format."""
     found = {"hocket": [text.encode() for text in LIBRARY_RULES.values()]}
     for name, format in FORMATS.items():
         if format.read is None or name == "hocket":
@@ -49,10 +49,10 @@ def rules_of(text: str) -> Rules:
 
 
 def check(format: Format, file: Path, content: bytes) -> bool:
-    """Read a file, and use its rules; return whether it has some.
+    """Read a file and use its rules; return whether it has rules.
 
     Raises:
-        AssertionError: An error is not of one line or does not name the file, or rules decide otherwise when they are
+        AssertionError: An error is not one line or does not name the file, or rules decide otherwise after they were
             written and read again.
     """
     file.write_bytes(content)
@@ -60,7 +60,7 @@ def check(format: Format, file: Path, content: bytes) -> bool:
         rules = read(file, format.name)
     except Error as error:
         message = str(error)
-        is_short = len(message) < LONGEST_LINE + 200 or format.name == "hocket"  # which quotes a whole line
+        is_short = len(message) < LONGEST_LINE + 200 or format.name == "hocket"  # its errors quote a whole line
         assert "\n" not in message and is_short and message.startswith(str(file)), message
         return False
     if len(rules.rules) > MOST_RULES:
@@ -74,13 +74,13 @@ def check(format: Format, file: Path, content: bytes) -> bool:
             for size in SIZES:
                 call = situation(function, ranks, size)
                 choices = [rule and rule.choice for rule in (decided(rules, call), decided(again, call))]
-                is_left_open = choices[0] is None and format.name == "mpich-5.0"  # there its own tree is written
+                is_left_open = choices[0] is None and format.name == "mpich-5.0"  # MPICH's own tree is written here
                 assert choices[0] == choices[1] or is_left_open, f"{function}, {ranks} ranks, {size} bytes: {choices}"
     return True
 
 
 def written_again(format: Format, rules: Rules) -> Rules | None:
-    """Return rules as they are read when they have been written, or nothing if the format cannot hold them."""
+    """Write rules and read them again; return None if the format cannot hold them."""
     assert format.read is not None
     try:
         text = format.write(rules)
@@ -90,7 +90,7 @@ def written_again(format: Format, rules: Rules) -> Rules | None:
 
 
 def fuzz(name: str, some: list[bytes], minutes: float, seed: int, save: Path) -> bool:
-    """Fuzz a format until the time is over or something is found; return whether something was."""
+    """Fuzz a format until a failure or the end of the time; return whether there was a failure."""
     chance = random.Random(f"{name} {seed}")
     until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0
     save.mkdir(exist_ok=True)

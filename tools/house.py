@@ -1,7 +1,7 @@
-"""The structure of the project: what points up or in a circle, and names that stand for several things.
+"""The structure of the project: imports that point up or in a circle, and ambiguous names.
 
-Prints a line for each violation, and a table of counts. Exits with 1 if there is more of something than its limit
-allows. Lines are counted without a limit.
+Prints a line per violation, and a table of counts. Exits with 1 if a count exceeds its limit. Counts of lines have no
+limit.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 from check_layers import PACKAGE, ROOT, check_circles, check_crates, check_rooms, floors, rooms
 
 SUFFIXES = (".rs", ".py", ".c", ".h", ".js", ".css", ".html")
-"""What is written by hand, and is part of the product."""
+"""The endings of hand-written files of the product."""
 
 LIMITS = {
     "rooms of the Python package": 14,
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def of_one_name(names: Iterable[tuple[str, str]]) -> int:
-    """Return how many names, each in its room or crate, stand for several things."""
+    """Return how many names stand for several things within a room or crate."""
     return sum(count > 1 for count in Counter(names).values())
 
 

@@ -1,4 +1,4 @@
-"""Print the man page of `hocket`: what `--help` prints of every command, for `man`."""
+"""Print the man page of `hocket`: the `--help` of every command, for `man`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def page() -> Iterator[str]:
 
 
 def commands(context: click.Context) -> Iterator[click.Context]:
-    """Give the commands of a group, each followed by its own."""
+    """Give the commands of a group, each followed by its subcommands."""
     group = context.command
     assert isinstance(group, Group)
     for name in group.list_commands(context):
@@ -62,7 +62,7 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def options(context: click.Context) -> Iterator[str]:
-    """Give what is said of each option, a paragraph with its names as the title."""
+    """Give a paragraph per option, with its names as the title."""
     for parameter in context.command.get_params(context):
         if parameter.param_type_name == "option":
             names, text = parameter.get_help_record(context)
@@ -70,7 +70,7 @@ def options(context: click.Context) -> Iterator[str]:
 
 
 def roff(text: str) -> str:
-    """Return text as the typesetter reads it."""
+    """Return a text escaped for roff."""
     return re.sub(r"^(?=[.'])", r"\\&", text.replace("\\", r"\e").replace("-", r"\-"), flags=re.MULTILINE)
 
 

@@ -1,11 +1,11 @@
-/* The envelope of a data type: the function that created it, and how many arguments that had. */
+/* The envelope of a data type: the function that created it, and the number of its arguments. */
 #ifndef HOCKET_ENVELOPE_H
 #define HOCKET_ENVELOPE_H
 
 #include <mpi.h>
 
-/* The values of MPI_Type_get_envelope; `is_large` is 1 for types created with large counts, which only the function's form
- * for large counts describes. */
+/* The values of MPI_Type_get_envelope. `is_large` is 1 for types created with large counts: only
+ * MPI_Type_get_contents_c describes them. */
 struct envelope {
     int combiner, integers, addresses, types, is_large;
 };

@@ -1,4 +1,4 @@
-/* Arguments of Fortran functions in terms of C. */
+/* Converts arguments of Fortran functions to C. */
 #ifndef HOCKET_FORTRAN_H
 #define HOCKET_FORTRAN_H
 
@@ -11,7 +11,7 @@ static inline void set(MPI_Fint *error, int code)
 }
 
 #ifdef OPEN_MPI
-/* MPI_IN_PLACE and MPI_BOTTOM are addresses. */
+/* In Fortran, MPI_IN_PLACE and MPI_BOTTOM are addresses of these variables. */
 extern int mpi_fortran_in_place_ __attribute__((weak));
 extern int mpi_fortran_bottom_ __attribute__((weak));
 

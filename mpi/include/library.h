@@ -1,5 +1,5 @@
-/* The check that a library runs under the MPI that it was compiled for: the handles of two MPIs differ, and so do those of
- * the two ABIs of one MPI, which has one version. */
+/* Checks that a library runs under the MPI that it was compiled for. Handles differ between two MPIs, and between the
+ * two ABIs of one MPI, which have the same version string. */
 #ifndef HOCKET_LIBRARY_H
 #define HOCKET_LIBRARY_H
 
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* MPIs before version 5 of the standard do not have it. */
+/* Missing before version 5 of the MPI standard. */
 int PMPI_Abi_get_version(int *major, int *minor) __attribute__((weak));
 
 #if defined MPI_ABI_VERSION && MPI_ABI_VERSION > 0
@@ -35,7 +35,7 @@ static inline int runs_by_standard_abi(void)
     return major > 0;
 }
 
-/* Whether another rank that the same launcher started here tells already: it holds a name that nothing is left of. */
+/* Returns 1 if another rank of this launcher reports the mismatch: it holds a socket name until its process ends. */
 static inline int is_told(void)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -44,7 +44,7 @@ static inline int is_told(void)
     return bind(holder, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + length) && errno == EADDRINUSE;
 }
 
-/* Ends the program unless it runs under that MPI; called before MPI is initialised. */
+/* Ends the program if it runs under another MPI; called before MPI is initialised. */
 static inline void check_library(void)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -56,10 +56,10 @@ static inline void check_library(void)
     if (is_told())
         exit(2);
     fprintf(stderr,
-            "hocket: built for \"%s\" by %s, but the program runs under \"%s\" by %s: name the wrapper that compiled it, "
-            "as --mpicc, or for `hocket mpi install`\n",
+            "hocket: the library is built for \"%s\" with %s, but the program runs under \"%s\" with %s, expected "
+            "--mpicc with the wrapper that compiled the program\n",
             HOCKET_MPI_LIBRARY, abi_name(HAS_STANDARD_ABI), library, abi_name(by_standard_abi));
-    sleep(1); /* until the other ranks have asked */
+    sleep(1); /* other ranks call is_told meanwhile */
     exit(2);
 }
 

@@ -1,16 +1,16 @@
-/* Times a collective by several rules, in turn, at several sizes: lines of JSON.
+/* Times a collective by several rules, in turns, at several sizes. Prints lines of JSON.
  *
  *     bench COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SIZE,SIZE,.. RULE RULE ..
  *
- * NEIGHBORS are those of a neighbourhood, such as torus:4x4, mesh:4x4 or moore:4x4. It runs with the library preloaded. For each
- * size, each rule is set once, one call is made with the library's count on, and its result
- * checked: {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}, where has_run says whether the
- * library counts one call more of the rule's algorithm, and the texts are its counts. Then come rounds, each of which takes a
- * sample by each rule that had its way, until the 95 % confidence intervals of all medians reach no farther than SHARE of them,
- * or SECONDS have passed, but ROUNDS at least: {"size":S,"rule":R,"made":M,"samples_s":[..]}. A sample is one call, of data that was
- * just written; it begins with a barrier, and, if TOGETHER is 1, at a time that rank 0 names, by clocks that are compared
- * before. It ends when the last rank is done; without a common clock it is the time of the rank that took longest. M calls were
- * made in all, the one for proof among them.
+ * It runs with the library preloaded. NEIGHBORS describes a neighbourhood: torus:4x4, mesh:4x4 or moore:4x4.
+ *
+ * For each size and each rule it makes one counted call and checks the result:
+ * {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}. The texts are the counts of the library.
+ * has_run says whether the library counts one more call of the rule's algorithm.
+ *
+ * Then it measures in rounds. Each round takes one sample (see timed.h) by each rule that passed the check. Rounds end
+ * when the 95 % confidence intervals of all medians are within SHARE of the median, or after SECONDS; there are at
+ * least ROUNDS rounds: {"size":S,"rule":R,"made":M,"samples_s":[..]}. M counts all calls, including the checked one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int by_value(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-/* Returns 1 if the interval of the median, between order statistics, is narrow enough. */
+/* Returns 1 if the median's 95 % confidence interval, between order statistics, is within `share` of it. */
 static int is_closed(const double *samples, int count, double share)
 {
     static double sorted[MOST_ROUNDS];
@@ -59,7 +59,7 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
                 continue;
             set_rule(rules[i]);
             calls_made = 0;
-            sample_s(call); /* after another rule's calls */
+            sample_s(call); /* warms up after another rule's calls */
             samples[i][rounds] = sample_s(call);
             made[i] += calls_made;
         }
@@ -92,7 +92,7 @@ static void make_room(int received)
     sent_as = sources + received;
 }
 
-/* The places around each rank of a grid whose borders meet: block i goes to the i-th place, and comes from the opposite one. */
+/* Makes a periodic Moore neighbourhood: block i goes to the i-th surrounding place, and comes from the opposite. */
 static void add_diagonals(int dimensions)
 {
     MPI_Comm grid = near;
@@ -128,7 +128,7 @@ static void make_neighbors(char *text)
     }
     MPI_Cart_create(MPI_COMM_WORLD, dimensions, sizes, periods, 0, &near);
     if (near == MPI_COMM_NULL)
-        fail(kind, "expected dimensions of all ranks");
+        fail(kind, "expected dimensions whose product is the number of ranks");
     if (strcmp(kind, "moore") == 0) {
         add_diagonals(dimensions);
         return;

@@ -1,23 +1,23 @@
-/* Measures messages between rank 0 and each other rank, and what a process computes with: a line of JSON per sample.
+/* Measures messages between rank 0 and each other rank, reductions and copies: a line of JSON per sample.
  *
  *     calibrate SECONDS MOST_BYTES
  *
- * Rounds go through all kinds and sizes, so that what disturbs the machine for a while disturbs all of them alike; there are
- * as many as fit the time, and at least MIN_ROUNDS. Ranks that do not take part sleep. A sample is
+ * Each round goes through all kinds and sizes, so that a temporary disturbance affects all of them alike. There are as
+ * many rounds as fit the time, and at least MIN_ROUNDS. Ranks that do not take part sleep. A sample is
  *
  *     {"kind": KIND, "peer": RANK, "bytes": BYTES, "time_s": SECONDS}
  *
- * one_way          a message to a receiver that waits for it, from the start of both
- * exchange         both send and receive at once, as in most collectives
- * send             how long MPI_Isend keeps the processor, some time after the message before: o of the sender
- * receive          how long a receive keeps it for a message that is there: o of the receiver
- * gap              per message of several that follow each other closely, until the last one is received: g + (n-1) G
- * reduce           MPI_Reduce_local, MPI_SUM of doubles
- * copy             memcpy
- * eager_limit      no time: BYTES is the largest message that leaves without its receive
+ *     one_way          a message to a waiting receiver, from the common start to the end of both
+ *     exchange         both ranks send and receive at once, as in most collectives
+ *     send             how long MPI_Isend occupies the processor, some time after the previous message: o of the sender
+ *     receive          how long a receive of an arrived message occupies the processor: o of the receiver
+ *     gap              time per message of a burst, until the last one is received: g + (n-1) G for n bytes
+ *     reduce           MPI_Reduce_local, MPI_SUM of doubles
+ *     copy             memcpy
+ *     eager_limit      BYTES is the largest message that leaves without its receive; time_s is 0
  *
- * after T. Hoefler, A. Lichei, W. Rehm, "Low-overhead LogGP parameter assessment for modern interconnection networks",
- * IPDPS 2007.
+ * Method: T. Hoefler, A. Lichei, W. Rehm, "Low-overhead LogGP parameter assessment for modern interconnection
+ * networks", IPDPS 2007.
  */
 #include <math.h>
 #include <mpi.h>
@@ -50,7 +50,7 @@ static void tell(const char *kind, int peer, long bytes, double time_s)
     printf("{\"kind\":\"%s\",\"peer\":%d,\"bytes\":%ld,\"time_s\":%.4e}\n", kind, peer, bytes, time_s);
 }
 
-/* Libraries wait by testing, which can take other times than MPI_Wait. */
+/* Tests like libhocket: MPI_Wait can take another time. */
 static void finish(MPI_Request *request)
 {
     int is_done = 0;
@@ -77,17 +77,16 @@ static void receive(int from, long bytes)
     receive_into(room, from, bytes);
 }
 
-/* Writes a message: what is sent was just made, and no other processor holds it. */
+/* Writes the message, so that only the cache of this processor holds it. */
 static void write_lines(long bytes)
 {
     for (long i = 0; i < bytes; i += LINE_BYTES)
         ((volatile char *)data)[i]++;
 }
 
-/* Each of these is called by both sides; rank 0 tells. */
+/* Both ranks call each of these functions; rank 0 prints. */
 
-/* Both sides begin to do what `act` does at one time. Returns, at rank 0, when the later one is done; a negative number if one
- * of them was late. */
+/* Both ranks start `act` at a common time. Rank 0 returns the time until both are done, or -1 if a rank was late. */
 static double together_s(int peer, void (*act)(int, long), long bytes)
 {
     double start_s, ends[2];
@@ -113,7 +112,7 @@ static double together_s(int peer, void (*act)(int, long), long bytes)
     return isinf(end_s) ? -1 : end_s - start_s;
 }
 
-/* The last of two samples: the first one warms up. */
+/* Prints the second of two samples: the first one warms up. */
 static void tell_together(const char *kind, int peer, void (*act)(int, long), long bytes)
 {
     together_s(peer, act, bytes);
@@ -139,7 +138,6 @@ static void exchange(int peer, long bytes)
         MPI_Testall(2, requests, &is_done, MPI_STATUSES_IGNORE);
 }
 
-/* Half of a trip forth and back. */
 static double half_round_trip_s(int peer, long bytes)
 {
     double start_s = now_s();
@@ -151,7 +149,7 @@ static double half_round_trip_s(int peer, long bytes)
     return (now_s() - start_s) / 2;
 }
 
-/* The receiver is there first, and answers when it has the message. */
+/* The peer has posted its receive before the send starts. */
 static void send_overhead(int peer, long bytes, double trip_s)
 {
     if (rank == 0) {
@@ -171,7 +169,7 @@ static void send_overhead(int peer, long bytes, double trip_s)
     }
 }
 
-/* Rank 0 receives so much later than the message was sent that it is there. */
+/* Rank 0 waits six trip times, so that the message has arrived before the receive starts. */
 static void receive_overhead(int peer, long bytes, double trip_s)
 {
     if (rank == 0) {
@@ -186,7 +184,7 @@ static void receive_overhead(int peer, long bytes, double trip_s)
     }
 }
 
-/* Whether a message leaves before its receive is posted: the peer posts it when it is told whether it did. */
+/* Returns 1 if a message leaves within `wait_s` without its receive; the peer posts the receive afterwards. */
 static int is_eager(int peer, long bytes, double wait_s)
 {
     int flag = 0;
@@ -205,7 +203,7 @@ static int is_eager(int peer, long bytes, double wait_s)
     return flag;
 }
 
-/* The largest message, of at most `most_bytes`, that leaves without its receive. */
+/* Prints the largest message, up to `most_bytes`, that leaves without its receive. */
 static void eager_limit(int peer, long most_bytes, double wait_s)
 {
     long low = 0, high = most_bytes + 1;
@@ -254,7 +252,7 @@ static void copy_once(long bytes)
     __asm__ volatile("" ::"r"(data) : "memory");
 }
 
-/* Combines or copies what was just received with, or to, what the peer has just read: the caches of both hold that. */
+/* Times `once` right after an exchange of the same bytes, so that caches hold the data as in a collective. */
 static void local(const char *kind, void (*once)(long), int peer, long bytes)
 {
     int times = bytes < LOCAL_BYTES_ONCE ? LOCAL_BYTES_ONCE / (int)bytes : 1;
@@ -267,7 +265,7 @@ static void local(const char *kind, void (*once)(long), int peer, long bytes)
     tell(kind, peer, bytes, (now_s() - start_s) / times);
 }
 
-/* 0, 1, 3, 5, 7, 10, 14, 20, 28, ...: the size after `bytes`. Powers of two are left to those who check the fit. */
+/* The size after `bytes`: 0, 1, 3, 5, 7, 10, 14, 20, 28, ... Powers of two above 1 are left for checks of the fit. */
 static long next_size(long bytes)
 {
     if (bytes < 5)
@@ -298,7 +296,7 @@ static void one_round(int peer, long most_bytes)
     eager_limit(peer, most_bytes, 3 * trip_s);
 }
 
-/* Waits for a word of rank 0 without taking the processor from others. */
+/* Receives a word from rank 0; sleeps meanwhile, so that other ranks get the processor. */
 static int next_word(void)
 {
     int word, flag = 0;
@@ -331,7 +329,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "calibrate: out of memory\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    /* Memory that was never written is one page for the kernel, which caches hold. */
+    /* The kernel maps all unwritten memory to one page, which stays in the cache. */
     memset(data, 1, (size_t)most_bytes + 8);
     memset(room, 1, (size_t)most_bytes + 8);
     MPI_Get_processor_name(host, &length);

@@ -1,14 +1,14 @@
-/* Records what takes a processor away from a program: fixed work quanta, over and over again, and those that took longer.
+/* Records interruptions of a processor by fixed work quanta.
  *
  *     noise PROCESSOR SECONDS THRESHOLD_NS
  *
- * Bound to one processor, it does the same short piece of work again and again, and reads the clock after each. A quantum that
- * took THRESHOLD_NS longer than the shortest one was interrupted: {"start_s":S,"duration_s":D}, the start of the quantum since
- * the beginning, and what it took beyond the shortest. The last line is {"processor":P,"quantum_s":Q,"quanta":N,"length_s":L}.
+ * Bound to one processor, it repeats a short piece of work, the quantum, and reads the clock after each. A quantum was
+ * interrupted if it took more than THRESHOLD_NS longer than the shortest one: {"start_s":S,"duration_s":D}. S counts
+ * from the beginning, D is the excess. The last line is {"processor":P,"quantum_s":Q,"quanta":N,"length_s":L}.
  *
- * After the fixed work quantum of M. J. Sottile, R. G. Minnich, "Analysis of microbenchmarks for performance tuning of clusters",
- * CLUSTER 2004, with quanta short enough that an interruption shows its own length, as in netgauge (T. Hoefler, T. Schneider,
- * A. Lumsdaine, "Characterizing the influence of system noise on large-scale applications by simulation", SC 2010).
+ * After M. J. Sottile, R. G. Minnich, "Analysis of microbenchmarks for performance tuning of clusters", CLUSTER 2004.
+ * Quanta are short enough to show the length of an interruption, as in netgauge: T. Hoefler, T. Schneider, A.
+ * Lumsdaine, "Characterizing the influence of system noise on large-scale applications by simulation", SC 2010.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Some hundred nanoseconds that depend on each other, in registers. */
+/* Some hundred nanoseconds of dependent operations in registers. */
 static inline uint64_t work(uint64_t x)
 {
     for (int i = 0; i < STEPS; i++)
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "processor %s: %s\n", argv[1], strerror(errno));
         return 2;
     }
-    /* Pages that are met for the first time would be noise of its own making. */
+    /* Touches all pages first: page faults would count as noise. */
     memset(events, 1, sizeof events);
     mlockall(MCL_CURRENT);
     int64_t length_ns = (int64_t)(atof(argv[2]) * 1e9), threshold_ns = atoll(argv[3]), shortest_ns = INT64_MAX, count = 0;

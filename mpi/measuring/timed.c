@@ -8,8 +8,8 @@
 #include "timed.h"
 #include "together.h"
 
-/* What the lead becomes after a start in time, and the longest: ranks that are late because they have no processor do not make
- * all others wait longer and longer. */
+/* A start in time multiplies the lead by SHRINKING; a late start doubles it up to MOST_LEAD_S, since ranks without a
+ * processor would otherwise double it forever. */
 #define SHRINKING 0.99
 #define MOST_LEAD_S 1e-3
 
@@ -36,7 +36,7 @@ static void *function(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
     if (!found)
-        fail(name, "is not there, expected the library to be preloaded");
+        fail(name, "not found, expected Hocket's library to be preloaded");
     return found;
 }
 
@@ -45,7 +45,7 @@ int is(const char *name)
     return strcmp(collective, name) == 0;
 }
 
-/* A collective, or its form with blocks of different sizes, which are alike here. */
+/* Returns 1 for a collective and for its v-form, whose blocks have equal sizes here. */
 static int is_or_v(const char *name)
 {
     size_t length = strlen(name);
@@ -57,7 +57,7 @@ static int is_reduction(void)
     return is("allreduce") || is("reduce") || is("scan") || is("exscan") || is("reduce_scatter");
 }
 
-/* Calls, with data that can be checked */
+/* Calls and the check of their data */
 
 int call(void)
 {
@@ -94,11 +94,11 @@ int call(void)
         return MPI_Scatter(input, count, MPI_BYTE, result, count, MPI_BYTE, root, members);
     if (is("barrier"))
         return MPI_Barrier(members);
-    fail(collective, "is no collective");
+    fail(collective, "unknown collective");
     return MPI_ERR_OTHER;
 }
 
-/* The number that rank `from` has at a place of its input. */
+/* The number at a place of the input of rank `from`. */
 static double number(int from, size_t place)
 {
     return (double)((from + 1) * (int)(place % 97 + 1));
@@ -125,7 +125,7 @@ void fill(void)
     memset(result, 0x55, bytes * (size_t)blocks);
 }
 
-/* The first `count` numbers are sums of what ranks 0 to `last` have from `place` on. */
+/* Returns 1 if the first `count` numbers are the sums over ranks 0 to `last`, from `place` on. */
 static int are_sums(size_t place, size_t count, int last)
 {
     const double *numbers = (const double *)result;
@@ -135,7 +135,7 @@ static int are_sums(size_t place, size_t count, int last)
     return 1;
 }
 
-/* Block `block` of the result is what rank `from` has from `place` on. */
+/* Returns 1 if block `block` of the result is the data of rank `from`, from `place` on. */
 static int is_block(size_t block, int from, size_t place)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -184,7 +184,7 @@ void set_rule(const char *rule)
         fail(rule, problem);
 }
 
-/* Writes what the input has: a program that calls a collective has just made its data, and no other processor holds it. */
+/* Rewrites the input: a program has just made its data, so that no other processor holds them. */
 static void write_input(void)
 {
     int used_blocks = is_or_v("alltoall") || is_or_v("scatter") ? ranks : is("neighbor_alltoall") ? neighbors : 1;
@@ -246,7 +246,7 @@ static char *summary(void)
     return text;
 }
 
-/* The number of calls in the lines of a summary that end with a text. */
+/* The number of calls in the lines of a summary that end with `end`. */
 static long calls_of(const char *summary, const char *end)
 {
     long calls = 0;
@@ -259,7 +259,7 @@ static long calls_of(const char *summary, const char *end)
     return calls;
 }
 
-/* The end of the line of a rule's algorithm. */
+/* Writes the end of the summary's line for the rule's algorithm. */
 static void expect(const char *rule, char *end, size_t room)
 {
     const char *name = strchr(rule, ':') + 2;

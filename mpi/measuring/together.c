@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 enum { CLOCK_TRIPS = 100, CLOCK_TAG = 77 };
-/* Clocks that are no farther apart are one clock. */
+/* Clocks at most this far apart count as one clock. */
 #define ONE_CLOCK_S 1e-6
 
 double offset_s;

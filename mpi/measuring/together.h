@@ -4,16 +4,16 @@
 
 #define FIRST_LEAD_S 5e-6
 
-/* How far the clock of this rank is ahead of the clock of rank 0. */
+/* Clock of this rank minus the clock of rank 0. */
 extern double offset_s;
-/* How long before the start rank 0 names it. */
+/* Rank 0 names a start this long before it. */
 extern double lead_s;
 
-/* The time by the clock of rank 0. */
+/* The present time of the clock of rank 0. */
 double common_s(void);
-/* Compares the clock of rank `other` with the clock of rank 0: the middle of the shortest of many round trips. Both call it. */
+/* Compares the clocks of ranks `other` and 0, at the middle of the shortest of many round trips. Both call it. */
 void compare_clock(int rank, int other);
-/* Waits for a time; returns 1 if it has passed before. */
+/* Waits until a time; returns 1 if it had passed already. */
 int wait_until(double time_s);
 
 #endif

@@ -1,25 +1,25 @@
-/* Times ways to do a collective in turns, as it is told on standard input, a line each; answers are lines of JSON.
+/* Times ways to perform a collective, in turns. Reads an order per line from standard input; prints lines of JSON.
  *
  *     tune TOGETHER PROCESS
  *
- * It runs with the library preloaded. TOGETHER is 1 if ranks begin samples at a time that rank 0 names (see timed.h). PROCESS is who
- * gives orders, if rank 0 runs on the same host, else 0: some launchers live on without it, and do not tell that input has ended.
+ * It runs with the library preloaded. TOGETHER is 1 if ranks start samples at a time that rank 0 names (see timed.h).
+ * PROCESS gives the orders, or is 0 on another host than rank 0, which watches it: some launchers outlive it.
  *
- *     variables                       variables of the MPI that say how algorithms are chosen, those of MPI's tools interface:
+ *     variables                       lists the variables of MPI's tools interface that choose algorithms:
  *                                     {"variables":[{"name":N,"about":TEXT,"values":{NAME:NUMBER,..}},..]}
- *     call COLLECTIVE ROOT BYTES      the call that all later orders are about; forgets all ways
- *     way NUMBER rule RULE            a way to do it: by a rule of Hocket,
- *     way NUMBER set NAME=VALUE,..    by the MPI, with variables set,
- *     way NUMBER calls NAME           or by other collectives, see `compositions`
- *     prove NUMBER                    makes one call and checks it: {"rule":NUMBER,"is_right":B,"has_run":B,"before":TEXT,
- *                                     "after":TEXT}; has_run says whether the library counts a call of the rule's algorithm, or
- *                                     whether the MPI took the call; the texts are the library's counts
- *     rounds COUNT NUMBER,NUMBER,..   in each of COUNT rounds, a turn for each of these ways, in another order each time. A turn is
- *                                     a call that is not timed, and a sample; for each way a line {"rule":NUMBER,"samples_s":[..]}
- *     end                             ends it, as does the end of the input, or of PROCESS
+ *     call COLLECTIVE ROOT BYTES      sets the call of all later orders; forgets all ways
+ *     way NUMBER rule RULE            a way: a rule of Hocket,
+ *     way NUMBER set NAME=VALUE,..    MPI with variables set,
+ *     way NUMBER calls NAME           or other collectives, see `compositions`
+ *     prove NUMBER                    makes one call and checks it: {"rule":NUMBER,"is_right":B,"has_run":B,
+ *                                     "before":TEXT,"after":TEXT}; has_run: the library counts a call of the rule's
+ *                                     algorithm, or MPI accepted the call; the texts are the library's counts
+ *     rounds COUNT NUMBER,NUMBER,..   makes COUNT rounds with a turn for each way; each round begins with the next way.
+ *                                     A turn is an untimed call and a sample: {"rule":NUMBER,"samples_s":[..]} per way
+ *     end                             ends the program; so does the end of the input or of PROCESS
  *
- * Variables are set while a way has its turn. Open MPI reads them when a communicator is created, so that
- * each such way has a communicator of its own.
+ * Variables are set during the turns of a way. Open MPI reads them when a communicator is created: each such way has
+ * its own communicator.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -53,7 +53,7 @@ static struct way ways[MOST_WAYS];
 static char *middle;
 static pid_t orderer;
 
-/* Other collectives that do the same. `middle` has room for the blocks of all ranks. */
+/* Compositions of other collectives. `middle` has room for the blocks of all ranks. */
 
 static int elements(void)
 {
@@ -66,7 +66,7 @@ static int reduce_and_broadcast(void)
     return status ? status : MPI_Bcast(result, elements(), MPI_DOUBLE, 0, members);
 }
 
-/* A reduce_scatter into the own part of the result: of equal parts, so that other counts are refused. */
+/* Reduces and scatters into `part`. Refuses counts that are no multiple of the ranks. */
 static int reduce_scatter_to(char *part)
 {
     if (elements() % ranks)
@@ -251,7 +251,7 @@ static void add_setting(struct way *way, char *text)
     *value++ = '\0';
     struct setting *setting = &way->settings[way->setting_count++];
     if (MPI_T_cvar_get_index(text, &index) || MPI_T_cvar_handle_alloc(index, NULL, &setting->variable, &count))
-        fail(text, "is no variable of this MPI");
+        fail(text, "is not a control variable (MPI_T) of this MPI");
     setting->value = atoi(value);
     MPI_T_cvar_read(setting->variable, &setting->usual);
 }
@@ -323,7 +323,7 @@ static void take_way(char *text)
             if (is(compositions[i].collective) && strcmp(rest, compositions[i].name) == 0)
                 way->called = compositions[i].called;
         if (!way->called)
-            fail(rest, "is no composition for this collective");
+            fail(rest, "unknown composition for this collective");
     } else {
         for (char *setting = strtok(rest, ","); setting; setting = strtok(NULL, ","))
             add_setting(way, setting);
@@ -334,7 +334,7 @@ static void take_way(char *text)
     }
 }
 
-/* Makes one call that no rule of Hocket takes, and checks it. */
+/* Makes one call without a rule of Hocket, and checks it. */
 static void prove_of_mpi(struct way *way, int number)
 {
     set_rule(way->rule);
@@ -362,7 +362,7 @@ static void take_turn(struct way *way, int round)
 {
     set_rule(way->rule);
     apply(way);
-    sample_s(way->called); /* after another way's calls */
+    sample_s(way->called); /* warms up after another way's calls */
     way->samples[round] = sample_s(way->called);
     undo(way);
 }
@@ -399,7 +399,7 @@ static void take_rounds(char *text)
     }
 }
 
-/* Whether the process that gives orders is no more, or has ended and nobody has asked how; "Z" is behind its name in brackets. */
+/* Returns 1 if the process that gives orders is gone or a zombie: state "Z" after its name in brackets. */
 static int is_alone(void)
 {
     char name[MOST_NAME], text[MOST_TEXT] = "", *state;
@@ -412,7 +412,7 @@ static int is_alone(void)
     return state && state[1] == ' ' && state[2] == 'Z';
 }
 
-/* Waits until there is input, or its end; 0 if the process that gives orders is no more. */
+/* Waits for input or its end; returns 0 if the process that gives orders is gone. */
 static int has_input(void)
 {
     struct pollfd waiting = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -422,7 +422,7 @@ static int has_input(void)
     return 1;
 }
 
-/* Reads an order, without its end of line; returns its length, 0 at the end. Not by stdio, whose buffer hides input from poll. */
+/* Reads an order without its end of line; returns its length, 0 at the end. stdio would hide input from poll. */
 static int read_order(char *line)
 {
     static char input_text[MOST_LINE];
@@ -442,7 +442,7 @@ static int read_order(char *line)
     return 0;
 }
 
-/* The next order, for all ranks; 0 at the end. */
+/* Gives the next order to all ranks; returns 0 at the end. */
 static int next(char *line)
 {
     int length = rank == 0 ? read_order(line) : 0;

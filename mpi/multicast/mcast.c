@@ -1,4 +1,4 @@
-/* mcast.c: dynamic multicast over MPI; see hocket_mpi.h. It moves what libhocket tells it to. */
+/* mcast.c: dynamic multicast over MPI, see hocket_mpi.h. It moves the messages of libhocket. */
 #include "hocket_mpi.h"
 
 #include "envelope.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The `user` of a transport's functions: the domain of the messages, and their elements. */
+/* The `user` of the transport's functions: the domain of the messages, and the elements. */
 typedef struct carrier {
     hocket_mcast_domain *domain;
     MPI_Datatype type;
     MPI_Op op;
-    size_t size;   /* bytes of an element's data */
+    size_t size;   /* bytes of data of an element */
     ptrdiff_t step; /* bytes from an element to the next */
     int is_flat;   /* elements are bytes without gaps */
 } carrier;
@@ -27,14 +27,14 @@ typedef struct pending {
     size_t size;
 } pending;
 
-/* Data that are packed until they have left. */
+/* Packed data, kept until they have left. */
 typedef struct packed {
     uint64_t id;
     void *data;
     struct packed *next;
 } packed;
 
-/* A collective over the group of a multicast that has been started. */
+/* A started collective over the group of a multicast. */
 typedef struct running {
     uint64_t id;
     carrier of;
@@ -46,7 +46,7 @@ struct hocket_mcast_domain {
     int rank, ranks;
     hocket_domain *domain;
     carrier bytes;
-    /* Messages under way, and those that have ended and were not asked for yet. */
+    /* Messages under way, and ended messages that libhocket has not taken yet. */
     MPI_Request *requests;
     pending *pendings;
     int *indices;
@@ -95,7 +95,7 @@ static int mpi_failed(int code, const char *what) {
 
 /* Data types */
 
-/* Elements that one call of MPI takes at once; more go as one element of a type of their own. */
+/* The most elements of one MPI call; more elements become one element of a new type. */
 #define MOST_ELEMENTS ((size_t)1 << 30)
 
 static int large_type(size_t count, const carrier *of, MPI_Datatype *type) {
@@ -176,7 +176,7 @@ static int do_receive(void *user, uint32_t slot, void *into, size_t count, int32
     return start(user, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, 0);
 }
 
-/* Puts messages that have ended into the queue. */
+/* Moves messages that have ended into the queue. */
 static int collect(hocket_mcast_domain *domain) {
     int count = 0;
     int code = MPI_Testsome(domain->under_way, domain->requests, &count, domain->indices, domain->statuses);
@@ -240,7 +240,7 @@ static int do_reduce(void *user, const void *source, void *target, size_t count)
     return code;
 }
 
-/* The tag of copies within a rank; libhocket has 0, and those from 64 on. */
+/* The tag of copies within a rank; libhocket uses 0 and the tags from 64 on. */
 #define COPY_TAG 1
 
 static int do_copy(void *user, const void *source, void *target, size_t count) {
@@ -277,13 +277,13 @@ static void free_packed(hocket_mcast_domain *domain) {
     }
 }
 
-/* Advances one domain, which is locked. Returns 1 if there was news, 0 if not, or -1 and the code. */
+/* Advances one locked domain. Returns 1 if something happened, else 0; on an error -1 and the code. */
 static int advance(hocket_mcast_domain *domain, int *code) {
     int failure = 0, news = hocket_domain_advance(domain->domain, 0, &failure);
     if (news == HOCKET_FAILED) {
-        const char *why = failure == HOCKET_BAD_HEADER      ? "a message is no header of a multicast"
-                          : failure == HOCKET_NO_MEMORY     ? "no memory for a multicast"
-                          : failure == HOCKET_TOO_MANY_TAGS ? "an algorithm needs more tags than there are"
+        const char *why = failure == HOCKET_BAD_HEADER      ? "received a message that is not the header of a multicast"
+                          : failure == HOCKET_NO_MEMORY     ? "out of memory for a multicast"
+                          : failure == HOCKET_TOO_MANY_TAGS ? "an algorithm needs more tags than the MPI has"
                                                             : NULL;
         *code = why ? fail(HOCKET_ERR_BROKEN, "%s", why) : mpi_failed(failure, "multicast");
         return -1;
@@ -304,7 +304,7 @@ static int advance(hocket_mcast_domain *domain, int *code) {
     return news;
 }
 
-/* Advances all domains except those that another thread holds. Returns 1 if there was news. */
+/* Advances all domains that no other thread holds. Returns 1 if something happened. */
 static int advance_all(void) {
     int has_news = 0, code;
     for (hocket_mcast_domain *domain = domains; domain; domain = domain->next)
@@ -315,10 +315,10 @@ static int advance_all(void) {
     return has_news;
 }
 
-/* Looks for messages so often before it leaves the processor to others. */
+/* Vain looks for messages before the process yields its processor. */
 #define PATIENCE 8
 
-/* The condition that a function waits for, tested with the domain locked. Returns 1 when it holds. */
+/* A condition that a function waits for. Tested with the domain locked; returns 1 if it holds. */
 typedef int condition(hocket_mcast_domain *domain, void *of, int *code);
 
 static int wait_for(hocket_mcast_domain *domain, condition *is_there, void *of) {
@@ -379,7 +379,7 @@ static void discard(hocket_mcast_domain *domain) {
     free(domain);
 }
 
-/* Ends the receive that waits for the next header, and whatever else a broken domain has. */
+/* Cancels the receive of the next header, and all other messages of a broken domain. */
 static void stop_listening(hocket_mcast_domain *domain) {
     for (int i = 0; i < domain->under_way; i++)
         if (domain->requests[i] != MPI_REQUEST_NULL)
@@ -394,10 +394,10 @@ int hocket_mcast_domain_create(MPI_Comm comm, int master, const char *rules, hoc
         return fail(HOCKET_ERR_ARGUMENT, "comm: got MPI_COMM_NULL, expected a communicator");
     int is_inter = 0, code = MPI_Comm_test_inter(comm, &is_inter);
     if (code == MPI_SUCCESS && is_inter)
-        return fail(HOCKET_ERR_ARGUMENT, "comm: got an intercommunicator, expected one group of ranks");
+        return fail(HOCKET_ERR_ARGUMENT, "comm: got an intercommunicator, expected an intracommunicator");
     hocket_mcast_domain *made = calloc(1, sizeof *made);
     if (!made)
-        return fail(HOCKET_ERR_BROKEN, "no memory for a domain");
+        return fail(HOCKET_ERR_BROKEN, "out of memory for a domain");
     code = code == MPI_SUCCESS ? MPI_Comm_dup(comm, &made->comm) : code;
     if (code != MPI_SUCCESS) {
         free(made);
@@ -418,7 +418,7 @@ int hocket_mcast_domain_create(MPI_Comm comm, int master, const char *rules, hoc
     else if (!made->domain)
         code = fail(HOCKET_ERR_ARGUMENT, "%s", why);
     else if (all[1] != -all[2] || all[3] != -all[4])
-        code = fail(HOCKET_ERR_ARGUMENT, "ranks differ in the master or in the rules of a domain");
+        code = fail(HOCKET_ERR_ARGUMENT, "the ranks gave different masters or rules, expected the same on all ranks");
     else if (!all[0])
         code = fail(HOCKET_ERR_ARGUMENT, "another rank could not create the domain");
     if (code != MPI_SUCCESS) {
@@ -434,7 +434,7 @@ int hocket_mcast_domain_create(MPI_Comm comm, int master, const char *rules, hoc
     return MPI_SUCCESS;
 }
 
-/* Takes the multicasts that nobody receives any more; returns 1 if those of this rank are complete. */
+/* Discards the multicasts that nobody receives any more; returns 1 if the multicasts of this rank are complete. */
 static int has_nothing_left(hocket_mcast_domain *domain, void *of, int *code) {
     (void)of;
     (void)code;
@@ -444,7 +444,7 @@ static int has_nothing_left(hocket_mcast_domain *domain, void *of, int *code) {
     return hocket_domain_incomplete(domain->domain) == 0;
 }
 
-/* Returns 1 if all masters are done, and this rank has only the receive left that waits for the next header. */
+/* Returns 1 if all ranks have reached the barrier, and this rank has only the receive of the next header left. */
 static int all_are_done(hocket_mcast_domain *domain, void *of, int *code) {
     MPI_Request *barrier = of;
     has_nothing_left(domain, NULL, code);
@@ -487,7 +487,7 @@ static int pack(hocket_mcast_domain *domain, const void *buffer, MPI_Count count
     size_t bytes = (size_t)count * of->size, at = 0;
     *data = malloc(bytes ? bytes : 1);
     if (!*data)
-        return fail(HOCKET_ERR_BROKEN, "no memory for %zu B", bytes);
+        return fail(HOCKET_ERR_BROKEN, "out of memory for %zu B", bytes);
     size_t most = of->size ? INT_MAX / of->size : INT_MAX;
     for (size_t first = 0; first < (size_t)count; first += most) {
         size_t some = (size_t)count - first < most ? (size_t)count - first : most;
@@ -526,7 +526,8 @@ int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members,
     if (code != MPI_SUCCESS)
         return code;
     if (!count_fits(count, &of))
-        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected 0 or more, and less memory", (long long)count);
+        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected at least 0 and at most what memory can hold",
+                    (long long)count);
     if (!members || (!buffer && of.is_flat && count > 0))
         return fail(HOCKET_ERR_ARGUMENT, "%s: got NULL, expected memory", members ? "buffer" : "members");
     void *data = NULL;
@@ -537,7 +538,7 @@ int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members,
         if (code != MPI_SUCCESS || !kept) {
             free(data);
             free(kept);
-            return code != MPI_SUCCESS ? code : fail(HOCKET_ERR_BROKEN, "no memory for a multicast");
+            return code != MPI_SUCCESS ? code : fail(HOCKET_ERR_BROKEN, "out of memory for a multicast");
         }
     }
     const char *reason = NULL;
@@ -616,12 +617,13 @@ int hocket_mcast_release(hocket_mcast_domain *domain, uint64_t id) {
     if (hocket_domain_release(domain->domain, id))
         advance(domain, &code);
     else
-        code = fail(HOCKET_ERR_ARGUMENT, "multicast %llu is not taken, or its group is at work", (unsigned long long)id);
+        code = fail(HOCKET_ERR_ARGUMENT, "multicast %llu: is not held, or its collective still runs",
+                    (unsigned long long)id);
     pthread_mutex_unlock(&domain->lock);
     return code;
 }
 
-/* A receive that waits. */
+/* A waiting receive. */
 typedef struct receive {
     void *buffer;
     size_t bytes;
@@ -629,7 +631,7 @@ typedef struct receive {
     hocket_mcast_status status;
 } receive;
 
-/* Takes the next multicast into the buffer, and releases it. */
+/* Takes the next multicast into the buffer and releases it. */
 static int received(hocket_mcast_domain *domain, void *of, int *code) {
     receive *one = of;
     hocket_multicast multicast;
@@ -639,7 +641,8 @@ static int received(hocket_mcast_domain *domain, void *of, int *code) {
     MPI_Count count = size ? (MPI_Count)(multicast.bytes / size) : 0;
     one->status = (hocket_mcast_status){multicast.id, count, multicast.bytes, multicast.rank, multicast.size};
     if (multicast.bytes > one->bytes)
-        *code = fail(MPI_ERR_TRUNCATE, "a multicast of %zu B into room for %zu B", multicast.bytes, one->bytes);
+        *code = fail(MPI_ERR_TRUNCATE, "got a multicast of %zu B, expected at most the %zu B of the buffer",
+                     multicast.bytes, one->bytes);
     else if (!one->of.is_flat)
         *code = unpack(domain, multicast.data, multicast.bytes, one->buffer, &one->of);
     else if (multicast.data != one->buffer && multicast.bytes > 0)
@@ -655,7 +658,8 @@ int hocket_mcast_recv(hocket_mcast_domain *domain, void *buffer, MPI_Count count
     if (code != MPI_SUCCESS)
         return code;
     if (!count_fits(count, &one.of))
-        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected 0 or more, and less memory", (long long)count);
+        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected at least 0 and at most what memory can hold",
+                    (long long)count);
     one.bytes = (size_t)count * one.of.size;
     int has_offered = 0;
     if (one.of.is_flat) {
@@ -696,7 +700,7 @@ static int is_over(hocket_mcast_domain *domain, void *of, int *code) {
     const uint64_t *id = of;
     int failure = 0, state = hocket_domain_collective(domain->domain, *id, &failure);
     if (state == HOCKET_FAILED)
-        *code = failure > 0 ? mpi_failed(failure, "collective") : fail(HOCKET_ERR_BROKEN, "the domain is broken");
+        *code = failure > 0 ? mpi_failed(failure, "collective") : fail(HOCKET_ERR_BROKEN, "an error broke the domain");
     if (state == HOCKET_DONE)
         forget_running(domain, *id);
     return state == HOCKET_DONE;
@@ -713,14 +717,14 @@ int hocket_mcast_collective_test(hocket_mcast_domain *domain, uint64_t id, int *
     return code;
 }
 
-/* Starts a collective; its messages and reductions are those of the carrier, which stays until it is over. */
+/* Starts a collective. It owns a copy of the carrier until it is over. */
 static int start_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, const hocket_call *call,
                             const void *input, void *result, const carrier *of) {
     const char *reason = NULL;
     int code = MPI_SUCCESS;
     running *one = malloc(sizeof *one);
     if (!one)
-        return fail(HOCKET_ERR_BROKEN, "no memory for a collective");
+        return fail(HOCKET_ERR_BROKEN, "out of memory for a collective");
     *one = (running){multicast->id, *of, NULL};
     pthread_mutex_lock(&domain->lock);
     if (hocket_domain_start(domain->domain, one->id, multicast->size, call, input, result, &one->of, &reason)) {
@@ -742,7 +746,7 @@ int hocket_mcast_collective_start(hocket_mcast_domain *domain, const hocket_mult
     if (code != MPI_SUCCESS)
         return code;
     if (!count_fits(count, &of) || root < 0 || root >= multicast->size)
-        return fail(HOCKET_ERR_ARGUMENT, "count or root: got %lld, %d, expected 0 or more, and a member's number below %d",
+        return fail(HOCKET_ERR_ARGUMENT, "got count %lld and root %d, expected at least 0 and a root below %d",
                     (long long)count, root, multicast->size);
     if (op != MPI_OP_NULL)
         code = MPI_Op_commutative(op, &commutes);

@@ -1,4 +1,4 @@
-/* The collectives that a program calls. Each function describes its call, and runs it or leaves it to MPI. */
+/* The MPI functions of collectives. Each describes its call, and runs it or leaves it to MPI. */
 #include "shim/left.h"
 #include "shim/shim.h"
 
@@ -9,7 +9,7 @@
 
 static const struct view no_view = {NULL, 0, MPI_DATATYPE_NULL, 0};
 
-/* Field by field, which takes less time than to clear the whole. */
+/* Sets field by field, which is faster than clearing all. */
 static void begin(struct call *call, const char *function, MPI_Comm comm, hocket_collective collective, enum form form)
 {
     call->function = function;
@@ -36,19 +36,19 @@ static size_t bytes_of(struct view view)
     return view.type == MPI_DATATYPE_NULL ? 0 : view.count * (size_t)size_of(view.type);
 }
 
-/* How many elements of a type there are, as far as this rank knows. */
+/* The number of elements, 0 if count or type is invalid. */
 static size_t elements(MPI_Count count, MPI_Datatype type)
 {
     return count > 0 && type != MPI_DATATYPE_NULL ? (size_t)count : 0;
 }
 
-/* So many bytes of memory of the library's own. */
+/* A view of `bytes` bytes of the library's own memory. */
 static struct view missing(size_t bytes)
 {
     return (struct view){NULL, bytes, MPI_BYTE, 1};
 }
 
-/* The class of the error that MPI returns for a buffer that is none. */
+/* The class of the error that MPI returns for an invalid buffer. */
 static int error_of_buffer(const struct call *call, const void *address)
 {
 #ifdef OPEN_MPI
@@ -59,9 +59,9 @@ static int error_of_buffer(const struct call *call, const void *address)
 #endif
 }
 
-/* Judges elements of this rank alone, which lie in a buffer that begins at `base`, and returns them as the algorithm works on them.
- * This is the one place where a rank's own arguments are judged, and no judgement keeps the rank from taking part: others may have
- * made the same call without a mistake. Elements that are none may have any address and type. */
+/* Checks elements of this rank in a buffer that begins at `base`, and returns the view that the algorithm works on. All
+ * checks of a rank's own arguments are here. A refused rank still takes part, since the call may be valid on other
+ * ranks. Zero elements may have any address and type. */
 static struct view judged_in(struct call *call, const void *base, struct view view)
 {
     MPI_Count count = (MPI_Count)view.count;
@@ -69,11 +69,11 @@ static struct view judged_in(struct call *call, const void *base, struct view vi
         return (struct view){view.address, 0, MPI_BYTE, 0};
     int error = shim_error_of(count, view.type, call->op);
     if (error != MPI_SUCCESS) {
-        shim_refuse(call, "no such count, type or operator", error);
+        shim_refuse(call, "invalid count, type or operator", error);
         return missing(count > 0 ? bytes_of(view) : 0);
     }
     if (base == MPI_IN_PLACE)
-        shim_refuse(call, "in place where it cannot be", error_of_buffer(call, base));
+        shim_refuse(call, "MPI_IN_PLACE is not allowed here", error_of_buffer(call, base));
     else if (!shim_is_memory(view.address, view.type))
         shim_refuse(call, "no buffer", error_of_buffer(call, base));
     else
@@ -86,22 +86,22 @@ static struct view judged(struct call *call, const void *address, MPI_Count coun
     return judged_in(call, address, (struct view){(void *)address, (size_t)count, type, 0});
 }
 
-/* Sets rank and ranks, and the root. A rank whose root is none takes another rank for it. Returns 0 if all calls of the communicator
- * are left to MPI. */
+/* Sets rank, ranks and root. A rank with an invalid root uses another rank as root. Returns 0 if all calls of the
+ * communicator are left to MPI. */
 static int has_root(struct call *call, int root, int *rank, int *ranks)
 {
     if (!shim_place(call->comm, rank, ranks))
         return 0;
     call->asked.root = root;
     if (root < 0 || root >= *ranks) {
-        shim_refuse(call, "no such root", MPI_ERR_ROOT);
+        shim_refuse(call, "invalid root", MPI_ERR_ROOT);
         call->is_absent = 1;
         call->asked.root = *rank == 0 && *ranks > 1;
     }
     return 1;
 }
 
-/* The error that MPI returns where one buffer is input and result; Open MPI runs some of these calls in place. */
+/* The error of MPI for the same buffer as input and result. Open MPI runs some of these calls in place. */
 static int error_of_one_buffer(hocket_collective collective, MPI_Count count)
 {
 #ifdef OPEN_MPI
@@ -114,7 +114,7 @@ static int error_of_one_buffer(hocket_collective collective, MPI_Count count)
 #endif
 }
 
-/* A rank of which MPI refuses the call sends and receives elements of the same size, but reduces none. */
+/* A rank whose call MPI refuses sends and receives elements of the right size, but reduces none. */
 static void reduce_nothing(struct call *call, size_t total, MPI_Datatype type)
 {
     MPI_Count bytes = type == MPI_DATATYPE_NULL ? 1 : size_of(type);
@@ -124,7 +124,7 @@ static void reduce_nothing(struct call *call, size_t total, MPI_Datatype type)
     call->input = call->result = missing(total);
 }
 
-/* Describes a reduction of `total` elements, of which this rank gets `own`. */
+/* Describes a reduction of `total` elements; this rank gets `own` of them. */
 static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Count own,
                       MPI_Datatype type, MPI_Op op)
 {
@@ -135,7 +135,7 @@ static void reduction(struct call *call, const void *send, void *recv, MPI_Count
     if (!in_place)
         judged(call, send, total, type);
     if (send == recv && own && !call->is_refused) {
-        call->wrong = "one buffer as input and result";
+        call->wrong = "the same buffer as input and result";
         call->code = error_of_one_buffer(call->asked.collective, total);
         in_place = 1;
     }
@@ -155,7 +155,7 @@ static void allreduce(struct call *call, const void *send, void *recv, MPI_Count
     call->asked.count = elements(count, type);
 }
 
-/* The first rank has no result. */
+/* Rank 0 has no result. */
 static void exscan(struct call *call, const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
     int rank, ranks;
@@ -188,7 +188,7 @@ static void reduce_scatter_block(struct call *call, const void *send, void *recv
     call->asked.count = elements(count, type);
 }
 
-/* `counts` are ints, or, if they are large, MPI_Counts. */
+/* `counts` are MPI_Counts if `are_large`, else ints. */
 static void reduce_scatter(struct call *call, const void *send, void *recv, const void *counts, int are_large,
                            MPI_Datatype type, MPI_Op op)
 {
@@ -202,7 +202,7 @@ static void reduce_scatter(struct call *call, const void *send, void *recv, cons
     for (int i = 0; i < ranks; i++) {
         MPI_Count count = !counts ? 0 : are_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
         if (count < 0)
-            shim_refuse(call, "a count below zero", MPI_ERR_COUNT);
+            shim_refuse(call, "a negative count", MPI_ERR_COUNT);
         blocks[i] = elements(count, type);
         total += (MPI_Count)blocks[i];
     }
@@ -219,18 +219,18 @@ static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Data
     call->asked.count = bytes_of(call->result);
 }
 
-/* A rank receives its own blocks in another length than it sends them: it moves them before, and the rest is as in place. */
+/* This rank receives its own blocks in another length than sent: it moves them first; the rest runs in place. */
 static void is_of_another_length(struct call *call, size_t sent, size_t received)
 {
     if (!call->is_refused) {
-        call->wrong = "blocks are received in another length than sent";
+        call->wrong = "the lengths of sent and received blocks differ";
         call->code = sent > received ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     }
     call->is_uneven = call->asked.in_place = 1;
 }
 
-/* Describes a collective in which ranks send and receive blocks; `all_input` and `all_result` are 1 if the view holds the
- * blocks of all ranks. If a rank has both views, and their blocks are not equally long, the one of all blocks counts. */
+/* Describes a collective that exchanges blocks. `all_input` and `all_result` are 1 if the view has the blocks of all
+ * ranks. If input and result differ in block length, the view of all blocks decides. */
 static void blocks(struct call *call, int ranks, struct view input, int all_input, struct view result, int all_result)
 {
     int has_input = input.type != MPI_DATATYPE_NULL, has_result = result.type != MPI_DATATYPE_NULL;
@@ -279,7 +279,7 @@ static void scatter(struct call *call, const void *send, MPI_Count send_count, M
     blocks(call, ranks, is_root ? judged(call, send, send_count, send_type) : no_view, 1, result, 0);
 }
 
-/* A block of a buffer, as the algorithm works on it. Only places that are addresses may count from MPI_BOTTOM. */
+/* A checked block of a buffer. MPI_BOTTOM (NULL) is allowed only if places are addresses. */
 static struct view judged_piece(struct call *call, const struct pieces *pieces, void *address, int index)
 {
     if (pieces->ranks && pieces->ranks[index] == HOCKET_NO_RANK)
@@ -290,7 +290,7 @@ static struct view judged_piece(struct call *call, const struct pieces *pieces, 
     return judged_in(call, address, block);
 }
 
-/* Describes the blocks of a buffer; `bytes` gets the length of each. Blocks of neighbours that are none have no bytes. */
+/* Describes the blocks of a buffer; sets `bytes` to their lengths. Blocks without a neighbour have no bytes. */
 static void describe_blocks(struct call *call, int number, void *address, struct pieces pieces, size_t *bytes,
                             struct pieces *kept, struct view *all)
 {
@@ -314,7 +314,7 @@ static void describe_blocks(struct call *call, int number, void *address, struct
     *all = is_missing ? missing(total) : (struct view){address, total, MPI_BYTE, 0};
 }
 
-/* Describes the block that a rank sends, and those that it receives from all. */
+/* Describes the block that this rank sends, and the blocks that it receives from all ranks. */
 static void gathered(struct call *call, int ranks, int rank, const void *send, MPI_Count send_count,
                      MPI_Datatype send_type, void *recv, struct pieces received)
 {
@@ -397,7 +397,7 @@ static void alltoallv(struct call *call, const void *send, struct pieces sent, v
     to[rank] = from[rank] = 0;
 }
 
-/* Describes the neighbours of a call; NULL if it is left to MPI. */
+/* Sets the neighbours of a call; returns NULL if the call is left to MPI. */
 static struct neighbors *described(struct call *call)
 {
     int rank, ranks;
@@ -412,7 +412,7 @@ static struct neighbors *described(struct call *call)
     return neighbors;
 }
 
-/* A block for each of so many neighbours, or the same block for all. Without neighbours there are no elements. */
+/* A checked block for `number` neighbours: one for each, or the same. Without neighbours it has no elements. */
 static struct view judged_for(struct call *call, const int32_t *ranks, int number, const void *address, MPI_Count count,
                               MPI_Datatype type)
 {
@@ -422,8 +422,8 @@ static struct view judged_for(struct call *call, const int32_t *ranks, int numbe
     return judged(call, address, i < number ? count : 0, type);
 }
 
-/* Blocks of one size; in neighbor_alltoall a rank sends one to each neighbour, else the same to all. Ranks that no edges join may have
- * blocks of another size. */
+/* Describes blocks of one size. In neighbor_alltoall a rank sends one block per neighbour, else the same block to all.
+ * Ranks that no path of edges joins may use other sizes. */
 static void neighbor_blocks(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                             MPI_Count recv_count, MPI_Datatype recv_type)
 {
@@ -478,17 +478,17 @@ static int wait_for(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? shim_wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* Returns 1 if a blocking call that is left to MPI keeps its form. Open MPI 5.0.11 gets nonblocking forms of neighbourhoods wrong. */
+/* Returns 1 if a blocking call left to MPI stays blocking: Open MPI 5.0.11 has wrong nonblocking neighbourhoods. */
 static int keeps_form(const struct call *call)
 {
     int has_defect = call->asked.collective == HOCKET_NEIGHBOR_ALLGATHER || call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL;
     return has_defect || !shim_may_be_active(call->comm);
 }
 
-/* MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>: their parameters, the same as arguments, the bytes
- * for which a blocking call may be left to MPI without a description, and the description of the call.
- * Where nonblocking calls may be under way, a blocking call that is left to MPI must not stop them: it is made in its nonblocking form,
- * or keeps its form and all its ranks meet first. Either is so on all ranks, since MPI does not match one form with another. */
+/* Defines MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>. `bytes` may decide to leave a blocking
+ * call to MPI without a description. Nonblocking calls must go on during a blocking call that is left to MPI: it runs
+ * in its nonblocking form, or all ranks meet before it. All ranks decide alike, since MPI does not match the two forms.
+ */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
     static __attribute__((noinline)) int described_##initial##large parameters(MPI_Comm comm)                          \
     {                                                                                                                  \
@@ -519,7 +519,7 @@ static int keeps_form(const struct call *call)
     PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
 #define COMMA ,
 
-/* MPI_<name>_init<large>. MPI's own may wait for other ranks. */
+/* Defines MPI_<name>_init<large>. MPI's own may wait for other ranks. */
 #ifdef HAS_PERSISTENT
 #define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)                                   \
     int MPI_##name##_init##large parameters(MPI_Comm comm COMMA MPI_Info info COMMA MPI_Request * request)             \
@@ -536,8 +536,8 @@ static int keeps_form(const struct call *call)
 #define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
 #endif
 
-/* The bytes of a vector, of a block that is sent or received, which also roots know, and of any block; where blocks differ,
- * unknown. */
+/* The bytes of a vector; of a block that is sent or received, which the root knows as well; of any block. UNKNOWN where
+ * blocks differ. */
 #define VECTOR bytes_if_known(count, datatype)
 #define SENT (sendbuf == MPI_IN_PLACE ? bytes_if_known(recvcount, recvtype) : bytes_if_known(sendcount, sendtype))
 #define RECEIVED (recvbuf == MPI_IN_PLACE ? bytes_if_known(sendcount, sendtype) : bytes_if_known(recvcount, recvtype))
@@ -637,7 +637,7 @@ static int keeps_form(const struct call *call)
 #define BLOCKS_OF_TYPE(counts, places, type) ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, type, NULL, 0, NULL})
 #define BLOCKS_OF_TYPES(counts, places, types)                                                                         \
     ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, MPI_DATATYPE_NULL, types, 0, NULL})
-/* Their places are addresses in all forms. */
+/* Places are addresses in both forms, with small and with large counts. */
 #define NEIGHBOR_BLOCKS(counts, places, types)                                                                         \
     ((struct pieces){counts, places, ARE_LARGE, 1, MPI_DATATYPE_NULL, types, 0, NULL})
 

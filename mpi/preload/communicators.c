@@ -1,13 +1,12 @@
-/* The functions that create communicators. If a rule names nonblocking calls, a new communicator gets its private
- * communicator at once, since all its ranks take part in the call.
- */
+/* The MPI functions that create communicators. All ranks of the new communicator take part, so that it gets its private
+ * communicator here if a rule names nonblocking calls. */
 #include "shim/shim.h"
 
 #if defined OPEN_MPI && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
 
-/* A function that creates a communicator; `meeting` comes first, see shim_meet, and `what_follows` if it is made. */
+/* A function that creates a communicator. It runs `meeting` before (see shim_meet), and `what_follows` on success. */
 #define MAKES_AND(name, what_follows, meeting, parameters, arguments)                                                  \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \
@@ -52,7 +51,7 @@ MAKES(Comm_create_from_group, (void)0,
 #endif
 
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
-/* The private communicator is revoked, too: calls in which other ranks wait then end with the same error as MPI's own. */
+/* Revokes the private communicator, too: calls that wait for other ranks then end with the error of MPI's own calls. */
 int MPIX_Comm_revoke(MPI_Comm comm)
 {
     MPI_Comm private_comm = shim_revoked(comm);

@@ -1,7 +1,6 @@
-/* Fortran names whose implementation in the MPI calls PMPI_* and so passes by the C names: all of them under Open MPI, and
- * under MPICH those of the module mpi_f08 that have no buffer. As functions that wait are among them, the nonblocking
- * collectives of such a program are left to MPI. The standard ABI has no Fortran.
- */
+/* Fortran functions that call PMPI_* inside MPI and so bypass the C functions: all of them under Open MPI; under MPICH
+ * the functions of the module mpi_f08 without a buffer. Functions that wait are among them, so that the nonblocking
+ * collectives of such a program are left to MPI. The standard ABI has no Fortran. */
 #include "shim/shim.h"
 
 #ifndef MPI_ABI
@@ -37,8 +36,8 @@ EXPANDED(mpi_init_thread_, INIT_THREAD)
 EXPANDED(mpi_finalize_, FINALIZE)
 EXPANDED(mpi_barrier_, BARRIER)
 
-/* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Nonblocking collectives are not here:
- * Open MPI's own mpi_wait_ would not advance them. */
+/* mpi_<name>_ for mpif.h and the module mpi, mpi_<name>_f08_ for the module mpi_f08. Nonblocking collectives are left
+ * out: mpi_wait_ of Open MPI would not advance them. */
 #define FORTRAN(name, parameters, call)                                                                                \
     FUNCTION(mpi_##name##_, parameters, call)                                                                          \
     FUNCTION(mpi_##name##_f08_, parameters, call)

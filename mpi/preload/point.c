@@ -1,6 +1,5 @@
-/* The functions that begin and end MPI, and those of messages, which advance the nonblocking collectives under way. These
- * advance only while their process is in one of these functions, in one of requests.c, or in a collective.
- */
+/* The MPI functions of the beginning, the end and messages. They advance the nonblocking collectives under way, which
+ * advance only in these functions, in the functions of requests.c and in collectives. */
 #include "shim/shim.h"
 
 #include <stdlib.h>
@@ -88,8 +87,8 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     WAIT(PMPI_Mprobe(source, tag, comm, message, status), PMPI_Improbe(source, tag, comm, &flag, message, status));
 }
 
-/* Makes a blocking call in its nonblocking form and waits for its request, if a nonblocking collective may be under way. A
- * call whose peer is MPI_PROC_NULL does not wait. */
+/* Makes a blocking call in its nonblocking form and waits for its request, if a nonblocking collective may be under
+ * way. A call with MPI_PROC_NULL does not wait. */
 #define BY_REQUEST(peer, direct, start, status)                                                                        \
     do {                                                                                                               \
         if ((peer) == MPI_PROC_NULL || !shim_polls())                                                                  \

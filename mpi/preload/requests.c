@@ -1,12 +1,10 @@
-/* The functions of requests: those that wait and test, which advance the nonblocking collectives under way, and those that
- * start and free persistent requests. In arrays, requests of the library's own may lie beside those of MPI's: MPI takes the
- * library's for inactive ones.
- */
+/* The MPI functions of requests. Functions that wait or test advance the nonblocking collectives under way. An array
+ * may mix requests of the library and of MPI: MPI sees the library's as inactive. */
 #include "shim/shim.h"
 
 #include "wait.h"
 
-/* An empty status, as MPI makes it for an inactive request. */
+/* Writes the empty status of an inactive request. */
 static void clear(MPI_Request request, MPI_Status *status)
 {
     int flag;
@@ -14,7 +12,7 @@ static void clear(MPI_Request request, MPI_Status *status)
         PMPI_Request_get_status(request, &flag, status);
 }
 
-/* Takes a started request when it is complete; its error goes to the handler of its communicator. */
+/* Waits for a started request and takes it; an error goes to the error handler of its communicator. */
 static int take(MPI_Request request, MPI_Status *status)
 {
     MPI_Comm comm;
@@ -64,8 +62,8 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 
 /* All */
 
-/* What a function returns that has returned `code` before it finds an error of the request whose status has this place among
- * `count`. */
+/* Adds the error of the request with status `place` to a function that has returned `code` so far. If there was no
+ * error so far, the `count` statuses first get MPI_SUCCESS. Returns the new code. */
 static int with_error(int code, int error, int place, int count, MPI_Status statuses[])
 {
     if (statuses == MPI_STATUSES_IGNORE)
@@ -76,7 +74,7 @@ static int with_error(int code, int error, int place, int count, MPI_Status stat
     return MPI_ERR_IN_STATUS;
 }
 
-/* Takes those requests of an array that are complete; the call of MPI for the others has returned `code`. */
+/* Takes the library's complete requests of an array. `code` is the result of MPI for the other requests. */
 static int take_all(int count, MPI_Request requests[], MPI_Status statuses[], int code)
 {
     for (int i = first_in(COMPLETE, count, requests); i < count; i++) {
@@ -97,8 +95,8 @@ static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status sta
     return has_ended && shim_has_started() ? take_all(count, requests, statuses, code) : code;
 }
 
-/* One by one while nonblocking collectives may be under way: MPICH 5.0.2's MPI_Testall fails for persistent collectives of
- * its own. */
+/* One by one while nonblocking collectives may be under way: MPI_Testall of MPICH 5.0.2 fails for its own persistent
+ * collectives. */
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     int code = MPI_SUCCESS;
@@ -149,7 +147,7 @@ int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_St
 
 /* Some */
 
-/* The complete requests of an array: their number, places and statuses. */
+/* Finds the library's complete requests of an array: returns their number, sets their places and statuses. */
 static int find_some(int count, const MPI_Request requests[], int indices[], MPI_Status statuses[])
 {
     int own = 0;
@@ -167,7 +165,7 @@ static MPI_Status *after(MPI_Status statuses[], int own)
     return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + own;
 }
 
-/* Of requests that have ended, some are the library's own, and some MPI's, or MPI_UNDEFINED if none of these was active. */
+/* The number of ended requests: `own` of the library, and `ended` of MPI, MPI_UNDEFINED if MPI has no active one. */
 static int sum_of(int own, int ended, int are_under_way)
 {
     if (ended != MPI_UNDEFINED)

@@ -4,7 +4,7 @@
 
 #include "shim/shim.h"
 
-/* Calls `test` until it sets `flag`, or `direct` if no nonblocking collective can be under way. */
+/* Calls `test` until it sets `flag`; calls `direct` once no nonblocking collective can be under way. */
 #define WAIT(direct, test)                                                                                             \
     do {                                                                                                               \
         int flag = 0, code = MPI_SUCCESS;                                                                              \

@@ -1,8 +1,8 @@
-/* Tracing an MPI program: the lines of calls, the numbers of communicators and requests, clocks, and the file.
+/* Traces an MPI program: lines of calls, numbers of communicators and requests, clocks, and the file.
  *
- * Each process writes its lines to a temporary file of its own; at the end rank 0 gathers them by messages, so that no
- * file system has to be shared. Times are those of MPI_Wtime since the beginning; how far a process's clock is from that
- * of rank 0 is measured at the beginning and at the end.
+ * Each process writes its lines to its own temporary file. At the end rank 0 gathers them by messages, so that no
+ * shared file system is needed. Times are MPI_Wtime since the beginning. The offset of each clock to the clock of rank
+ * 0 is measured at the beginning and at the end.
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -20,7 +20,7 @@
 
 enum { VERSION = 1, BUCKETS = 4096, CHUNK_BYTES = 1 << 22, PING_PONGS = 20 };
 
-/* Numbers written for partners that are no ranks. */
+/* The numbers of partners that are no ranks. */
 enum { ANY = -1, NOBODY = -2, THIS_ROOT = -3 };
 
 struct request {
@@ -50,7 +50,7 @@ static struct {
     pthread_mutex_t lock;
 } trace = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The number of MPI functions that this thread is in, its own number, and its tests and probes that found nothing. */
+/* How many MPI functions this thread is in; its number; its tests and probes that found nothing. */
 static __thread int depth, thread_number = -1;
 static __thread struct {
     const char *function;
@@ -77,7 +77,7 @@ static double now_s(void)
     return PMPI_Wtime() - trace.origin_s;
 }
 
-/* Lines. They are written under the lock, by hand: printf would take as long as a short message. */
+/* Lines. They are written under the lock, without printf, which takes as long as a short message. */
 
 static void put(const char *text)
 {
@@ -96,7 +96,7 @@ static void put_number(long long value)
     fwrite_unlocked(at, 1, (size_t)(digits + sizeof digits - at), trace.lines);
 }
 
-/* In seconds, to the nanosecond; not below 0. */
+/* Writes a time in seconds with nanoseconds, at least 0. */
 static void put_time(double time_s)
 {
     long long time_ns = time_s > 0 ? (long long)(time_s * 1e9 + 0.5) : 0;
@@ -165,7 +165,7 @@ void line_ends(void)
 {
     put("}\n");
     if (ferror(trace.lines))
-        fail("trace: a temporary file cannot be written", strerror(errno));
+        fail("trace: cannot write a temporary file", strerror(errno));
     pthread_mutex_unlock(&trace.lock);
 }
 
@@ -373,7 +373,7 @@ int blocks_of(MPI_Comm comm)
     return ranks;
 }
 
-/* Requests: several that are done may share a handle, as MPICH has it for short messages. */
+/* Requests. Several complete requests may share a handle: MPICH does so for short messages. */
 
 static struct request **bucket(MPI_Request handle)
 {
@@ -503,7 +503,7 @@ void keep_requests(int count, struct known *known, const MPI_Request *requests)
     free(known);
 }
 
-/* Messages that a probe matched: few at a time. */
+/* Messages that a probe matched. A list suffices: there are few at a time. */
 
 void keep_message(MPI_Message handle, MPI_Comm comm, const MPI_Status *status)
 {
@@ -558,7 +558,7 @@ void named_fields(int count, const MPI_Request *requests)
 
 /* Clocks */
 
-/* Adds to this process's clock what makes it that of rank 0: half a round trip is taken for the way, of the fastest one. */
+/* Seconds to add to this clock to get the clock of rank 0: the middle of the fastest of PING_PONGS trips. */
 static double clock_offset_s(void)
 {
     double offset_s = 0, fastest_s = 1e300, theirs_s;
@@ -602,7 +602,7 @@ void trace_begin(void)
     PMPI_Bcast(&is_set, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_set) {
         if (!(trace.lines = tmpfile()))
-            fail("trace: no temporary file", strerror(errno));
+            fail("trace: cannot create a temporary file", strerror(errno));
         setvbuf(trace.lines, NULL, _IOFBF, 1 << 20);
         PMPI_Comm_dup(MPI_COMM_WORLD, &trace.comm);
         PMPI_Comm_group(MPI_COMM_WORLD, &trace.world);
@@ -614,7 +614,7 @@ void trace_begin(void)
         trace.origin_s = PMPI_Wtime();
         double first_s = trace.origin_s;
         PMPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, trace.comm);
-        /* From here on offsets are between times since the two origins. */
+        /* From here on the offset is between times since the two origins. */
         trace.offset_s += trace.origin_s - first_s;
         trace.is_on = 1;
         line_begins("MPI_Init", 0, 0);
@@ -641,7 +641,7 @@ static void write_header(void)
     trace.lines = lines;
 }
 
-/* The lines of one process, in pieces; an empty piece is the last one. */
+/* Sends the lines of this process in pieces; an empty piece ends them. */
 static void send_lines(char *piece)
 {
     size_t bytes;
@@ -671,14 +671,14 @@ static int gather_lines(char *piece)
     return is_written;
 }
 
-/* Writes this process's lines again, after a line that names the process. */
+/* Rewrites this process's lines behind a first line about the process. */
 static void put_rank_first(double end_offset_s)
 {
     char host[256] = "", *piece = memory(CHUNK_BYTES);
     size_t bytes;
     FILE *body = trace.lines;
     if (!(trace.lines = tmpfile()))
-        fail("trace: no temporary file", strerror(errno));
+        fail("trace: cannot create a temporary file", strerror(errno));
     gethostname(host, sizeof host - 1);
     fprintf(trace.lines, "{\"rank\":%d,\"calls\":%lld,\"clock_offset_s\":[%.9f,%.9f]", trace.rank, trace.calls,
             trace.offset_s, end_offset_s);
@@ -687,7 +687,7 @@ static void put_rank_first(double end_offset_s)
     rewind(body);
     while ((bytes = fread(piece, 1, CHUNK_BYTES, body)))
         if (fwrite(piece, 1, bytes, trace.lines) != bytes)
-            fail("trace: a temporary file cannot be written", strerror(errno));
+            fail("trace: cannot write a temporary file", strerror(errno));
     fclose(body);
     free(piece);
 }

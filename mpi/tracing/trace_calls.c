@@ -1,8 +1,8 @@
-/* The calls that are traced: each runs MPI's own function, and then writes its line. */
+/* The traced calls: each runs MPI's own function and writes a line. */
 #include "library.h"
 #include "trace.h"
 
-/* Runs a call, and writes `fields` of it. */
+/* Runs a call and writes `fields` to its line. */
 #define TRACED(function, call, fields)                                                                                 \
     do {                                                                                                               \
         struct moment begun = call_begins();                                                                           \
@@ -65,7 +65,7 @@ static const struct known a_send = {0}, a_receive = {.is_receive = 1}, a_collect
 static const struct known a_persistent_send = {.is_persistent = 1};
 static const struct known a_persistent_receive = {.is_receive = 1, .is_persistent = 1};
 
-/* The caller's status, or room for one that it ignores. */
+/* The caller's status, or a local one if the caller ignores it. */
 #define STATUS MPI_Status ignored, *seen = status == MPI_STATUS_IGNORE ? &ignored : status
 
 #define SEND(name, large)                                                                                              \
@@ -164,7 +164,7 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
            (probe(comm, from, tag, seen), keep_message(*message, comm, seen)));
 }
 
-/* A call that finds nothing if `flag` is 0. */
+/* A call that may find nothing: `flag` is 0 then. */
 #define LOOKS(function, call, fields)                                                                                  \
     do {                                                                                                               \
         struct moment begun = call_begins();                                                                           \
@@ -208,7 +208,7 @@ int MPI_Cancel(MPI_Request *request)
     TRACED("MPI_Cancel", PMPI_Cancel(request), named_fields(1, request));
 }
 
-/* Calls that complete some of `count` requests: `completed` is their number, `indices` names them if these are not all. */
+/* A call that completes `completed` of `count` requests: all, or the ones in `indices`. */
 #define COMPLETES(function, count, requests, call, is_done, completed, indices)                                        \
     do {                                                                                                               \
         struct moment begun = call_begins();                                                                           \
@@ -311,7 +311,7 @@ int MPI_Request_free(MPI_Request *request)
 
 /* Collectives */
 
-/* A collective, and the same one started. */
+/* A blocking collective and its nonblocking form. */
 #define COLLECTIVE(name, initial, large, parameters, arguments, description)                                           \
     int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
     {                                                                                                                  \
@@ -360,7 +360,7 @@ static void broadcast(MPI_Count count, MPI_Datatype type, int root)
     root_field(root);
 }
 
-/* Blocks: what is not significant is not told. */
+/* Writes the blocks of a call; leaves out arguments that MPI ignores. */
 static void blocks(const void *sent, MPI_Count count, MPI_Datatype type, MPI_Count room, MPI_Datatype recv_type)
 {
     in_place(sent == MPI_IN_PLACE);
@@ -391,7 +391,7 @@ static void scattered(MPI_Comm comm, MPI_Count count, MPI_Datatype type, const v
         data_fields("recv_", room, recv_type);
 }
 
-/* The same with blocks of different sizes. */
+/* The same for blocks of different sizes. */
 static void uneven(const char *prefix, const char *name, MPI_Comm comm, const void *counts, size_t count_bytes,
                    MPI_Datatype type)
 {
@@ -439,7 +439,7 @@ static void uneven_blocks(MPI_Comm comm, const void *sent, const void *counts, M
     uneven("recv_", "recv_counts", comm, recv_counts, count_bytes, recv_type);
 }
 
-/* MPI_Alltoallw: each block has a type of its own, so bytes are written. */
+/* MPI_Alltoallw: each block has its own type, so that sizes are in bytes. */
 static void bytes_of_blocks(const char *name, MPI_Comm comm, const void *counts, size_t count_bytes,
                             const MPI_Datatype types[])
 {

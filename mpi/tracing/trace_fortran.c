@@ -1,7 +1,6 @@
-/* Names that Fortran programs call under Open MPI, whose own Fortran interface calls PMPI_* and so passes by the C names: those
- * of messages, waits, collectives and communicators that most programs use. MPICH's interface for mpif.h and the module mpi
- * calls the C names.
- */
+/* Functions that Fortran programs call under Open MPI, whose Fortran interface calls PMPI_* and so bypasses the C
+ * functions: the common ones for messages, waits, collectives and communicators. MPICH's interface for mpif.h and the
+ * module mpi calls the C functions. */
 #include "trace.h"
 
 #ifdef OPEN_MPI

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is public when it is first asked for: the command line obeys Ctrl-C before that, too."""
+    """Load a public name at its first use, so that Ctrl-C already works during the load."""
     if name == "__version__":
         return import_module("hocket.base.version").version()
     if util.find_spec(f"hocket.{name}"):

@@ -1,4 +1,4 @@
-"""Fixtures that every test may use."""
+"""Fixtures for all tests."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, reject, settings
 import hocket
 from hocket.cli import main
 
-# Nothing is wrong with what is slow on a computer that does something else besides.
+# Slow examples are no failure: the computer may be busy.
 settings.register_profile("whatever_the_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("whatever_the_load")
 
@@ -23,7 +23,7 @@ TRACE = Path(__file__).parents[2] / "studies" / "hocket_studies" / "ft-class-a-1
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command line did."""
+    """The result of a command line."""
 
     status: int
     out: str
@@ -37,7 +37,7 @@ class Ran:
 
 @contextmanager
 def refusals_rejected(algorithm: hocket.Algorithm) -> Iterator[None]:
-    """Has hypothesis try another example when the algorithm, or a part of it, refuses the call by its precondition."""
+    """Let hypothesis try another example if the algorithm, or a part of it, refuses the call by its precondition."""
     try:
         yield
     except hocket.Error as error:
@@ -49,7 +49,7 @@ def refusals_rejected(algorithm: hocket.Algorithm) -> Iterator[None]:
 
 @pytest.fixture
 def hocket_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Runs a command line, given word by word or as one text, in this process."""
+    """Runs a command line in this process, given as words or as one text."""
 
     def run(*words: object) -> Ran:
         texts = [str(word) for word in words]
@@ -62,7 +62,7 @@ def hocket_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 @pytest.fixture
 def bad_input(hocket_command: Callable[..., Ran]) -> Callable[..., str]:
-    """Runs a command line that must fail in one line with exit status 2 and print nothing else; gives the message."""
+    """Runs a command line that must fail with exit status 2 and one line; returns the message."""
 
     def run(*words: object) -> str:
         ran = hocket_command(*words)

@@ -1,4 +1,4 @@
-"""What each collective is, said slowly and obviously in NumPy."""
+"""The meaning of each collective, written plainly in NumPy."""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -36,7 +36,7 @@ def torus(ranks: int, rank: int) -> list[int]:
 
 
 def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list[NDArray[Any]]:
-    """What each rank receives."""
+    """The result of each rank."""
     ranks, nothing = len(inputs), inputs[0][:0]
     combine = OPERATORS[operator]
 
@@ -68,7 +68,7 @@ def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list
             return [np.concatenate([inputs[peer] for peer in torus(ranks, rank)]) for rank in range(ranks)]
         case "neighbor_alltoall":
             blocks = [np.split(array, 4) for array in inputs]
-            crossed = (1, 0, 3, 2)  # what goes one way comes from the other
+            crossed = (1, 0, 3, 2)  # blocks sent one way arrive from the other
             return [
                 np.concatenate([blocks[peer][way] for peer, way in zip(torus(ranks, rank), crossed, strict=True)])
                 for rank in range(ranks)
@@ -78,6 +78,6 @@ def reference(collective: str, inputs: Arrays, operator: str, root: int) -> list
 
 
 def reduce_scatter(inputs: Arrays, operator: str, elements_of: int = 1) -> list[NDArray[Any]]:
-    """What each rank receives of a vector cut as evenly as possible, the larger blocks first."""
+    """The result of each rank: blocks of the reduced vector, as equal as possible, the larger ones first."""
     whole = reduce(OPERATORS[operator], inputs).reshape(-1, elements_of)
     return [block.reshape(-1) for block in np.array_split(whole, len(inputs))]

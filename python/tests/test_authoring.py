@@ -138,7 +138,7 @@ class MuteError(Exception):
         (GeneratorExit(), "GeneratorExit"),
         (BaseException("base"), "BaseException: base"),
         (ValueError("two\nlines"), "ValueError: two lines"),
-        (MuteError(), "MuteError: its message cannot be told"),
+        (MuteError(), "MuteError: its error message cannot be printed"),
     ],
 )
 def test_whatever_a_program_raises_is_one_line(raised: BaseException, told: str) -> None:
@@ -192,7 +192,7 @@ def towering(r: Rank, c: Call) -> Steps:
 
 @pytest.mark.parametrize("program", [endless, endless_join, towering])
 def test_steps_that_lie_too_deep_are_refused(program: hocket.Algorithm) -> None:
-    message = rf"authoring\.py:\d+: {program.label}: steps within steps, expected at most 500 levels$"
+    message = rf"authoring\.py:\d+: {program.label}: steps are nested too deeply, expected at most 500 levels$"
     with pytest.raises(hocket.Error, match=message):
         hocket.simulate(program, PAIR)
 
@@ -234,7 +234,7 @@ def test_a_wrong_use_of_a_verb_is_one_line_with_its_place() -> None:
         """Sends to a rank that does not exist."""
         yield r.send(r.size, c.result(r))
 
-    message = r"^.*test_authoring\.py:\d+: allreduce/astray: rank 2 does not exist, expected 0 to 1$"
+    message = r"^.*test_authoring\.py:\d+: allreduce/astray: rank 2 does not exist, expected a rank from 0 to 1$"
     with pytest.raises(hocket.Error, match=message):
         hocket.simulate(astray, hocket.Call(ranks=2, size_bytes=8))
 

@@ -1,4 +1,4 @@
-"""Automatic values of parameters, and what else the machine decides."""
+"""Automatic values of parameters, and other choices by the machine."""
 
 import json
 
@@ -72,7 +72,7 @@ def test_exchanges_are_as_many_as_noise_and_their_cost_ask_for(collective: str) 
         return automatic(f"{collective}/redundant_butterfly", call, machine(text))
 
     assert exchanges(QUIET) == 0
-    assert exchanges(QUIET + NOISE) == 8  # copies cost nothing: as many as there are steps
+    assert exchanges(QUIET + NOISE) == 8  # copies are free: one exchange per step
     assert exchanges(QUIET.replace("[network]", '[network]\nsend_overhead = "1 us"') + NOISE, 4096) in (3, 4)
     loggp = 'name = "loggp"\n[network]\nmodel = "loggp"\nL = "1 us"\no = "50 ns"\nG = "1 ns/B"\n'
     assert exchanges(loggp + NOISE) == 2
@@ -95,9 +95,9 @@ def test_the_number_of_exchanges_is_nearly_the_best(ratio: float, share: float) 
 @pytest.mark.parametrize(
     ("parameter", "text", "line"),
     [
-        ("T", QUIET + GAUSSIAN, "machine quiet has network noise of model gaussian, expected poisson"),
-        ("T", LINKS + NOISE, "machine linked has a network of model links, expected hockney or loggp"),
-        ("hosts", QUIET, "parameter hosts = auto, but it has no automatic value, expected a number"),
+        ("T", QUIET + GAUSSIAN, "machine quiet has the network noise model gaussian, expected poisson"),
+        ("T", LINKS + NOISE, "machine linked has the network model links, expected hockney or loggp"),
+        ("hosts", QUIET, "parameter hosts: got auto, but hosts has no automatic value, expected a number"),
     ],
 )
 def test_what_has_no_automatic_value_is_refused(parameter: str, text: str, line: str) -> None:

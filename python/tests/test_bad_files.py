@@ -1,4 +1,4 @@
-"""Files of bad content: every reader answers with one line that names the file."""
+"""Files with bad content: every reader answers with one line that names the file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("content", CONTENTS)
 @pytest.mark.parametrize("reader", READERS)
 def test_bad_content_is_one_line(reader: str, content: str, tmp_path: Path) -> None:
-    file = tmp_path / ("table.csv" if reader == "table" else "PREFIX.0.et")  # endings that readers ask for
+    file = tmp_path / ("table.csv" if reader == "table" else "PREFIX.0.et")  # readers require these endings
     file.write_bytes(CONTENTS[content] + b"\n")
     try:
         READERS[reader](file)

@@ -1,4 +1,4 @@
-"""What no algorithm can beat."""
+"""Lower bounds."""
 
 import pytest
 

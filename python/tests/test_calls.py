@@ -1,4 +1,4 @@
-"""Calls as the compiled module takes them, and what comes back when a program fails."""
+"""Calls for the compiled module, and errors of programs."""
 
 import re
 from dataclasses import replace

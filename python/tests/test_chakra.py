@@ -22,14 +22,14 @@ ALL_REDUCE, SCATTER, REDUCE_SCATTER = {"comm_type": 0}, {"comm_type": 4}, {"comm
 
 
 def _put(folder: Path, *ranks: Sequence[Node]) -> Path:
-    """Write a trace of each rank; that of rank 0."""
+    """Write the trace of each rank; return the file of rank 0."""
     for rank, nodes in enumerate(ranks):
         (folder / f"job.{rank}.et").write_bytes(chakra.encoded(nodes))
     return folder / "job.0.et"
 
 
 def _training(rank: int) -> list[Node]:
-    """Two layers: the gradients of the last one are added up while those of the first are computed."""
+    """Two layers: gradients of the last layer are summed while gradients of the first layer are computed."""
     return [
         Node(0, "forward", COMPUTE, (), 100),
         Node(1, "backward 2", COMPUTE, (0,), 1000),
@@ -45,7 +45,7 @@ def _calls(trace: traces.Trace, rank: int = 0) -> list[str]:
 
 
 def test_bytes_are_those_of_the_schema(tmp_path: Path) -> None:
-    """In protobuf a key is the field's number times 8, plus 0 for a number or 2 for what has a length."""
+    """A key of protobuf is 8 times the field number, plus 0 for a number or 2 for data with a length."""
     node = Node(1, "s", SEND, (0,), 7, {"comm_size": 100})
     attribute = b"\x0a\x09comm_size\x68\x64"  # name = 1, uint64_val = 13
     body = b"\x08\x01\x12\x01s\x18\x05\x2a\x01\x00\x38\x07\x52" + bytes([len(attribute)]) + attribute
@@ -64,7 +64,7 @@ def test_a_training_job_is_replayed_with_other_algorithms_and_overlap(tmp_path: 
     ring, tree = (hocket.replay(path, "cluster", rules=f"iallreduce: {name}") for name in ("ring", "reduce_broadcast"))
     assert [use.algorithm for use in ring.algorithms] == ["ring"]
     one = hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=1 << 20), machine="cluster").time_s.mean
-    assert one < 1e-3  # the first one is done while the rank computes
+    assert one < 1e-3  # the first allreduce overlaps with computing
     assert ring.time_s.mean == pytest.approx(2.15e-3 + one, rel=1e-3)
     assert tree.time_s.mean > ring.time_s.mean
 
@@ -89,12 +89,12 @@ def test_messages_collectives_and_groups_become_calls(tmp_path: Path) -> None:
     calls = trace.ranks[1].calls
     assert calls[3]["got"] == [[0, 3, 100]]
     assert {call.function: call.arguments.get("count") for call in calls[5:9]} == {
-        "MPI_Iallgather": 64,  # comm_size is what a rank gives
+        "MPI_Iallgather": 64,  # comm_size is the contribution of a rank
         "MPI_Ibcast": 64,
         "MPI_Ialltoall": 16,
         "MPI_Ireduce_scatter_block": 16,
     }
-    assert trace.ranks[1].communicators[calls[10]["comm"]].ranks == (1, 3)  # those in whose traces the group is named
+    assert trace.ranks[1].communicators[calls[10]["comm"]].ranks == (1, 3)  # the ranks whose traces name the group
     assert calls[10]["count"] == 32
     traces.write(tmp_path / "own", trace)
     assert traces.read(tmp_path / "own").ranks == trace.ranks
@@ -128,9 +128,9 @@ MESSAGE = {"comm_dst": 1, "comm_size": 8}
 @pytest.mark.parametrize(
     ("node", "message"),
     [
-        (Node(0, "", COMPUTE, (1,)), "job.0.et, node 0: waits for nodes that wait for each other"),
-        (Node(0, "", COMPUTE, (9,)), "job.0.et, node 0: waits for node 9, expected one that is there"),
-        (Node(1, "", COMPUTE), "job.0.et, node 1: another one has this id"),
+        (Node(0, "", COMPUTE, (1,)), "job.0.et, node 0: waits in a cycle of nodes"),
+        (Node(0, "", COMPUTE, (9,)), "job.0.et, node 0: waits for node 9, expected an existing node"),
+        (Node(1, "", COMPUTE), "job.0.et, node 1: got this id twice"),
         (Node(0, "", SEND, (), 0, {**MESSAGE, "comm_dst": 2}), "comm_dst: got 2, expected a whole number from 0 to 1"),
         (
             Node(0, "", SEND, (), 0, {"comm_size": 8}),
@@ -139,13 +139,13 @@ MESSAGE = {"comm_dst": 1, "comm_size": 8}
         (Node(0, "", SEND, (), 0, {**MESSAGE, "comm_src": 1}), "comm_src: got 1, expected the rank of this trace, 0"),
         (
             Node(0, "", RECEIVE, (), 0, {"comm_src": 1, "comm_size": 8}),
-            "a receive from rank 1 with tag 0, expected a send",
+            "a receive from rank 1 with tag 0, but the trace has no matching send",
         ),
         (
             Node(0, "", COLLECTIVE, (), 0, {**SCATTER, "comm_size": 8}),
             "comm_type: got 4, GATHER or SCATTER, whose root",
         ),
-        (Node(0, "", COLLECTIVE, (), 0, {**ALL_REDUCE, "comm_size": 8}), "expected it on rank 1 as well"),
+        (Node(0, "", COLLECTIVE, (), 0, {**ALL_REDUCE, "comm_size": 8}), "expected the same call on rank 1"),
         (
             Node(0, "", COLLECTIVE, (), 0, {**REDUCE_SCATTER, "comm_size": 9}),
             "comm_size: got 9, expected a multiple of",
@@ -167,8 +167,8 @@ def test_what_makes_no_sense_is_one_line(tmp_path: Path, node: Node, message: st
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x07\x0a\x050.0.4\x09\x08", "job.0.et, message 2: cut off, expected 9 bytes"),
-        (b"\x07\x0a\x050.0.4\x02\xff\xff", "job.0.et, message 2: got something else, expected a Node of Chakra"),
+        (b"\x07\x0a\x050.0.4\x09\x08", "job.0.et, message 2: ends too early, expected 9 bytes"),
+        (b"\x07\x0a\x050.0.4\x02\xff\xff", "job.0.et, message 2: cannot be decoded, expected a Chakra Node"),
         (b"\x07\x0a\x050.0.4\xff\xff\xff\xff\x0f", "message 2: got 4294967295 bytes, expected messages of at most"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_schedule_is_written_as_astra_sim_runs_it(tmp_path: Path) -> None:
 def test_files_of_more_ranks_are_not_left_beside(tmp_path: Path) -> None:
     schedule = hocket.record("allreduce/ring", hocket.Call(ranks=2, size_bytes=8))
     (tmp_path / "ring.2.et").write_bytes(b"")
-    with pytest.raises(hocket.Error, match=r"ring\.2\.et: is there, of more ranks than the schedule's 2"):
+    with pytest.raises(hocket.Error, match=r"ring\.2\.et: belongs to another trace, as the schedule has 2 ranks"):
         schedule_formats.save(schedule, tmp_path / "ring", format="chakra")
     assert [path.name for path in tmp_path.iterdir()] == ["ring.2.et"]
 
@@ -234,13 +234,11 @@ def test_files_of_more_ranks_are_not_left_beside(tmp_path: Path) -> None:
 def test_what_a_schedule_cannot_be_is_refused(tmp_path: Path) -> None:
     path = _put(tmp_path, _training(0))
     with pytest.raises(
-        hocket.Error, match=r"job\.0\.et, node 2: got a collective, expected messages alone; `hocket replay`"
+        hocket.Error, match=r"job\.0\.et, node 2: got a collective, expected only messages; `hocket replay`"
     ):
         schedule_formats.load(path)
     path.rename(tmp_path / "job.et")
-    with pytest.raises(
-        hocket.Error, match=r"job\.et: got a Chakra trace, expected that of rank 0, named as PREFIX\.0\.et"
-    ):
+    with pytest.raises(hocket.Error, match=r"job\.et: got a Chakra trace, expected the trace of rank 0, PREFIX\.0\.et"):
         schedule_formats.load(tmp_path / "job.et")
     data = {"format": 1, "element_bytes": 1, "scratch": [8, 8], "ranks": [[], []]}
     span = {"buffer": "scratch", "offset": 0, "len": 8}

@@ -1,4 +1,4 @@
-"""Which algorithm is fastest for which size."""
+"""Comparisons: the fastest algorithm of each size."""
 
 from dataclasses import replace
 from typing import Any
@@ -76,7 +76,7 @@ def test_with_noise_the_fastest_are_those_whose_intervals_overlap() -> None:
 
 
 def test_with_noise_another_seed_names_the_same_fastest() -> None:
-    """One sample each does not: 3 and 2 different ones at the two sizes."""
+    """With one sample each, the fastest differ: 3 and 2 different ones at the two sizes."""
     names = ["recursive_doubling", "recursive_multiplying", "trivance", "redundant_butterfly"]
     algorithms = [hocket.find(f"allreduce/{name}") for name in names]
 
@@ -142,7 +142,7 @@ def test_only_calls_that_differ_in_size_are_compared() -> None:
 
 
 def test_what_libraries_choose_is_simulated_beside_the_algorithms() -> None:
-    """As MPICH's tree says: binomial up to 12288 B, then scatter and allgather; Open MPI's short ones have radix 4."""
+    """MPICH: binomial up to 12288 B, then scatter and allgather. Open MPI: radix 4 for short messages."""
     calls = [hocket.Call(ranks=16, size_bytes=size) for size in (8, 4 << 20)]
     libraries = ("mpich-5.0", "openmpi-5.0")
     found = hocket.compare(["broadcast/binomial", "broadcast/chain"], calls, defaults=libraries)
@@ -168,7 +168,7 @@ def test_what_libraries_choose_is_simulated_beside_the_algorithms() -> None:
 def test_a_choice_without_a_counterpart_is_told_with_a_sentence() -> None:
     found = hocket.compare(["barrier/dissemination"], [hocket.Call(ranks=4, size_bytes=0)], defaults=["openmpi-5.0"])
     assert [(one.time_s, one.sentence) for one in found.defaults] == [
-        (None, "what it chooses is not known, or has no counterpart")
+        (None, "its choice is unknown, or has no counterpart in Hocket")
     ]
     assert found.times_the_fastest(found.defaults[0]) is None
     with pytest.raises(hocket.Error, match=r'^unknown defaults "mpich-1", did you mean mpich-5.0\?$'):
@@ -183,7 +183,7 @@ def test_a_size_that_no_algorithm_takes_has_no_factor() -> None:
     found = hocket.compare([ring], calls, defaults=["mpich-5.0"], on_done=told.append)
     assert [found.times_the_fastest(one) is None for one in found.defaults] == [False, True]
     sizes = [size_bytes for size_bytes, _ in told[0].missing]
-    assert sizes == sorted(sizes)  # all of a size, libraries with it, before the next
+    assert sizes == sorted(sizes)  # finishes a size, with the libraries, before the next
     for known in told:
         unfinished = {size_bytes for size_bytes, _ in known.missing}
         assert all(known.times_the_fastest(one) is None for one in known.defaults if one.size_bytes in unfinished)
@@ -202,9 +202,12 @@ def test_a_collective_stands_for_its_algorithms_and_sizes_are_texts() -> None:
     ("arguments", "message"),
     [
         ({"ranks": 4}, 'sizes: missing, expected sizes such as "8B..64MiB"'),
-        ({"sizes": 8}, "ranks: missing, expected calls, or ranks and sizes"),
+        ({"sizes": 8}, "ranks: missing, expected either calls, or ranks and sizes"),
         ({"ranks": 4, "sizes": "8KB"}, 'got "8KB", did you mean 8kB or 8KiB'),
-        ({"calls": [hocket.Call(ranks=4, size=8)], "ranks": 4}, "calls: got ranks or sizes, too, expected calls"),
+        (
+            {"calls": [hocket.Call(ranks=4, size=8)], "ranks": 4},
+            "calls: got ranks or sizes beside it, expected either calls",
+        ),
     ],
 )
 def test_what_is_compared_is_given_in_one_way(arguments: dict[str, Any], message: str) -> None:

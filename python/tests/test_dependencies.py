@@ -1,4 +1,4 @@
-"""Dependency graphs: an arrow for each dependency and each message."""
+"""Dependency graphs: an arrow per dependency and per message."""
 
 from __future__ import annotations
 

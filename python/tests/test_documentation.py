@@ -1,4 +1,4 @@
-"""The public names; the examples of their documentation are tests of their own."""
+"""The public names; the examples in their documentation run as separate tests."""
 
 from importlib import import_module
 from pkgutil import walk_packages

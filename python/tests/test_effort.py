@@ -1,4 +1,4 @@
-"""How long work will take, beside what is then done."""
+"""Predicted times of work, compared with the work that is done."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every way to ask for a call completes it alike: on a torus that is no cube, a dragonfly, two ranks a node."""
+"""All interfaces complete a call alike: on a torus with unequal dimensions, a dragonfly, two ranks per node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Critical paths: they add up, for the whole catalogue; and what explanations say."""
+"""Critical paths of the whole catalogue add up; texts of explanations."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_paths_of_the_whole_catalogue_add_up(model: str, ranks: int) -> None:
             call = hocket.Call(ranks=ranks, size_bytes=_size_bytes(algorithm, 10_000))
             found = hocket.simulate(algorithm, call, machine=_MACHINES[model], keep=["events"])
         except hocket.Error:
-            continue  # a call that it refuses
+            continue  # refused
         steps = critical_path(found, machine=_MACHINES[model])
         (time_s,) = found.times_s
         parts_s = total(steps)
@@ -84,7 +84,7 @@ def test_paths_of_the_whole_catalogue_add_up(model: str, ranks: int) -> None:
 
 def test_parts_of_a_tree_on_a_hockney_machine_are_those_of_its_formula() -> None:
     found = hocket.explain("broadcast/binomial", hocket.Call(ranks=8, size_bytes=10_000))
-    # 3 messages in turn, each of 1 us and 10 kB at 10 GB/s.
+    # 3 successive messages, each of 1 us and 10 kB at 10 GB/s.
     expected = {part: 3e-6 if part in ("latency", "bandwidth") else 0.0 for part in PARTS}
     assert found.parts_s == pytest.approx(expected, abs=1e-15)
     assert [step.event.rank for step in found.steps] == [4, 6, 7]
@@ -94,8 +94,8 @@ def test_parts_of_a_tree_on_a_hockney_machine_are_those_of_its_formula() -> None
 
 def test_messages_that_wait_for_a_port_wait() -> None:
     found = hocket.explain("broadcast/linear", hocket.Call(ranks=3, size_bytes=10_000), machine="loggp-infiniband")
-    # The second message of m bytes waits until the interface has sent the first: o + (m - 1) G until it is free, of
-    # which o is the processor's time for the second.
+    # The second message of m bytes waits until the interface has sent the first one, for o + (m - 1) G. Of this time, o
+    # is the time of the processor for the second message.
     assert found.parts_s["latency"] == pytest.approx(1.2e-6)
     assert found.parts_s["waiting"] > 2e-6
 
@@ -189,12 +189,12 @@ def test_a_software_latency_is_the_host_of_a_sender(model: str) -> None:
     call = hocket.Call(ranks=8, size_bytes=10_000)
     one, other = (hocket.simulate("broadcast/binomial", call, machine=each) for each in (before, after))
     assert one.times_s == pytest.approx(other.times_s)
-    with pytest.raises(hocket.Error, match="machine cluster: got the model hockney, expected circuits, links"):
+    with pytest.raises(hocket.Error, match="machine cluster: got the network model hockney, expected circuits, links"):
         with_host(_MACHINES["hockney"])
 
 
 def test_circuits_are_refused() -> None:
     text = '[network]\nmodel = "circuits"\ntopology = "crossbar"\nnodes = 4\nlatency = "1 us"\nbandwidth = "1 GB/s"\n'
     machine = hocket.Machine.parse('name = "c"\n' + text + 'ports = 1\nreconfiguration = "1 us"\npolicy = "naive"\n')
-    with pytest.raises(hocket.Error, match="got the model circuits, expected hockney"):
+    with pytest.raises(hocket.Error, match="got the network model circuits, expected hockney"):
         hocket.explain("broadcast/linear", hocket.Call(ranks=4, size_bytes=8), machine=machine)

@@ -1,4 +1,4 @@
-"""Output files are complete or not there."""
+"""Output files are complete or absent."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ from tests.trace_programs import Program
 
 @contextmanager
 def file_size_limit(limit_bytes: int) -> Iterator[None]:
-    """Files cannot grow longer, as on a disk that is full."""
+    """Limits the size of files, like a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, before[1]))
     try:
@@ -183,9 +183,9 @@ def test_stdout_is_written_as_it_stands(tmp_path: Path, capfd: pytest.CaptureFix
 def test_what_is_read_has_bounds(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes("a\r\né".encode())
     assert files.read_text(tmp_path / "file") == "a\né"
-    with pytest.raises(Error, match=r"^/dev/zero: longer than expected, 16777216 bytes at most$"):
+    with pytest.raises(Error, match=r"^/dev/zero: too long, expected at most 16777216 bytes$"):
         files.read_text("/dev/zero")
-    with pytest.raises(Error, match=r"file: longer than expected, 4 bytes at most$"):
+    with pytest.raises(Error, match=r"file: too long, expected at most 4 bytes$"):
         files.read_text(tmp_path / "file", most_bytes=4)
 
 

@@ -84,7 +84,7 @@ def test_a_data_frame_has_the_records(result: Result) -> None:
 
 
 def test_columns_are_named_as_in_json(hocket_command: Callable[..., Any], tmp_path: Path) -> None:
-    """What the command line prints for the same call has the same names, and the same values."""
+    """The JSON of the command line has the same names and values."""
     (tmp_path / "grid.toml").write_text(GRID)
     shown = hocket_command("verify allreduce recursive_doubling --ranks 1-5 --json").json
     told = {
@@ -125,7 +125,7 @@ def test_the_rows_of_a_schedule_are_its_tasks() -> None:
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(hocket.Error, match=f"{package} is not usable here.*`pip install {package}`$"):
+    with pytest.raises(hocket.Error, match=f"{package} cannot be used here.*`pip install {package}`$"):
         getattr(RESULTS["Simulation"](), f"to_{package}")()
 
 
@@ -147,7 +147,7 @@ def test_a_verdict_says_what_it_is() -> None:
 
 
 def test_a_result_of_another_process_draws_itself(tmp_path: Path) -> None:
-    """Nothing of Hocket has been loaded there."""
+    """The other process has not loaded Hocket."""
     file = tmp_path / "found.pickle"
     file.write_bytes(pickle.dumps(RESULTS["Comparison"]()))
     code = f"import pickle; print(type(pickle.load(open({str(file)!r}, 'rb')).plot()).__name__)"

@@ -1,4 +1,4 @@
-"""Logs of jobs: read, added up over jobs, and refused where they are none."""
+"""Logs of jobs: read, summed over jobs, and refused if invalid."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_a_log_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "empty, expected the log of a job"),
-        (["{"], "1: expected an object of JSON"),
-        (["[" * 100_000], "1: expected an object of JSON"),
-        ([{"hocket_job_log": 2}], "1: expected the log of a job, which begins with hocket_job_log = 1"),
+        ([], "is empty, expected a job log"),
+        (["{"], "1: expected a JSON object"),
+        (["[" * 100_000], "1: expected a JSON object"),
+        ([{"hocket_job_log": 2}], "1: expected a job log, which begins with hocket_job_log = 1"),
         ([{**ABOUT, "ranks": -1}], "1: ranks: expected a whole number from 0 on"),
-        ([ABOUT, RING, ""], "3: expected an object of JSON"),
+        ([ABOUT, RING, ""], "3: expected a JSON object"),
         ([ABOUT, {**RING, "calls": True}], "2: calls: expected a whole number from 0 on"),
         ([ABOUT, {**RING, "time_s": float("nan")}], "2: time_s: expected a time in seconds or null"),
         ([ABOUT, {**RING, "reason": "both"}], "2: expected an algorithm, or the reason why calls were left to MPI"),
@@ -156,7 +156,7 @@ def test_the_table_and_what_is_left_to_mpi(tmp_path: Path, hocket_command: Calla
 def test_damaged_logs_are_left_out_if_asked_for(tmp_path: Path, hocket_command: Callable[..., Ran]) -> None:
     good, bad = written(tmp_path / "a.jsonl", ABOUT, RING), written(tmp_path / "b.jsonl", ABOUT, "{")
     ran = hocket_command("mpi report --skip-damaged", str(tmp_path))
-    assert (ran.status, ran.err) == (0, f"hocket: skipped: {bad}:2: expected an object of JSON\n")
+    assert (ran.status, ran.err) == (0, f"hocket: skipped: {bad}:2: expected a JSON object\n")
     assert "1 file skipped" in ran.out and "1 job" in ran.out
     good.unlink()
     ran = hocket_command("mpi report --skip-damaged", str(tmp_path))
@@ -169,7 +169,7 @@ def test_files_are_those_named_and_those_in_folders(tmp_path: Path, bad_input: C
     assert log_files([two, tmp_path, tmp_path / "logs"]) == [str(two), str(one)]
     (tmp_path / "none").mkdir()
     assert bad_input("mpi report", str(tmp_path / "none")) == (
-        f"{tmp_path}/none: no logs, expected files that end in .jsonl"
+        f"{tmp_path}/none: contains no job logs, expected files that end in .jsonl"
     )
     assert bad_input("mpi report", "/nowhere") == "/nowhere: No such file or directory"
     assert bad_input("mpi report --by sizes", str(two)).startswith('--by: unknown column "sizes", did you mean size?')
@@ -180,5 +180,8 @@ def test_names_of_mpis() -> None:
     assert name_of("Open MPI v5.0.11, package: Open MPI user@localhost, ident: 5.0.11") == "openmpi-5.0.11"
     assert name_of("Intel(R) MPI Library 2021.11 for Linux* OS") == "intel-r-mpi-library-2021.11"
     assert name_of("MVAPICH Version:      4.0rc1") == "mvapich-4.0rc1"
-    with pytest.raises(hocket.Error, match=r'^--name: "An MPI" tells no version, expected a name such as mpich-5.0.2$'):
+    with pytest.raises(
+        hocket.Error,
+        match=r"^--name: the MPI's name \"An MPI\" contains no version, expected a name such as mpich-5.0.2$",
+    ):
         name_of("An MPI")

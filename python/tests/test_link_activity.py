@@ -1,4 +1,4 @@
-"""Links over time: what is in which part of the time, how it is drawn, and what is refused."""
+"""Links over time: binning, drawing and errors."""
 
 from __future__ import annotations
 
@@ -129,9 +129,11 @@ policy = "naive"
 
 def test_what_cannot_be_told_or_drawn_is_refused() -> None:
     call = hocket.Call(ranks=4, size_bytes=64)
-    with pytest.raises(hocket.Error, match="passages: on machine cluster messages do not meet"):
+    with pytest.raises(hocket.Error, match="passages: machine cluster has no topology"):
         hocket.simulate("allreduce/ring", call, machine="cluster", keep=["passages"])
-    with pytest.raises(hocket.Error, match="does not tell when links carry what, expected the model links or packets"):
+    with pytest.raises(
+        hocket.Error, match="does not record the load of links over time, expected the model links or packets"
+    ):
         machine = hocket.Machine.parse(CIRCUITS, "optical.toml")
         hocket.simulate("allreduce/ring", call, machine=machine, keep=["passages"])
     with pytest.raises(hocket.Error, match="nothing to draw, expected a call that takes time"):

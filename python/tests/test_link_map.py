@@ -1,4 +1,4 @@
-"""Maps of links: which cells there are, what colours them, and what is refused."""
+"""Maps of links: cells, colours and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def network(topology: str, keys: str | None = None) -> hocket.Topology:
 
 
 def panels(chart: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The charts of a concatenation that are made of no others, row by row."""
+    """The innermost charts of a concatenation, row by row."""
     inner = chart.get("vconcat") or chart.get("hconcat")
     for one in inner or ():
         yield from panels(one)

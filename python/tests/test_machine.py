@@ -58,7 +58,7 @@ def test_an_unknown_machine_is_refused_with_the_presets() -> None:
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(b'name = "\xff"')
-    with pytest.raises(hocket.Error, match=r"mine\.toml: not UTF-8 text, at byte 8"):
+    with pytest.raises(hocket.Error, match=r"mine\.toml: invalid byte at offset 8, expected UTF-8 text"):
         hocket.Machine.load(path)
     with pytest.raises(hocket.Error, match="Is a directory"):
         hocket.Machine.load(tmp_path)

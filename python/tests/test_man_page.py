@@ -43,4 +43,4 @@ def test_it_is_typeset_without_a_warning(page: str) -> None:
         ["groff", "-man", "-ww", "-Kutf8", "-Tutf8"], input=page, capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
-    assert "hocket mpi run" in re.sub(".\b", "", done.stdout)  # bold letters are struck twice
+    assert "hocket mpi run" in re.sub(".\b", "", done.stdout)  # man prints bold letters twice

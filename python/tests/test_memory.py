@@ -13,7 +13,7 @@ from tests.conftest import refusals_rejected
 from tests.reference import OPERATORS, reduce_scatter, reference
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-MATRIX = 4  # numbers in one
+MATRIX = 4  # numbers per matrix
 
 
 def inputs_of(collective: str, ranks: int, count: int, dtype: str) -> list[NDArray[Any]]:
@@ -71,7 +71,7 @@ def test_matrices_are_multiplied_in_rank_order(algorithm: hocket.Algorithm, rank
 
 
 def test_what_is_no_array_is_refused() -> None:
-    with pytest.raises(hocket.Error, match=r"^inputs: got list for rank 1, expected an array of NumPy$"):
+    with pytest.raises(hocket.Error, match=r"^inputs: got list for rank 1, expected a NumPy array$"):
         hocket.run("allreduce/ring", [np.arange(2), [1, 2]])  # type: ignore[list-item]
     with pytest.raises(hocket.Error, match=r"^inputs: got NoneType, expected an array for each rank$"):
         hocket.run("allreduce/ring", None)  # type: ignore[arg-type]

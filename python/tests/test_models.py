@@ -16,7 +16,7 @@ from hocket.simulating.models.trinaryx3 import (
     trinaryx3_reduce_s,
 )
 
-# The K computer, 48 x 6 x 32 nodes.
+# The K computer: 48 x 6 x 32 nodes.
 LINKS = {"height_links": 84, "latency_s": 1.27e-6, "link_bytes_per_s": 11.6e9 / 3}
 BOTH = {**LINKS, "reduce_bytes_per_s": 6.58e9}
 GIB = 1 << 30

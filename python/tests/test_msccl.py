@@ -23,7 +23,7 @@ def _step(number: int, kind: str, source: str, target: str, *, after: str = "-1 
 
 
 def _ring_allreduce(ranks: int) -> str:
-    """The ring, one thread block a GPU, in place: P-1 steps that reduce and P-1 that gather, of which P-2 are fused."""
+    """The ring in place, one thread block per GPU: P-1 reducing and P-1 gathering steps, of which P-2 are fused."""
     gpus = []
     for gpu in range(ranks):
         steps = [("s", gpu)]
@@ -45,7 +45,7 @@ def _algo(collective: str, ranks: int, chunks: int, gpus: str, *, in_place: int 
 
 
 def _exchange(*, first: str = "", wait: str = "-1 -1", offsets: tuple[int, int] = (1, 0), receive: bool = True) -> str:
-    """An allgather of two GPUs: each copies its chunk, sends it, and receives the other's in another thread block."""
+    """An allgather of two GPUs: each copies and sends its chunk, and receives the other in another thread block."""
     gpus = []
     for gpu in range(2):
         other = 1 - gpu
@@ -81,7 +81,7 @@ def test_exchange_is_right(tmp_path: Path) -> None:
 
 
 def test_ring_takes_the_time_of_the_catalogues(tmp_path: Path) -> None:
-    """2(P-1) messages of n/P follow one another, and P-1 reductions of n/P."""
+    """2(P-1) successive messages of n/P, and P-1 reductions of n/P."""
     machine = hocket.Machine.load("cluster")
     schedule = _load(tmp_path, _ring_allreduce(4)).schedule(1 << 20)
     call = hocket.Call(ranks=4, size_bytes=1 << 20)
@@ -110,10 +110,10 @@ def test_cyclic_wait_is_found(tmp_path: Path) -> None:
     assert _message(tmp_path, text) == (
         "deadlock, 4 thread blocks never end:\n"
         "  gpu 0, thread block 0, step 1 (s, line 5) waits for step 0 of thread block 1\n"
-        "  gpu 0, thread block 1, step 0 (r, line 8) waits for a message of gpu 1, channel 0\n"
+        "  gpu 0, thread block 1, step 0 (r, line 8) waits for a message from gpu 1, channel 0\n"
         "  gpu 1, thread block 0, step 1 (s, line 14) waits for step 0 of thread block 1\n"
-        "  gpu 1, thread block 1, step 0 (r, line 17) waits for a message of gpu 0, channel 0\n"
-        "  and so on, in a circle"
+        "  gpu 1, thread block 1, step 0 (r, line 17) waits for a message from gpu 0, channel 0\n"
+        "  and so on, in a cycle"
     )
 
 
@@ -123,7 +123,7 @@ def test_twice_counted_input_is_found(tmp_path: Path) -> None:
 
 
 def test_full_connections_can_block(tmp_path: Path) -> None:
-    """Two GPUs send twice before they receive: a connection of one slot never gets empty."""
+    """Two GPUs send twice before they receive: a connection with one slot blocks."""
     gpus = ""
     for gpu in range(2):
         steps = [("s", "i0", "o0"), ("s", "i1", "o0"), ("r", "i0", f"o{2 - 2 * gpu}"), ("r", "i0", f"o{3 - 2 * gpu}")]
@@ -132,7 +132,7 @@ def test_full_connections_can_block(tmp_path: Path) -> None:
         gpus += f'<gpu id="{gpu}" s_chunks="0"><tb id="0" send="{1 - gpu}" recv="{1 - gpu}" chan="0">{rows}</tb></gpu>'
     text = _algo("allgather", 2, 4, gpus)
     assert _message(tmp_path, text) == ""
-    assert "waits for room on the way to gpu 1, channel 0" in _message(tmp_path, text, slots=1)
+    assert "waits for a free slot to gpu 1, channel 0" in _message(tmp_path, text, slots=1)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_full_connections_can_block(tmp_path: Path) -> None:
         ('coll="allgather"', 'coll="broadcast"', ":1: coll: got 'broadcast', expected allreduce"),
         ("<algo", '<!DOCTYPE a [<!ENTITY b "c">]><algo', ":1: got a document type"),
         ('type="r"', 'type="q"', ":8: type: got 'q', expected nop, s, r"),
-        ('dstoff="1"', 'dstoff="7"', ": dstoff 7 with cnt 1, expected a part of the 2 chunks of buffer o"),
+        ('dstoff="1"', 'dstoff="7"', ": dstoff 7 with cnt 1, expected chunks within the 2 of buffer o"),
         ('cnt="1"', 'cnt="99999999999999"', ":4: cnt: got '99999999999999', expected a whole number"),
         ('send="1"', 'send="2"', ":3: send: got '2', expected a whole number from -1 to 1"),
         ('send="1"', 'send="-1"', ":5: s: the thread block's send is -1, expected another GPU"),
@@ -150,8 +150,8 @@ def test_full_connections_can_block(tmp_path: Path) -> None:
         ("</algo>", "", ": no element found, expected MSCCL XML"),
         ("<gpu", "<cpu", ":2: got <cpu>, expected gpu in <algo>"),
         ('i_chunks="1"', 'i_chunks="two"', ":2: i_chunks: got 'two', expected a whole number from 0"),
-        ('i_chunks="1"', 'i_chunks="0"', ": srcoff 0 with cnt 1, expected a part of the 0 chunks of buffer i"),
-        ('o_chunks="2"', 'o_chunks="1"', ": dstoff 1 with cnt 1, expected a part of the 1 chunks of buffer o"),
+        ('i_chunks="1"', 'i_chunks="0"', ": srcoff 0 with cnt 1, expected chunks within the 0 of buffer i"),
+        ('o_chunks="2"', 'o_chunks="1"', ": dstoff 1 with cnt 1, expected chunks within the 1 of buffer o"),
         ('chan="0"', 'chan="1"', ":3: chan: got '1', expected a whole number from -1 to 0"),
         ('nchannels="1"', 'nchannels="0"', ":1: nchannels: got '0', expected a whole number from 1"),
     ],

@@ -1,4 +1,4 @@
-"""Pictures of networks: where vertices and lines are, and what is refused."""
+"""Pictures of networks: places of vertices and lines, and errors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.drawing.network_picture import network_chart, network_picture
+from hocket.drawing.network_picture import network_chart
+from hocket.drawing.plot import picture_of
 from tests.test_link_map import TOPOLOGIES, network
 
 
 def layers(topology: hocket.Topology, route: tuple[int, int] | None = None) -> list[list[dict[str, Any]]]:
-    """The rows of each layer: lines, the lines of the route, vertices, and labels if there are any."""
+    """The rows of each layer: lines, lines of the route, vertices, and optional labels."""
     chart = network_chart(topology, route=route).to_dict()
     return [chart["datasets"][layer["data"]["name"]] for layer in chart["layer"]]
 
@@ -65,7 +66,7 @@ def test_labels_are_left_out_where_there_is_no_room() -> None:
 
 @pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".html", b"<!DOCTYPE html>")])
 def test_files(ending: str, begins: bytes) -> None:
-    picture = network_picture(network("dragonfly"), ending, route=(0, 5))
+    picture = picture_of(lambda: network_chart(network("dragonfly"), route=(0, 5)), ending)
     assert picture.lstrip().startswith(begins)
     if ending == ".html":
         assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
@@ -82,4 +83,4 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(hocket.Error, match="route: got rank 5, expected a rank from 0 to 4"):
         network_chart(network("crossbar"), route=(0, 5))
     with pytest.raises(hocket.Error, match=r'ends in ".gif", expected one of'):
-        network_picture(network("crossbar"), ".gif")
+        picture_of(lambda: network_chart(network("crossbar")), ".gif")

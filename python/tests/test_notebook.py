@@ -1,4 +1,4 @@
-"""The example notebook runs from its top to its end."""
+"""The example notebook runs completely."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "example.ipynb"
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
-    """The notebook with its outputs; a cell that fails raises. No port is opened."""
+    """The notebook with its outputs. A failing cell raises; no port is opened."""
     folder = tmp_path_factory.mktemp("nb")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(folder / "k"))

@@ -14,7 +14,7 @@ from hocket_studies.study import Rows, Work
 
 EXCHANGE = "alltoall/pairwise_exchange"
 RING = Setting((8,))
-XOR_ON_A_RING = [1, 2, 2, 4, 2, 2, 2]  # by hand: see crates/hocket/tests/all/pacing.rs
+XOR_ON_A_RING = [1, 2, 2, 4, 2, 2, 2]  # computed by hand: see crates/hocket/tests/all/pacing.rs
 
 
 def test_steps_and_their_gaps() -> None:
@@ -33,14 +33,14 @@ def test_a_simulation_tells_its_steps_and_the_gap_it_was_given() -> None:
 
 
 def test_a_step_paced_at_its_share_keeps_the_busiest_link_busy() -> None:
-    """In step 4 all go four links in the + direction: M = 4, so that 32 packets of a message take 128 packet times."""
+    """In step 4 all messages use four links in the + direction: M = 4, so that 32 packets take 128 packet times."""
     found = pacing.simulate_step(EXCHANGE, RING.call("auto-2"), 3, machine=machine(replace(RING, latency_ns=0)))
     assert (found.overlap, found.gap_packets, found.message_bytes) == (4, 3, 8 * 65536)
     assert 128 <= found.time_s / PACKET_S < 128 + 4
 
 
 def test_links_carry_what_is_routed_over_them() -> None:
-    """On a ring of 4 the distances 1, 2 (in the + direction) and 3 make 1 + 2 messages per + link and 1 per - link."""
+    """On a ring of 4, the distances 1, 2 (in the + direction) and 3 put 3 messages on a + link and 1 on a - link."""
     ring = Setting((4,))
     carried = Counter()
     for link in hocket.simulate(EXCHANGE, ring.call("auto"), machine=machine(ring), keep=["links"]).link_uses:
@@ -70,7 +70,7 @@ def test_bad_gaps_are_refused(gap: str) -> None:
 
 
 def test_a_gap_is_refused_where_nobody_would_leave_it() -> None:
-    with pytest.raises(hocket.Error, match="expected one of model packets, or no gap"):
+    with pytest.raises(hocket.Error, match="expected the model packets, or no gap"):
         hocket.simulate(EXCHANGE, RING.call("auto"), machine="cluster")
     with pytest.raises(hocket.Error, match='unknown parameter "gap"'):
         call = hocket.Call(ranks=8, size_bytes=8, parameters={"gap": 2})
@@ -80,7 +80,7 @@ def test_a_gap_is_refused_where_nobody_would_leave_it() -> None:
 
 
 def test_processors_that_are_interrupted_let_messages_leave_later() -> None:
-    """In each period of 1 us begins one event: it makes the software latency of 1 us last for 0.5 us longer."""
+    """One event of 0.5 us begins in each period of 1 us: it extends the software latency of 1 us by 0.5 us."""
     noise = '[noise.os]\nmodel = "periodic"\nperiod = "1 us"\nduration = "0.5 us"'
     call = hocket.Call(ranks=2, size_bytes=2048)
     quiet, noisy = (
@@ -91,7 +91,7 @@ def test_processors_that_are_interrupted_let_messages_leave_later() -> None:
 
 
 def compute(data: str) -> Rows:
-    """Return data of the study at its quickest, with two steps of each exchange."""
+    """Return data of the smallest study, with two steps of each exchange."""
     study = STUDIES["pacing"]
     scope = replace(study.scopes["quick"], trials=2)
     done: list[None] = []

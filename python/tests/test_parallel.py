@@ -1,4 +1,4 @@
-"""Many pieces of work side by side."""
+"""Parallel work."""
 
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -37,7 +37,7 @@ def test_the_first_failure_in_order_is_told() -> None:
 
 def test_a_failure_is_told_though_work_before_it_is_cancelled() -> None:
     class Elsewhere(Executor):
-        """Has not begun with the first task, and may cancel it, when the second one has failed."""
+        """An executor that has not begun the first task when the second one fails, and may cancel it."""
 
         def submit(self, *call: Any, **_: Any) -> "Future[Any]":
             future: Future[Any] = Future()

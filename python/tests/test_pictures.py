@@ -1,4 +1,4 @@
-"""What `plot` of each result draws, and what it refuses."""
+"""Plots of all results, and errors."""
 
 from __future__ import annotations
 

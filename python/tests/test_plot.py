@@ -25,7 +25,7 @@ def test_a_png_has_pixels_of_many_colours(compared: Comparison) -> None:
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", picture[16:24])
     assert width > 1000 and height > 600
-    assert len(picture) > 20_000  # an empty canvas of this size takes some 5 kB
+    assert len(picture) > 20_000  # an empty picture has about 5 kB
 
 
 def test_a_page_needs_no_network(compared: Comparison) -> None:
@@ -44,7 +44,7 @@ def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Compa
 
 
 def made_up(**times_us: list[float]) -> Comparison:
-    """Give a comparison in which algorithms of these names take these times at 8 B, 16 B, 32 B, .."""
+    """Return a comparison: each algorithm with its times at 8 B, 16 B, 32 B, .."""
     one = hocket.simulate("allreduce/ring", hocket.Call(ranks=2, size_bytes=8))
     simulations = tuple(
         replace(one, algorithm=name, size_bytes=8 << i, time_s=replace(one.time_s, mean=time_us * 1e-6))
@@ -57,7 +57,7 @@ def made_up(**times_us: list[float]) -> Comparison:
 
 
 def lines(comparison: Comparison) -> dict[str, tuple[object, ...]]:
-    """Give colour, marker and dash of each line that is drawn, from the lowest to the highest."""
+    """Return colour, marker and dash of each line, from the lowest layer to the highest."""
     chart = plot.chart(comparison).to_dict()
     (rows,) = chart["datasets"].values()
     looks = []
@@ -75,7 +75,7 @@ def test_lines_and_legend_of_many_algorithms_differ() -> None:
     looks = [look[:2] for label, look in drawn.items() if label != "lower bound"]
     assert len(set(looks)) == 40
     assert len({colour for colour, _ in looks[:16]}) == 16
-    assert not {"black", "#000000"} & {colour for colour, _ in looks}  # left to what is no algorithm
+    assert not {"black", "#000000"} & {colour for colour, _ in looks}  # only bounds are black
 
 
 def test_one_line_is_drawn_for_algorithms_of_the_same_times() -> None:
@@ -86,7 +86,7 @@ def test_one_line_is_drawn_for_algorithms_of_the_same_times() -> None:
 def test_a_line_that_lies_on_others_for_a_while_lets_them_be_seen() -> None:
     drawn = lines(made_up(a=[1, 2, 3], b=[1, 2, 30], c=[1, 2, 300], crosses=[2, 2, 2], apart=[50, 50, 50]))
     drawn_shares = [sum(dash[::2]) / sum(dash) for *_, dash in drawn.values()]
-    assert drawn_shares == sorted(drawn_shares, reverse=True)  # what is solid lies below
+    assert drawn_shares == sorted(drawn_shares, reverse=True)  # solid lines are lower layers
     dashes = {label: dash for label, (*_, dash) in drawn.items()}
     assert len({dashes[label] for label in "abc"}) == 3
     assert dashes["crosses"] == dashes["apart"] == dashes["a"] == (1, 0)

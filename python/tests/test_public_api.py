@@ -1,4 +1,4 @@
-"""Whatever the public functions are given: a result, or the documented error in one line."""
+"""Public functions return a result or raise the documented error in one line, for any arguments."""
 
 import math
 import warnings
@@ -157,7 +157,7 @@ def test_a_value_that_makes_no_sense_is_one_line(
     function, right = FUNCTIONS[name]
     for value in VALUES:
         if argument in ("on_done", "operator") and callable(value):
-            continue  # what it raises is its own
+            continue  # errors of its own functions
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
@@ -181,7 +181,7 @@ def test_a_value_that_makes_no_sense_is_one_line(
         ),
         (
             lambda: hocket.compare(["allreduce/ring"], [CALL]).fastest(8),
-            "size_bytes: got 8, expected one of those compared: 64",
+            "size_bytes: got 8, expected one of the compared sizes: 64",
         ),
         (
             lambda: hocket.simulate(declared(refuses=lambda _: True), CALL),
@@ -203,7 +203,7 @@ def test_a_value_is_refused_by_its_name(wrong: Callable[[], Any], message: str) 
     "operator", [lambda left, right: "text", lambda left, right: object(), lambda left, right: None]
 )
 def test_an_operator_that_returns_no_array_is_refused(operator: Any) -> None:
-    with pytest.raises(hocket.Error, match=r"^operator: got .* from it, expected an array of int64$"):
+    with pytest.raises(hocket.Error, match=r"^operator: returned .*, expected an array of int64$"):
         hocket.run("allreduce/ring", [np.arange(3), np.arange(3)], operator=operator)
 
 

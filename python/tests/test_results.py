@@ -1,4 +1,4 @@
-"""Results: what the compiled module tells is what the classes of results hold."""
+"""The classes of results have all values of the compiled module."""
 
 import json
 from collections.abc import Callable
@@ -38,7 +38,7 @@ CALL = hocket.Call(ranks=4, size_bytes=64)
 
 
 def told(monkeypatch: pytest.MonkeyPatch, name: str, ask: Callable[[], object]) -> Any:
-    """What a function of the compiled module tells when it is asked."""
+    """The answer of a function of the compiled module."""
     answers = []
     function = getattr(_native, name)
 
@@ -52,7 +52,7 @@ def told(monkeypatch: pytest.MonkeyPatch, name: str, ask: Callable[[], object]) 
 
 
 def names(kind: Any) -> set[str]:
-    """What a class is made of."""
+    """The fields of a class."""
     return {field.name for field in fields(kind)}
 
 

@@ -1,4 +1,4 @@
-"""Rules that choose algorithms, as Python has them."""
+"""Rules that choose algorithms, in Python."""
 
 from pathlib import Path
 

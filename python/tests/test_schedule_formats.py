@@ -1,4 +1,4 @@
-"""The formats of schedules: what is written is read again, and the catalogue as MSCCL XML is right."""
+"""The formats of schedules: written schedules are read again, and the catalogue as MSCCL XML is right."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def test_the_end_of_a_name_tells_the_format_to_write(name: str) -> None:
 def test_a_size_is_for_formats_that_leave_it_open(tmp_path: Path) -> None:
     save(RING, tmp_path / "x.xml")
     save(RING, tmp_path / "x.json")
-    with pytest.raises(hocket.Error, match=r"x\.xml: MSCCL XML leaves the size open, expected --size"):
+    with pytest.raises(hocket.Error, match=r"x\.xml: MSCCL XML contains no size, expected --size"):
         load(tmp_path / "x.xml")
-    with pytest.raises(hocket.Error, match=r"x\.json: a schedule in json has its own sizes"):
+    with pytest.raises(hocket.Error, match=r"x\.json: a schedule in json contains its sizes"):
         load(tmp_path / "x.json", size_bytes=8)
 
 
@@ -55,11 +55,11 @@ def test_the_catalogue_as_msccl_is_right_and_as_fast(algorithm: hocket.Algorithm
     written = [_written(algorithm, ranks, False) for ranks in (*range(2, 10), 16)]
     if algorithm.collective in ("allreduce", "allgather"):
         written += [_written(algorithm, ranks, True) for ranks in (2, 5, 8)]
-    assert any(written) or "redundant" in algorithm.name  # which uses first, and has no schedule
+    assert any(written) or "redundant" in algorithm.name  # programs with `first` have no schedule
 
 
 def _written(algorithm: hocket.Algorithm, ranks: int, in_place: bool) -> bool:
-    """Check a call, of a size that blocks or segments divide; whether there is one that can be written."""
+    """Check a call whose size blocks or segments divide; return whether one can be written."""
     refusals = []
     for size_bytes in (5040 * 16, 64 * 1024):
         whole = algorithm.collective in ("allreduce", "reduce_scatter")
@@ -81,14 +81,14 @@ def _written(algorithm: hocket.Algorithm, ranks: int, in_place: bool) -> bool:
             hocket.simulate(algorithm, call, machine=CLUSTER),
         )
         assert (found.messages, found.message_bytes) == (wanted.messages, wanted.message_bytes)
-        assert 0.9 < found.time_s.mean / wanted.time_s.mean < 1.002  # MSCCL waits for no send to end
+        assert 0.9 < found.time_s.mean / wanted.time_s.mean < 1.002  # MSCCL does not wait for the end of sends
         return True
     assert all(re.search(REASONS, refusal) for refusal in refusals), refusals
     return False
 
 
 def test_msccl_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """A task that waits for several others has nops before it: MSCCL's steps wait for one."""
+    """A step of MSCCL waits for one other step: a task that waits for several has nops before it."""
     content = as_msccl(hocket.record("alltoall/linear", hocket.Call(ranks=5, size_bytes=64)))
     (tmp_path / "x").write_text(content.as_xml())
     assert Msccl.load(tmp_path / "x") == content
@@ -136,7 +136,7 @@ COPY = {
         (hocket.Schedule.of("ring", RING.data), "got a schedule of an unknown collective"),
         (
             replace(_recorded("reduce_scatter/ring"), collective="allgather"),
-            "it uses 4096 elements of input and 1024 of result, which is no allgather",
+            "it uses 4096 elements of input and 1024 of result, which does not fit allgather",
         ),
         (_recorded("reduce_scatter/ring", in_place=True), "got reduce_scatter in place"),
         (_recorded("reduce_scatter/ring", size_bytes=4097), "got 4097 elements, expected blocks of the same size"),

@@ -1,4 +1,4 @@
-"""Space-time pictures: what is drawn, and what is refused."""
+"""Space-time pictures: content and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 import pytest
 
 import hocket
-from hocket.drawing.space_time import space_time_chart, space_time_picture
+from hocket.drawing.plot import picture_of
+from hocket.drawing.space_time import space_time_chart
 
 
 def _traced(label: str, ranks: int) -> hocket.Simulation:
@@ -30,7 +31,7 @@ def test_a_line_for_each_message_a_bar_for_each_reduction_and_the_path() -> None
 
 @pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".html", b"<!DOCTYPE html>")])
 def test_files(ending: str, begins: bytes) -> None:
-    picture = space_time_picture(_traced("broadcast/binomial", 4).events, ending, title="binomial")
+    picture = picture_of(lambda: space_time_chart(_traced("broadcast/binomial", 4).events, title="binomial"), ending)
     assert picture.lstrip().startswith(begins)
     if ending == ".html":
         assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
@@ -38,9 +39,9 @@ def test_files(ending: str, begins: bytes) -> None:
 
 def test_nothing_to_draw() -> None:
     with pytest.raises(hocket.Error, match="nothing to draw"):
-        space_time_picture(_traced("broadcast/binomial", 1).events, ".svg", title="one rank")
+        space_time_chart(_traced("broadcast/binomial", 1).events, title="one rank")
 
 
 def test_unknown_ending() -> None:
     with pytest.raises(hocket.Error, match=r'ends in ".gif", expected one of'):
-        space_time_picture((), ".gif", title="")
+        picture_of(lambda: space_time_chart((), title=""), ".gif")

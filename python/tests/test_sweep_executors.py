@@ -1,4 +1,4 @@
-"""Sweeps on MPI and Dask: the same table comes out, also of a sweep that lost a worker half-way."""
+"""Sweeps on MPI and Dask give the same table, also after a worker was lost."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def spec(tmp_path: Path) -> Path:
 
 
 def check(spec: Path, command: list[str]) -> None:
-    """Run a sweep and compare its table with that of threads."""
+    """Run a sweep; compare its table with the table by threads."""
     ran = subprocess.run(
         command, cwd=spec.parent, env={**os.environ, **ON_FEW_PROCESSORS}, capture_output=True, text=True, timeout=120
     )
@@ -124,7 +124,7 @@ ON_MPI = [str(MPIEXEC), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m",
 
 @pytest.fixture
 def fragile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Writes a sweep of an algorithm that kills workers."""
+    """Writes a sweep with an algorithm that kills workers."""
     monkeypatch.chdir(tmp_path)
 
     def write(*, mends: bool) -> Path:
@@ -143,7 +143,7 @@ def run(command: list[str]) -> "subprocess.CompletedProcess[str]":
 
 
 def check_goes_on(command: list[str]) -> None:
-    """Cure the algorithm and sweep on: what is in the journal is not simulated again, and the table is whole."""
+    """Repair the algorithm and resume: cells of the journal are not simulated again, and the table is complete."""
     lines = Path("table.csv.partial.jsonl").read_text().splitlines()
     known = {json.loads(line)["row"]["size_bytes"] for line in lines}
     assert known and not Path("table.csv").exists()
@@ -174,7 +174,7 @@ def test_an_mpi_job_that_lost_a_rank_goes_on_from_its_journal(fragile: Callable[
     fragile(mends=False)
     ran = run(ON_MPI)
     assert ran.returncode != 0
-    assert "BAD TERMINATION" in ran.stdout + ran.stderr  # mpiexec ends the job and says so
+    assert "BAD TERMINATION" in ran.stdout + ran.stderr  # the message of mpiexec
     check_goes_on(ON_MPI)
 
 

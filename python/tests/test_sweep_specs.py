@@ -1,4 +1,4 @@
-"""Descriptions of grids that make no sense: one line that says the file, the line and the key."""
+"""Invalid descriptions of grids: one line with the file, the line and the key."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ GOOD = {
 
 
 def spec(**changes: str) -> str:
-    """Return a description with some lines changed or added; keys come before tables."""
+    """Return a description with changed or added lines; keys precede tables."""
     lines = {**GOOD, **changes}
     return "\n".join(sorted(lines.values(), key=lambda line: line.startswith("[")))
 
@@ -26,8 +26,8 @@ def spec(**changes: str) -> str:
         ("ranks = [", "bad.toml: "),
         ("ranks = 1\nsizes == 2", "bad.toml:2: "),
         (spec(rank="rank = 4"), "bad.toml:3: rank: unknown key, did you mean ranks?"),
-        (spec(old='machines = "cluster"'), "bad.toml:3: machines: unknown key, here it is machine"),
-        (spec(old='until_ci = "1%"'), "bad.toml:3: until_ci: unknown key, here it is until-ci"),
+        (spec(old='machines = "cluster"'), "bad.toml:3: machines: unknown key, expected machine"),
+        (spec(old='until_ci = "1%"'), "bad.toml:3: until_ci: unknown key, expected until-ci"),
         (spec(ranks=""), "bad.toml: ranks: missing, expected rank counts such as 8"),
         (spec(ranks="ranks = []"), "bad.toml:1: ranks: an empty list, expected rank counts"),
         (spec(ranks="ranks = 0"), 'bad.toml:1: ranks: got "0", expected rank counts of at least 1'),
@@ -53,7 +53,7 @@ def spec(**changes: str) -> str:
         (spec(algorithms="[algorithms]\nswing = 1"), "bad.toml:4: algorithms.swing: got 1, expected a table"),
         (
             spec(algorithms='[algorithms]\nswing = {}\n"allreduce/swing" = {}'),
-            "bad.toml:5: algorithms.allreduce/swing: allreduce/swing is there already, expected each algorithm once",
+            "bad.toml:5: algorithms.allreduce/swing: allreduce/swing appears twice, expected each algorithm once",
         ),
         (
             spec(algorithms="[algorithms]\nswing = { T = 1 }"),
@@ -82,7 +82,7 @@ def spec(**changes: str) -> str:
         (spec(machine='machine = "clutser"'), 'bad.toml:3: machine: no machine "'),
         (spec(machine="machine = []"), "bad.toml:3: machine: an empty list, expected machines"),
         (spec(machine="machine = [1]"), "bad.toml:3: machine: got 1, expected machines"),
-        (spec(machine='machine = ["cluster", "twin.toml"]'), 'bad.toml:3: machine: two are named "cluster"'),
+        (spec(machine='machine = ["cluster", "twin.toml"]'), 'bad.toml:3: machine: two machines are named "cluster"'),
         (spec(machine='machine = "bad.toml"'), "bad.toml:3: machine: "),
         (spec(trials="trials = 0"), "bad.toml:3: trials: got 0, expected a whole number from 1 to 1000000"),
         (spec(trials="trials = true"), "bad.toml:3: trials: got true, expected a whole number"),

@@ -1,4 +1,4 @@
-"""Pictures of tables of sweeps: what is on the axes, in the legend and in panels, and what is left out."""
+"""Pictures of tables of sweeps: axes, legend, panels and omissions."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_colours_and_panels_can_be_chosen(table: hocket.Table) -> None:
 
 
 def test_a_line_is_one_call_over_the_axis(table: hocket.Table) -> None:
-    """However colours and panels are chosen, no line has two times at one place."""
+    """No line has two times at one place, for all choices of colours and panels."""
     for chosen in ({}, {"color": "noise"}, {"color": "machine", "facet": "collective"}, {"x": "param_T"}):
         rows = rows_of(table.plot(**chosen))
         places = [(row["panel"], row["line"], row["call"], row["x"]) for row in rows]

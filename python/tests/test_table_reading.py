@@ -1,4 +1,4 @@
-"""Tables of sweeps that are read back from their files, and files that are none."""
+"""Tables of sweeps, read back from files, and invalid files."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def test_csv_is_read_back(table: hocket.Table, tmp_path: Path) -> None:
 
 
 def test_a_table_that_pandas_wrote_is_read(table: hocket.Table, tmp_path: Path) -> None:
-    """Whole numbers are written as 112.0 where cells of a column are empty."""
+    """pandas writes whole numbers as 112.0 if the column has empty cells."""
     table.to_pandas().to_csv(tmp_path / "table.csv", index=False)
     assert ".0," in (tmp_path / "table.csv").read_text()
     assert hocket.Table.load(tmp_path / "table.csv") == table
 
 
 class ArrowError(Exception):
-    """Stands for what pyarrow raises."""
+    """Replaces the exception of pyarrow."""
 
 
 def read_by_polars(file: str) -> Any:
-    """What pyarrow's class of this name gives, as far as a table is read by it."""
+    """Replaces the class of pyarrow, as far as reading a table needs it."""
     import polars
 
     try:
@@ -99,9 +99,12 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
         (f'{HEADER}\n{LINE}\n"ring"x{LINE}\n', "3: not CSV: "),
         (
             f"{HEADER}\n{LINE.replace('1e-06', '')}\n",
-            " row 1: got no time_mean_s, expected one where nothing was refused",
+            " row 1: time_mean_s is empty, expected a value, as the call was not refused",
         ),
-        (f"{HEADER},trials\n{LINE},2\n", " row 1: got no time_interval_low_s, expected one where nothing was refused"),
+        (
+            f"{HEADER},trials\n{LINE},2\n",
+            " row 1: time_interval_low_s is empty, expected a value, as the call was not refused",
+        ),
     ],
 )
 def test_what_is_no_table_is_refused_in_one_line(

@@ -1,4 +1,4 @@
-"""The timeline that Perfetto and chrome://tracing open."""
+"""The timeline for Perfetto and chrome://tracing."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Traces of other tools: read as the tools themselves would, or refused in one line."""
+"""Traces of other tools: read as the tools read them, or refused in one line."""
 
 import gzip
 import subprocess
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def actions_of(folder: Path) -> dict[str, list[str]]:
-    """Give all actions, with computing that nothing interrupts in one."""
+    """Return all actions; successive computing is merged."""
     found: dict[str, list[str]] = {}
     for path in folder.iterdir():
         lines: list[str] = []
@@ -50,7 +50,7 @@ def clear(folder: Path) -> None:
 
 
 def got_of(rank: RankTrace) -> list[list[int]]:
-    """What all receives of a rank got."""
+    """The results of all receives of a rank."""
     found = [call.arguments.get("got") or [] for call in rank.calls]
     return [one for got in found for one in (got if got and not isinstance(got[0], int) else [got]) if one]
 
@@ -66,7 +66,7 @@ def told(trace: Trace, rank: int) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def agrees(trace: Trace, tmp_path: Path) -> None:
-    """Hocket's own reader, which checks everything, takes what another one made."""
+    """Check that Hocket's own reader, which checks everything, accepts a trace of another reader."""
     write(tmp_path / "own.hktrace", trace)
     assert read(tmp_path / "own.hktrace").ranks == trace.ranks
 
@@ -83,7 +83,7 @@ def test_what_is_written_for_simgrid_is_read_again(tmp_path: Path, trace: Trace)
     for before, after in zip(trace.ranks, once.ranks, strict=True):
         calls = [call for call in before.calls if "tries" not in call.arguments]
         assert [call.function.replace("Waitall", "Wait") for call in calls] == [call.function for call in after.calls]
-        # In the order of waits, but for messages to oneself, whose two requests are told alike.
+        # In the order of waits, except for messages to the same rank, whose two requests look alike.
         assert sorted(got_of(before)) == sorted(got_of(after))
         for mine, yours in zip(calls, after.calls, strict=True):
             if FUNCTIONS[mine.function].kind.name in ("SEND", "COLLECTIVE") and "counts" not in mine.arguments:
@@ -268,14 +268,14 @@ TWO = "0 init\n1 init\n{}\n0 finalize\n1 finalize\n"
 BAD_ACTIONS = [
     ("", "the file ends, expected actions of ranks"),
     ("# nothing\n", "the file ends, expected actions of ranks"),
-    ("no.txt\n", "got 'no.txt' as file 1, expected one that is there"),
+    ("no.txt\n", "got 'no.txt' as file 1, expected an existing file"),
     ("0 init\n", "rank 0, line 1: the file ends, expected finalize"),
-    ("0 finalize\n", "rank 0, line 1: got finalize, expected init first"),
-    ("0 init\n2 init\n", "rank 2 is there, expected rank 1 as well"),
+    ("0 finalize\n", "rank 0, line 1: got finalize, expected init exactly once"),
+    ("0 init\n2 init\n", "has actions of rank 2, but none of rank 1, expected actions of all ranks"),
     ("0 init\n99999999 init\n", "line 2: got '99999999 init', expected a rank below"),
     (TWO.format("0 Isend 1 2 3"), "rank 0, line 3: got '0 Isend 1 2 3', expected an action that SimGrid replays"),
     (TWO.format("0 finalize"), "rank 0, line 4: got finalize, expected nothing after finalize"),
-    (TWO.format("0 init"), "rank 0, line 3: got init, expected init first, and once"),
+    (TWO.format("0 init"), "rank 0, line 3: got init, expected init exactly once, as the first action"),
     (TWO.format("0 send 1 2"), "line 3: send: got 2 values, expected rank tag size type?"),
     (TWO.format("0 send 1 2 3 4 5"), "line 3: send: got 5 values, expected rank tag size type?"),
     (TWO.format("0 send 2 2 3"), "line 3: rank: got '2', expected a rank below 2"),
@@ -292,19 +292,22 @@ BAD_ACTIONS = [
     (TWO.format("0 send 1 1 1 60"), "line 3: type: got '60', expected the number of a type that SimGrid has, 0 to 59"),
     (TWO.format("0 send 1 1 1 -1"), "line 3: type: got '-1', expected the number of a type"),
     (TWO.format("0 compute -1"), "line 3: flops: got '-1', expected a number, at least 0"),
-    (TWO.format("0 sleep 1e308\n0 sleep 1e308"), "got more computing than there is a time for"),
+    (TWO.format("0 sleep 1e308\n0 sleep 1e308"), "the computing time exceeds the range of numbers"),
     (TWO.format("0 wait 1 0 3"), "line 3: wait: got 1 0 3, expected an isend or irecv before it"),
     (
         TWO.format("0 alltoallv 1 1 2 1 1"),
         "line 3: alltoallv: got 5 values, expected buffer sizes*2 buffer recv_sizes*2",
     ),
-    (TWO.format("0 recv 1 2 3"), "line 3: a receive from rank 1 with tag 2, expected a send of it"),
-    (TWO.format("0 send 1 2 8\n1 recv 0 2 4"), "line 4: room for 4 bytes, expected as many as the 8 that rank 0 sent"),
-    (TWO.format("0 barrier"), "rank 0, line 3: MPI_Barrier, expected it on rank 1 as well"),
+    (TWO.format("0 recv 1 2 3"), "line 3: a receive from rank 1 with tag 2, but the trace has no matching send"),
+    (
+        TWO.format("0 send 1 2 8\n1 recv 0 2 4"),
+        "line 4: a receive of at most 4 bytes, expected at least 8, which rank 0 sent",
+    ),
+    (TWO.format("0 barrier"), "rank 0, line 3: MPI_Barrier, expected the same call on rank 1"),
     (
         "0 init\n1 init\n2 init\n0 send 2 1 1\n1 send 2 1 1\n2 recv -555 1 1\n2 recv -555 1 1\n"
         "0 finalize\n1 finalize\n2 finalize\n",
-        "rank 2, line 6: a receive from any rank, which could have got messages of 0 or 1, expected one rank alone",
+        "rank 2, line 6: a receive from any rank, whose message could come from 0 or 1, expected a single",
     ),
 ]
 
@@ -402,7 +405,7 @@ def logs(ranks: int = 2, **changed: Any) -> dict[str, str]:
 
 
 def shift(line: str, by_us: int) -> str:
-    """Give the times of a call by another clock."""
+    """Shift the times of a call to another clock."""
     if not line.startswith("MPI"):
         return line
     name, start, *rest, end = line.rstrip("\n").split(":")
@@ -497,25 +500,29 @@ def test_numbers_of_logs_may_be_as_wide_as_the_largest(tmp_path: Path) -> None:
 
 FIRST = "pmpi-trace-rank-0.txt"
 BAD_LOGS: list[tuple[str, str, str]] = [
-    ("MPI_Init:", "MPI_Initialized:", "rank 0, line 9: got MPI_Isend, expected MPI_Init first, and once"),
+    (
+        "MPI_Init:",
+        "MPI_Initialized:",
+        "rank 0, line 9: got MPI_Isend, expected MPI_Init exactly once, as the first call",
+    ),
     ("MPI_Finalize:1100:-\n", "", "rank 0, line 27: the file ends, expected MPI_Finalize"),
-    ("MPI_Start:", "MPI_Init:", "got MPI_Init, expected MPI_Init first, and once"),
-    ("MPI_Start:", "stray", "line 17: got 'stray1087:144:1087', expected a comment or a call of MPI"),
+    ("MPI_Start:", "MPI_Init:", "got MPI_Init, expected MPI_Init exactly once, as the first call"),
+    ("MPI_Start:", "stray", "line 17: got 'stray1087:144:1087', expected a comment or an MPI call"),
     (":64:1:1,4,4:1:0:", ":64:-1:1,4,4:1:0:", "line 9: count: got '-1', expected a whole number from 0 to"),
     (":64:1:1,4,4:1:0:", ":64:1:1,4:1:0:", "line 9: type: got 2 numbers, expected 3"),
     (":64:1:1,4,4:1:0:", ":64:1:1,4,4:2:0:", "line 9: peer: got '2', expected a whole number from -2 to 1"),
     (":64:1:1,4,4:1:0:", ":1:1,4,4:1:0:", "line 9: MPI_Isend: got 8 values, expected start, buffer, count, type, peer"),
-    ("1010:", "999:", "line 9: MPI_Isend: got times 999 and 1020, expected none before those of the call before"),
+    ("1010:", "999:", "line 9: MPI_Isend: got times 999 and 1020, expected times after the previous call"),
     ("1010:", "soon:", "line 9: MPI_Isend: expected two times, in microseconds"),
     ("6575616,0,2:128", "6575616,0,4:128", "line 9: comm: got rank 0 of 4, expected MPI_COMM_SELF, or rank 0 of 2"),
-    (":5:8:2:1,4,4", ":5:8:0:1,4,4", "line 14: room for 0 bytes, expected as many as the 4 that rank 1 sent"),
-    ("MPI_Waitall:1050:2:128:0", "MPI_Waitany:1050:2:128:0:0", "which of 2 requests it completed is not told"),
+    (":5:8:2:1,4,4", ":5:8:0:1,4,4", "line 14: a receive of at most 0 bytes, expected at least 4, which rank 1 sent"),
+    ("MPI_Waitall:1050:2:128:0", "MPI_Waitany:1050:2:128:0:0", "got 2 open requests, expected one"),
     ("MPI_Waitall:1050:2", "MPI_Waitall:1050:-2", "line 12: requests: got '-2', expected a whole number from 0"),
-    ("MPI_Alltoallv", "MPI_Alltoallw", "line 15: MPI_Alltoallw: liballprof does not tell its values"),
+    ("MPI_Alltoallv", "MPI_Alltoallw", "line 15: MPI_Alltoallw: liballprof does not record its arguments"),
     (
         "MPI_Start:1087:144",
         "MPI_Start:1087:136",
-        "line 17: MPI_Start: expected requests that were made before",
+        "line 17: MPI_Start: got an unknown request, expected requests of earlier calls",
     ),
     (
         "clockdiff: 0.000000",
@@ -540,10 +547,10 @@ def test_a_missing_log_is_told(tmp_path: Path) -> None:
     files = logs()
     put(tmp_path, {FIRST: files[FIRST], "pmpi-trace-rank-2.txt": files["pmpi-trace-rank-1.txt"]})
     with pytest.raises(
-        hocket.Error, match=r"pmpi-trace-rank-1.txt: no log of rank 1, expected it as there is one of rank 2"
+        hocket.Error, match=r"pmpi-trace-rank-1.txt: no such log, expected a log of rank 1, as rank 2 has one"
     ):
         read_allprof(tmp_path / FIRST)
-    with pytest.raises(hocket.Error, match=r"expected the log of rank 0, named as pmpi-trace-rank-0.txt"):
+    with pytest.raises(hocket.Error, match=r"expected the log of rank 0, with a name such as pmpi-trace-rank-0.txt"):
         read_allprof(tmp_path / "pmpi-trace-rank-2.txt")
     with pytest.raises(hocket.Error, match="No such file"):
         read_allprof(tmp_path / "nowhere" / FIRST)
@@ -564,9 +571,7 @@ def test_load_knows_formats_by_what_a_file_begins_with(tmp_path: Path) -> None:
     assert load(write_simgrid(tmp_path / "simgrid", trace)).calls == trace.calls
     assert load(write_allprof(tmp_path / "allprof", trace)).calls == trace.calls
     (tmp_path / "binary").write_bytes(b"\0\xff\0")
-    with pytest.raises(
-        hocket.Error, match=r"binary: no trace of .*: it begins with .*, neither an action nor a file that is there"
-    ):
+    with pytest.raises(hocket.Error, match=r"binary: begins with .*, expected a trace of .* liballprof or Chakra"):
         load(tmp_path / "binary")
     (tmp_path / "empty").write_bytes(b"")
     with pytest.raises(hocket.Error, match="empty, line 1: the file ends, expected a header"):
@@ -578,12 +583,12 @@ def test_load_knows_formats_by_what_a_file_begins_with(tmp_path: Path) -> None:
 def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = tmp_path / "bomb"
     bomb.write_bytes(gzip.compress(b"0" * (1 << 25)))
-    with pytest.raises(hocket.Error, match=r"bomb, line 1: expected lines of at most 16777216 bytes"):
+    with pytest.raises(hocket.Error, match=r"bomb, line 1: too long, expected at most 16777216 bytes"):
         load(bomb)
     write(tmp_path / "a", Program(2).trace())
     monkeypatch.setattr("hocket.traces.lines.MOST_BYTES", 300)
     with pytest.raises(
-        hocket.Error, match=r"a, rank 1, line 5|a, line \d: expected a trace of at most 300 bytes, decomp"
+        hocket.Error, match=r"a, rank 1, line 5|a, line \d: too long, expected at most 300 decompressed bytes"
     ):
         load(tmp_path / "a")
     (tmp_path / "deep").write_text("[" * 1_000_000)
@@ -603,7 +608,7 @@ def test_lines_that_say_nothing_are_bounded(
     bomb.write_bytes(gzip.compress(begin + line * 10_000))
     with pytest.raises(hocket.Error) as caught:
         load(bomb)
-    assert ("a line counts as 128 at least" if begin else "line 1: got") in str(caught.value)
+    assert ("each line counts as 128 bytes or more" if begin else "line 1: got") in str(caught.value)
 
 
 def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Traces: written and read again, refused where they are malformed, exported."""
+"""Traces: written and read again, exported, and refused if malformed."""
 
 import gzip
 import json
@@ -85,8 +85,16 @@ BAD: list[tuple[str, Edit, str]] = [
     ("out of order", lambda lines: swap(lines, 3, 4), "rank 0, line 5: start_s: got "),
     ("no peer", lambda lines: lines[3].pop("peer"), "rank 0, line 4: MPI_Send: peer is missing"),
     ("unknown value", lambda lines: lines[3].update(size=8), 'rank 0, line 4: MPI_Send: got "size", expected only'),
-    ("peer beyond", lambda lines: lines[3].update(peer=2), "peer: got 2, expected a rank of a communicator of 2"),
-    ("sent to any", lambda lines: lines[3].update(peer=-1), "peer: got -1, expected a rank of a communicator of 2"),
+    (
+        "peer beyond",
+        lambda lines: lines[3].update(peer=2),
+        "peer: got 2, expected a rank below 2, the size of the communicator",
+    ),
+    (
+        "sent to any",
+        lambda lines: lines[3].update(peer=-1),
+        "peer: got -1, expected a rank below 2, the size of the communicator",
+    ),
     ("text for a number", lambda lines: lines[3].update(count="8"), 'count: got "8", expected a whole number'),
     (
         "beyond 64 bits",
@@ -100,16 +108,16 @@ BAD: list[tuple[str, Edit, str]] = [
         "line 4: got 4611686018427387904 elements for type_bytes, expected at most 9223372036854775807 bytes",
     ),
     ("below zero", lambda lines: lines[3].update(count=-1), "count: got -1, expected a whole number"),
-    ("no communicator", lambda lines: lines[3].update(comm=9), "comm: got 9, expected a communicator that is there"),
+    ("no communicator", lambda lines: lines[3].update(comm=9), "comm: got 9, expected an existing communicator"),
     ("request not next", lambda lines: of(lines, "MPI_Irecv").update(request=4), "request: got 4, expected 0"),
     ("no such request", lambda lines: of(lines, "MPI_Waitall").update(requests=[7]), "requests: got 7, expected"),
-    ("got too little", lambda lines: of(lines, "MPI_Waitall").update(got=[]), "got: 0 entries, expected one per"),
+    ("got too little", lambda lines: of(lines, "MPI_Waitall").update(got=[]), "got: has 0 entries, expected one per"),
     (
         "got of another shape",
         lambda lines: of(lines, "MPI_Waitall").update(got=[1, 2, 3]),
         "expected a list of [source",
     ),
-    ("root beyond", lambda lines: of(lines, "MPI_Bcast").update(root=2), "root: got 2, expected a rank of"),
+    ("root beyond", lambda lines: of(lines, "MPI_Bcast").update(root=2), "root: got 2, expected a rank below"),
     (
         "split without me",
         lambda lines: of(lines, "MPI_Comm_split").update(new_ranks=[1]),
@@ -127,7 +135,7 @@ BAD: list[tuple[str, Edit, str]] = [
     (
         "a message that nobody sent",
         lambda lines: lines[3].update(tag=9),
-        "rank 1, line 14: MPI_Recv got a message of rank 0 with tag 5, expected a send of it",
+        "rank 1, line 14: MPI_Recv received a message from rank 0 with tag 5, but the trace has no matching send",
     ),
 ]
 
@@ -218,7 +226,7 @@ def test_simgrid_gets_actions(tmp_path: Path) -> None:
 
 
 def actions(folder: Path, program: Program) -> list[list[str]]:
-    """What SimGrid gets for each rank, but for computing, the beginning and the end."""
+    """The actions for SimGrid of each rank, without computing, the beginning and the end."""
     write_simgrid(folder, program.trace())
     files = [folder / f"rank-{rank}.txt" for rank in range(program.size)]
     return [[line for line in file.read_text().splitlines() if "compute" not in line][1:-1] for file in files]
@@ -237,7 +245,7 @@ def test_simgrid_gets_blocks_that_lie_in_the_result(tmp_path: Path) -> None:
 
 
 def test_simgrid_gets_each_start_of_a_persistent_receive(tmp_path: Path) -> None:
-    # The first one gets a message of rank 1, the second one of rank 2, the third one is cancelled.
+    # The first start receives from rank 1, the second one from rank 2; the third one is cancelled.
     program = Program(3)
     data = {"comm": 0, "count": 1, "type": "MPI_DOUBLE", "type_bytes": 8}
     number = program.request(0)
@@ -252,7 +260,7 @@ def test_simgrid_gets_each_start_of_a_persistent_receive(tmp_path: Path) -> None
 
 
 def test_simgrid_refuses_collectives_on_a_part_of_the_ranks(tmp_path: Path) -> None:
-    with pytest.raises(hocket.Error, match="rank 0: MPI_Barrier: SimGrid's traces know no collectives on a part"):
+    with pytest.raises(hocket.Error, match="rank 0: MPI_Barrier: SimGrid's traces cannot express collectives on some"):
         write_simgrid(tmp_path / "out", small())
     assert not (tmp_path / "out").exists()
 
@@ -328,5 +336,5 @@ def test_no_line_is_like_one_from_before_its_communicator_was_freed(tmp_path: Pa
     for spaces in ((",", ":"), (", ", ": ")):
         texts = [json.dumps(line, separators=spaces if index == 5 else (",", ":")) for index, line in enumerate(lines)]
         path.write_text("".join(f"{text}\n" for text in texts))
-        with pytest.raises(hocket.Error, match="line 7: comm: got 2, expected a communicator that is there"):
+        with pytest.raises(hocket.Error, match="line 7: comm: got 2, expected an existing communicator"):
             read(path)

@@ -1,4 +1,4 @@
-"""Whether algorithms are right."""
+"""Verification of algorithms."""
 
 import re
 from collections.abc import Callable
@@ -55,11 +55,11 @@ def test_a_refused_rank_count_is_no_counterexample() -> None:
 def test_without_any_call_there_is_no_verdict() -> None:
     with pytest.raises(hocket.Error, match=r"^allgather recursive_doubling needs a power of two .*\(P = 3\)$"):
         hocket.verify("allgather/recursive_doubling", [3, 5])
-    with pytest.raises(hocket.Error, match=r"^nothing to verify, expected rank counts$"):
+    with pytest.raises(hocket.Error, match=r"^nothing to verify, expected at least one rank count$"):
         hocket.verify("allgather/ring", [])
     with pytest.raises(hocket.Error, match=r"^ranks: got '4', expected a whole number$"):
         hocket.verify("allgather/ring", ["4"])  # type: ignore[list-item]
-    with pytest.raises(hocket.Error, match=r"^ranks: got 4, expected several rank counts such as \[4\]$"):
+    with pytest.raises(hocket.Error, match=r"^ranks: got 4, expected a list of rank counts such as \[4\]$"):
         hocket.verify("allgather/ring", 4)  # type: ignore[arg-type]
 
 
@@ -133,9 +133,9 @@ def test_values_to_try_obey_the_parameter() -> None:
 
 
 def test_every_parameter_of_the_catalogue_has_values_to_try() -> None:
-    # Those of algorithms made of algorithms are tried by tests of their own, but for the size of groups.
+    # Parameters of composed algorithms, except `group`, have their own tests.
     of_parts = {algorithm for algorithm in hocket.catalogue() if any(p.name == "outer" for p in algorithm.parameters)}
-    # Tori of more than three axes have tests of their own.
+    # Tori with more than three axes have their own tests.
     further_axes = {"W", "V", "U"}
     parameters = [
         parameter
@@ -197,7 +197,9 @@ def test_the_input_may_not_be_written() -> None:
 
     found = hocket.verify(scribbling, [1]).counterexamples[0]
     assert (found["kind"], found["at_ranks"], found["span"]) == ("write to the input", [0], "input[0..1]")
-    with pytest.raises(hocket.Error, match=r"^rank 0: copy writes input\[0..3\], expected the input to be only read$"):
+    with pytest.raises(
+        hocket.Error, match=r"^rank 0: copy writes input\[0..3\], expected a program that only reads the input$"
+    ):
         hocket.run(scribbling, [np.arange(3)])
     assert hocket.run(scribbling, [np.arange(3)], in_place=True)[0].tolist() == [0, 1, 2]
 
@@ -238,7 +240,7 @@ def test_steps_of_nothing_without_end_are_stopped(world: str) -> None:
             yield nothing()
 
     with pytest.raises(
-        hocket.Error, match=r"rank \d took 1000000 steps of nothing one after the other, expected an end$"
+        hocket.Error, match=r"rank \d yielded 1000000 empty steps in a row, expected the program to end$"
     ):
         in_world(world, idle)
 
@@ -251,7 +253,9 @@ def test_steps_without_end_are_stopped(world: str) -> None:
         while True:
             yield r.sendrecv(r.rank ^ 1, c.input(r), r.rank ^ 1, c.result(r))
 
-    with pytest.raises(hocket.Error, match=r"restless: rank \d took \d+ steps and goes on, expected an end before$"):
+    with pytest.raises(
+        hocket.Error, match=r"restless: rank \d took \d+ steps and still runs, expected the program to end$"
+    ):
         in_world(world, restless)
 
 
@@ -276,7 +280,8 @@ def test_what_belongs_to_another_rank_is_refused_in_every_world(what: str, world
             yield r.copy(c.input(r), theirs[what].part(0, len(theirs[what])))
 
     place = r"a step" if what in ("step", "branch") else rf"{what}\[\d+..\d+\]"
-    expected = rf"test_verification.py:\d+: (allreduce/borrowed: )?rank \d uses {place} of rank \d, expected its own$"
+    place_of_another = rf"{place} of rank \d, expected a step or span of the same rank and run$"
+    expected = rf"test_verification.py:\d+: (allreduce/borrowed: )?rank \d uses {place_of_another}"
     with pytest.raises(hocket.Error, match=expected):
         in_world(world, borrowed)
 
@@ -292,11 +297,13 @@ def test_a_span_of_another_run_is_refused() -> None:
         yield r.recv(0, spans[0])
 
     (found,) = hocket.verify(remembers, [1]).counterexamples
-    assert found["got"].endswith("rank 0 uses result[0..0] of another run, expected its own")
+    assert found["got"].endswith(
+        "rank 0 uses result[0..0] of another run, expected a step or span of the same rank and run"
+    )
 
 
 def in_world(world: str, algorithm: hocket.Algorithm) -> None:
-    """Run an allreduce of two ranks in a world; what is a finding there is raised here."""
+    """Run an allreduce of two ranks in a world; raise the finding of the verify world."""
     if world == "verify":
         (found,) = hocket.verify(algorithm, [2]).counterexamples
         raise hocket.Error(found["got"])
@@ -332,36 +339,44 @@ def test_orders_of_messages_are_counted() -> None:
 @pytest.mark.parametrize(
     ("collective", "mistake", "told"),
     [
-        ("broadcast", lambda r, c: r.send(-1, c.result(r)), "rank -1 does not exist, expected 0 to 2"),
-        ("broadcast", lambda r, c: r.recv(r.size, c.result(r)), "rank 3 does not exist, expected 0 to 2"),
+        ("broadcast", lambda r, c: r.send(-1, c.result(r)), "rank -1 does not exist, expected a rank from 0 to 2"),
+        ("broadcast", lambda r, c: r.recv(r.size, c.result(r)), "rank 3 does not exist, expected a rank from 0 to 2"),
         ("broadcast", lambda r, c: r.recv(10**30, c.result(r)), "rank 100000000000000000000000… does not exist"),
-        ("broadcast", lambda r, c: r.send(0, c.result(r), tag=-1), "tag -1, expected 0 to 4294967295"),
-        ("broadcast", lambda r, c: r.copy(c.result(r).part(-1, 0), c.result(r)), r"part\(-1, 0\): expected a part of"),
-        ("broadcast", lambda r, c: r.copy(c.result(r)[1], c.result(r)), r"a span: got \[1\], expected elements"),
+        (
+            "broadcast",
+            lambda r, c: r.send(0, c.result(r), tag=-1),
+            "tag: got -1, expected a whole number from 0 to 4294967295",
+        ),
+        (
+            "broadcast",
+            lambda r, c: r.copy(c.result(r).part(-1, 0), c.result(r)),
+            r"part\(-1, 0\): expected an offset and a length within",
+        ),
+        ("broadcast", lambda r, c: r.copy(c.result(r)[1], c.result(r)), r"span: got \[1\], expected elements"),
         (
             "broadcast",
             lambda r, c: r.copy(c.result(r)[::2], c.result(r)),
-            r"a span: got \[slice.*\], expected elements such as \[2:5\]",
+            r"span: got \[slice.*\], expected elements such as \[2:5\]",
         ),
         (
             "broadcast",
             lambda r, c: r.copy(c.result(r).chunk(1, 0), c.result(r)),
-            r"chunks 1 to 1 \+ 1: expected some of 0",
+            r"chunks 1 to 1 \+ 1: expected chunks within the 0 of the span",
         ),
         (
             "broadcast",
             lambda r, c: r.copy(c.result(r), r.scratch(99)),
-            "0 elements into 99, expected spans of one length",
+            "got spans of 0 and 99 elements, expected equal lengths",
         ),
-        ("broadcast", lambda r, c: r.scratch(-1), r"scratch of -1 elements, expected 0 to 2\^40"),
+        ("broadcast", lambda r, c: r.scratch(-1), r"scratch: got -1 elements, expected 0 to 2\^40"),
         ("broadcast", lambda r, c: {}[r.rank], r"KeyError: 1"),
         ("broadcast", lambda r, c: 1 // (r.rank - 1), r"ZeroDivisionError: .*"),
         (
             "gatherv",
             lambda r, c: c.count(0),
-            "gatherv: rank 1 asks for blocks of others, expected its own count: MPI .*",
+            "gatherv: rank 1 asks for blocks of other ranks, expected its own block: MPI .*",
         ),
-        ("scatterv", lambda r, c: c.block(c.result(r), 1), "scatterv: rank 1 asks for blocks of others, .*"),
+        ("scatterv", lambda r, c: c.block(c.result(r), 1), "scatterv: rank 1 asks for blocks of other ranks, .*"),
     ],
 )
 def test_a_mistake_of_a_python_program_is_a_finding(

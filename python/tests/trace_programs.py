@@ -1,4 +1,4 @@
-"""Random programs as traces: what their ranks call, in an order that could have happened."""
+"""Random programs as traces: calls of ranks in a possible order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUM = {"op": "MPI_SUM", "commutative": True}
 
 
 class Program:
-    """Ranks that call, one after another; each call takes a nanosecond or more."""
+    """The calls of ranks, added one after another; a call takes at least a nanosecond."""
 
     def __init__(self, ranks: int) -> None:
         self.size = ranks
@@ -28,14 +28,14 @@ class Program:
         self.calls[rank].append(Call(name, start_s, round(start_s + 7e-9, 9), arguments))
 
     def request(self, rank: int) -> int:
-        """Return the next number."""
+        """Return the number of a new request."""
         self.requests[rank] += 1
         return self.requests[rank] - 1
 
     def send(
         self, source: int, to: int, tag: int, count: int, is_started: bool, gap_ns: int, is_named: bool = False
     ) -> None:
-        """One message, received from a rank that is named or from any."""
+        """Add a message; its receive names the source, or any."""
         data = {**DATA, "count": count}
         got = [source, tag, 8 * count]
         if is_started:
@@ -51,7 +51,7 @@ class Program:
             self.call(to, "MPI_Recv", comm=0, peer=source, tag=tag, **data, got=got)
 
     def collective(self, group: int, name: str, gap_ns: int) -> None:
-        """All ranks of a group."""
+        """Add a collective of a group."""
         ranks, numbers = self.groups[group % len(self.groups)]
         arguments: dict[str, Any] = {
             "MPI_Barrier": {},
@@ -70,7 +70,7 @@ class Program:
             self.call(rank, name, gap_ns, comm=numbers[rank], **arguments)
 
     def split(self, odd: bool) -> None:
-        """A communicator of the ranks with even or odd numbers, in reverse order."""
+        """Add a communicator of the ranks with even or odd numbers, in reverse order."""
         ranks = tuple(rank for rank in reversed(range(self.size)) if rank % 2 == odd)
         numbers = [len(self.communicators[rank]) for rank in range(self.size)]
         for rank in range(self.size):
@@ -84,7 +84,7 @@ class Program:
             self.groups.append((ranks, numbers))
 
     def trace(self) -> Trace:
-        """Return what was called."""
+        """Return the trace of the calls."""
         for rank in range(self.size):
             self.call(rank, "MPI_Finalize")
         return Trace(
@@ -100,7 +100,9 @@ class Program:
 
 @st.composite
 def traces(draw: st.DrawFn, parts: bool = True, wildcards: bool = True) -> Trace:
-    """Draw a program, and give its trace; perhaps without parts of the ranks, or receives from any rank."""
+    """Draw the trace of a program; optionally without communicators of a part of the ranks, or without receives from
+    any rank.
+    """
     program = Program(draw(st.integers(1, 4)))
     ranks, gaps = st.integers(0, program.size - 1), st.integers(0, 1000)
     names = st.sampled_from(["MPI_Barrier", "MPI_Bcast", "MPI_Allreduce", "MPI_Alltoallv"])

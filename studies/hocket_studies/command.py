@@ -9,7 +9,8 @@ import click
 
 from hocket.base import files
 from hocket.base.parallel import workers
-from hocket.cli.options import OneOf, as_json_option, jobs_option
+from hocket.cli import options
+from hocket.cli.options import OneOf
 from hocket.cli.output import print_json, print_table, progress
 from hocket.drawing.plot import FORMATS, encode
 from hocket_studies import STUDIES, Claim, Figure
@@ -33,8 +34,8 @@ _VALIDATION = "validation"
 )
 @click.option("--loggopsim", metavar="PROGRAM", help="validation: the program LogGOPSim.")
 @click.option("--mpicc", help="validation: the compiler wrapper of the MPI; by default the first on the path.")
-@jobs_option
-@as_json_option
+@options.jobs
+@options.as_json
 def study(
     name: str,
     numbers: tuple[int, ...],

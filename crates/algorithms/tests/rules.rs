@@ -180,7 +180,10 @@ fn a_bad_rule_is_named_with_its_line() {
             "allreduce: redundant_butterfly, T=auto",
             "T=auto: an MPI program has no machine file to compute it from, expected a number",
         ),
-        ("broadcast: chain, segment=auto", "broadcast/chain: parameter segment = auto, but it has no automatic value"),
+        (
+            "broadcast: chain, segment=auto",
+            "broadcast/chain: parameter segment: got auto, but segment has no automatic value",
+        ),
         ("broadcast: chain, size=auto", "broadcast chain: unknown parameter \"size\", expected segment"),
         ("alltoall: native, x=1", "native: got \"x=1\", expected no parameters"),
     ];

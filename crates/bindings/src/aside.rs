@@ -1,4 +1,4 @@
-//! Long work beside the thread that Python runs on, which answers Ctrl-C meanwhile.
+//! Long work in another thread, while Python's main thread answers Ctrl-C.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -11,24 +11,24 @@ use std::time::Duration;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-/// Time between two looks whether the user has pressed Ctrl-C.
+/// Time between two checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// As much as the main thread has on most systems.
+/// The stack size of the main thread on most systems.
 const STACK_BYTES: usize = 8 << 20;
 
 thread_local! {
-    /// Whether the work of this thread is of no use any more.
+    /// Whether the result of this thread's work is no longer needed.
     static IS_LEFT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Whether nobody waits for the work of this thread any more.
+/// Whether the result of this thread's work is no longer needed.
 pub fn is_left() -> bool {
     IS_LEFT.with_borrow(|is_left| is_left.as_ref().is_some_and(|is_left| is_left.load(Ordering::Relaxed)))
 }
 
-/// Does work without the interpreter. On the main thread, the only one that is told of Ctrl-C, it is done beside that: Ctrl-C then
-/// raises at once, whether or not the work looks for it, and what looks ends soon after.
+/// Does work without the interpreter. Only the main thread is told of Ctrl-C, so there the work runs in another thread:
+/// Ctrl-C raises at once, and work that checks [`is_left`] ends soon after.
 pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send + 'static) -> PyResult<T> {
     if !is_main(py)? {
         return py.detach(work);
@@ -56,8 +56,8 @@ pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<
     }
 }
 
-/// Does work of a program: one written in Python goes on where it is, since a thread of its own would pay for the interpreter at
-/// every step, and Python answers Ctrl-C between two steps.
+/// As [`aside`], except that a program written in Python stays in this thread: another thread would have to acquire the
+/// interpreter at every step, and Python answers Ctrl-C between two steps anyway.
 pub fn aside_unless_python<T: Send + 'static>(
     py: Python<'_>,
     is_python: bool,

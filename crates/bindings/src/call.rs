@@ -1,4 +1,4 @@
-//! Calls as objects of Python, which stay in the compiled module: a call is made once, and asked of every door.
+//! Calls as Python objects that stay in the compiled module: a call is made once and passed to every function.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::request::{CallRequest, Values};
 use crate::runnable::{Runnable, interned};
 use crate::wire::{Error, raise, write};
 
-/// Memory that a simulation keeps of a rank's schedule.
+/// The memory that a simulation keeps per rank of a schedule, in bytes.
 const RANK_BYTES: f64 = 400.0;
 
-/// What a call is of.
+/// The subject of a call.
 enum What {
     /// No algorithm in particular.
     Any,
@@ -30,7 +30,7 @@ enum What {
     Recorded(Arc<Schedule>),
 }
 
-/// A call of an algorithm that takes it, of a schedule, or of any algorithm.
+/// A call of an algorithm that has accepted it, of a schedule, or of any algorithm.
 #[pyclass(frozen, name = "Call", module = "hocket._native")]
 pub struct PythonCall {
     request: CallRequest,
@@ -41,7 +41,7 @@ pub struct PythonCall {
 
 #[pymethods]
 impl PythonCall {
-    /// The call of a request, of the algorithm that it names or of `program`; on a machine, if there is one.
+    /// The call of a request, for the algorithm that it names or for `program`, on a machine if given.
     #[new]
     #[pyo3(signature = (request, machine = None, program = None))]
     fn new(
@@ -52,12 +52,12 @@ impl PythonCall {
         Self::made(request, machine.map(Bound::get), program)
     }
 
-    /// The values of all parameters, as results have them.
+    /// The values of all parameters, in the form of results.
     fn values(&self) -> PyResult<String> {
         write(&self.repeated(&self.call).1)
     }
 
-    /// The values of all parameters as numbers, and those of other names in the formulas of an algorithm of the catalogue.
+    /// The values of all parameters as numbers, and of further names in the formulas of a catalogue algorithm.
     #[getter]
     fn parameters(&self) -> BTreeMap<&'static str, u64> {
         self.call.parameters.iter().copied().collect()
@@ -65,10 +65,10 @@ impl PythonCall {
 }
 
 impl PythonCall {
-    /// The call that a schedule of this name is.
+    /// The call of a schedule with this name.
     ///
     /// # Errors
-    /// Messages that do not fit together, or more ranks than there is memory for.
+    /// Messages that do not match, or more ranks than there is memory for.
     pub fn of_schedule(py: Python<'_>, schedule: Arc<Schedule>, name: String) -> PyResult<Self> {
         let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
         budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;
@@ -99,7 +99,7 @@ impl PythonCall {
         Ok(Self { request, what, call, gap })
     }
 
-    /// The same with elements of so many bytes, whose operands may be swapped or not.
+    /// The same call with elements of this size and an operator that is commutative or not.
     pub fn with_elements(&self, py: Python<'_>, element_bytes: usize, commutative: bool) -> PyResult<Self> {
         let request = CallRequest { element_bytes, commutative, ..self.request.clone() };
         let program = if let What::Program(program) = &self.what { Some(program.clone_ref(py)) } else { None };
@@ -116,10 +116,10 @@ impl PythonCall {
         self.gap
     }
 
-    /// What it is of.
+    /// The subject that can be run.
     ///
     /// # Errors
-    /// No algorithm in particular.
+    /// A call of no particular algorithm.
     pub fn runnable(&self, py: Python<'_>) -> PyResult<Runnable> {
         Ok(match &self.what {
             What::Any => return Err(of_none()),
@@ -129,15 +129,15 @@ impl PythonCall {
         })
     }
 
-    /// The algorithm of the catalogue that it is of.
+    /// The algorithm of the catalogue.
     ///
     /// # Errors
-    /// It is of none.
+    /// A call of another subject.
     pub fn entry(&self) -> PyResult<&'static Entry> {
         if let What::Listed(entry) = self.what { Ok(entry) } else { Err(of_none()) }
     }
 
-    /// The call as results repeat it, and the values of its parameters: `completed` is what was run.
+    /// The call in the form of results, and the values of its parameters; `completed` is the call that was run.
     pub fn repeated(&self, completed: &Call) -> (CallRequest, Values) {
         let entry = if let What::Listed(entry) = self.what { Some(entry) } else { None };
         (self.request.clone(), self.request.values(entry, completed))
@@ -148,7 +148,7 @@ fn of_none() -> PyErr {
     Error::new_err("the call is of no algorithm of the catalogue")
 }
 
-/// The call as an algorithm takes it, with the values that the machine decides.
+/// The call as the algorithm accepts it, with the automatic values.
 fn accepted(
     entry: &Entry,
     call: &Call,

@@ -1,4 +1,4 @@
-//! The one place where Rust meets Python: handles of machines, calls and schedules in, JSON results out.
+//! The interface between Rust and Python: handles of machines, calls and schedules go in, JSON results come out.
 
 mod aside;
 mod call;
@@ -86,8 +86,8 @@ fn catalogue() -> PyResult<String> {
     write(&CATALOGUE.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// The values of all parameters of an algorithm in a call of such elements. Each declared one is its name, whether its
-/// value counts bytes, its default and its least value.
+/// The values of all parameters of an algorithm in a call with elements of this size. Each declared parameter has a
+/// name, whether its value counts bytes, its default and its least value.
 #[pyfunction]
 fn complete(
     algorithm: &str,
@@ -119,7 +119,7 @@ fn check_gap(text: &str) -> PyResult<()> {
     Gap::parse(text).map(|_| ()).map_err(raise)
 }
 
-/// What to say of a name that is none of those known.
+/// The hint for an unknown name, such as similar known names.
 #[pyfunction]
 fn hint(name: &str, known: Vec<String>) -> String {
     names::hint(name, known.iter().map(String::as_str))
@@ -149,13 +149,13 @@ fn parse_bytes_per_s(text: &str) -> PyResult<f64> {
     units::parse_bytes_per_s(text).map_err(raise)
 }
 
-/// Refuses what needs so many bytes of memory more than there are.
+/// Refuses work that needs more memory than there is.
 #[pyfunction]
 fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
-/// The collectives in their order, and what there is to know of each.
+/// The properties of all collectives, in their order.
 #[pyfunction]
 fn collectives() -> PyResult<String> {
     let told = |collective: Collective| {
@@ -171,7 +171,7 @@ fn collectives() -> PyResult<String> {
     write(&Collective::ALL.map(told))
 }
 
-/// The collective of a name, as `hocket list` has it; none if there is no such collective.
+/// The name of a collective as in `hocket list`; None for an unknown name.
 #[pyfunction]
 fn collective_named(name: &str) -> Option<&'static str> {
     Collective::named(name).map(Collective::name)
@@ -183,8 +183,7 @@ fn check_rules(text: &str, file: &str) -> PyResult<()> {
     Rules::parse(text, file).map(drop).map_err(raise)
 }
 
-/// The rules of a text, one after the other; `file` names them in errors. A range is its first value, and the one that it ends
-/// before, or null.
+/// The rules of a text; `file` names it in errors. Ranges end before their second value, null if open.
 #[pyfunction]
 fn rules(text: &str, file: &str) -> PyResult<String> {
     let range = |range: &Range<u64>| (range.start, Some(range.end).filter(|end| *end < u64::MAX));
@@ -212,20 +211,20 @@ fn rules(text: &str, file: &str) -> PyResult<String> {
     write(&Rules::parse(text, file).map_err(raise)?.iter().map(rule).collect::<Vec<_>>())
 }
 
-/// The dimensions of a stencil, see `Stencil::parse`, and the number of neighbours that it gives each rank; that of none is a torus.
+/// The dimensions of a stencil (see `Stencil::parse`; default: a torus), and its number of neighbours per rank.
 #[pyfunction]
 fn neighbors(text: Option<&str>, ranks: usize) -> PyResult<(Vec<usize>, usize)> {
     let stencil = Stencil::parse(text.unwrap_or("torus"), ranks).map_err(raise)?;
     Ok((stencil.dims, stencil.offsets.len()))
 }
 
-/// What MPI libraries choose, as rules: names and texts.
+/// The choices of MPI libraries as rules: names and texts.
 #[pyfunction]
 fn rules_of_libraries() -> Vec<(&'static str, &'static str)> {
     OF_LIBRARIES.to_vec()
 }
 
-/// What rules choose for a call: the algorithm, and the values of its parameters; nothing where they leave it to MPI.
+/// The algorithm that rules choose for a call, and the values of its parameters; None if they leave the call to MPI.
 #[pyfunction]
 fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'static str, String)>> {
     let rules = Rules::parse(rules, file).map_err(raise)?;
@@ -233,7 +232,7 @@ fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'stat
     Ok(Some((entry.name, write(&Values::of(entry, &call))?)))
 }
 
-/// Simulates a call; `on_trials` is told now and then how many trials are done.
+/// Simulates a call. Progress callback `on_trials`: receives the number of finished trials.
 #[pyfunction]
 #[pyo3(signature = (machine, call, how, on_trials = None))]
 fn simulate(
@@ -266,7 +265,7 @@ fn simulated(
     Ok(Trace::new(call, parameters, found, platform, how.trials.seed, how.links))
 }
 
-/// How many seconds of one core a simulation takes about: by the formulas of an algorithm of the catalogue.
+/// An estimate of the seconds of one core for a simulation, by the formulas of an algorithm of the catalogue.
 #[pyfunction]
 fn effort_s(machine: &PythonMachine, call: &PythonCall, trials: TrialsRequest) -> PyResult<f64> {
     let trials = trials.trials().map_err(raise)?;
@@ -281,7 +280,7 @@ fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
     write(&steps)
 }
 
-/// What no algorithm for a call can beat on a machine: latency, bandwidth and computation, in seconds.
+/// The lower bounds of a call on a machine: latency, bandwidth and computation, in seconds.
 #[pyfunction]
 fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<(f64, f64, f64)> {
     let (call, platform) = (call.content(), machine.platform());
@@ -289,7 +288,7 @@ fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
-/// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap, and how long it takes.
+/// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap and its time.
 #[pyfunction]
 fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, step: usize) -> PyResult<String> {
     let (platform, entry, gap, call) = (machine.platform(), call.entry()?, call.gap(), call.content());
@@ -299,7 +298,7 @@ fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, ste
     write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
 }
 
-/// For how many bytes per segment Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
+/// The bytes per segment with which Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
 #[pyfunction]
 fn best_segment_bytes(
     collective: &str,
@@ -330,7 +329,7 @@ fn run(
     aside_unless_python(py, is_python, move || runnable.run(&call, &operator, &inputs))
 }
 
-/// Runs a call on real data with a user's operator, a function of two byte strings, those of lower ranks first.
+/// Runs a call on real data with a user's operator: a function of two byte strings, the operand of lower ranks first.
 #[pyfunction]
 fn run_with(py: Python<'_>, call: &PythonCall, operator: Py<PyAny>, inputs: Vec<Vec<u8>>) -> PyResult<Vec<Vec<u8>>> {
     let (runnable, call) = (call.runnable(py)?, call.content());

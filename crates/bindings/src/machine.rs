@@ -1,4 +1,4 @@
-//! Machines as objects of Python, which stay in the compiled module: a file is parsed once.
+//! Machines as Python objects that stay in the compiled module: a file is parsed once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ impl PythonMachine {
         Ok(Self { said: said(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
     }
 
-    /// What the file says.
+    /// The content of the file as JSON.
     fn said(&self) -> &str {
         &self.said
     }
 
-    /// How the machine goes to another process.
+    /// Pickles the machine.
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (Bound<'py, PyString>, Bound<'py, PyString>)) {
         (py.get_type::<Self>().into_any(), (PyString::new(py, &self.text), PyString::new(py, &self.file)))
     }
@@ -50,7 +50,7 @@ impl PythonMachine {
         self.platform.clone()
     }
 
-    /// The machine as automatic values see it.
+    /// The machine as the rules for automatic values see it.
     ///
     /// # Errors
     /// As [`hocket::surroundings`].
@@ -58,7 +58,7 @@ impl PythonMachine {
         self.surroundings.clone()
     }
 
-    /// The nodes of the ranks, as far as it is known on which machine they are.
+    /// The nodes of the ranks; unknown without a machine.
     pub fn nodes(machine: Option<&Self>) -> &Nodes {
         machine.map_or(&Nodes::Unknown, |machine| &machine.platform.nodes)
     }

@@ -1,4 +1,4 @@
-//! Dynamic multicasts in virtual time, as Python asks for them.
+//! Simulation of dynamic multicasts.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::machine::PythonMachine;
 use crate::result::Delivery;
 use crate::wire::{raise, read, write};
 
-/// Messages from one master to groups of ranks, on a machine.
+/// Messages from one master to groups of ranks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MulticastRequest {
@@ -22,9 +22,9 @@ struct MulticastRequest {
     ranks: usize,
     /// The sender.
     master: usize,
-    /// The groups, in the order in which they are sent to.
+    /// The groups, in the order of sending.
     groups: Vec<Vec<usize>>,
-    /// Bytes of each message.
+    /// Size of each message.
     size_bytes: usize,
     /// The broadcast that distributes them.
     algorithm: String,
@@ -47,7 +47,7 @@ impl MulticastRequest {
     /// The way.
     ///
     /// # Errors
-    /// There is no such way.
+    /// An unknown name.
     fn way(&self) -> Result<Way> {
         let found = WAYS.iter().find(|(name, _)| *name == self.way);
         found
@@ -58,8 +58,8 @@ impl MulticastRequest {
     /// The messages.
     ///
     /// # Errors
-    /// Ranks that there are not, a group that does not ascend, an algorithm that does not exist or refuses the call, or a
-    /// communicator whose first rank is not the master.
+    /// A rank that does not exist, a group that does not ascend, an unknown algorithm or one that refuses the call, or
+    /// a communicator whose first rank is not the master.
     fn multicasts(&self) -> Result<Vec<Multicast>> {
         let algorithm = find(Collective::Broadcast, &self.algorithm)?;
         let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| (name.clone(), *value)).collect();
@@ -82,10 +82,10 @@ impl MulticastRequest {
         self.groups.iter().map(multicast).collect()
     }
 
-    /// Runs them in virtual time.
+    /// Runs the messages in virtual time.
     ///
     /// # Errors
-    /// As [`hocket_simulate::simulate`], or a request that makes no sense.
+    /// As [`hocket_simulate::simulate`], or an invalid request.
     fn simulate(&self, platform: &Platform) -> Result<Outcome> {
         if self.master >= self.ranks {
             return Err(Error::new(format!("master: got {}, expected a rank below {}", self.master, self.ranks)));

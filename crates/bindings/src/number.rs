@@ -1,4 +1,4 @@
-//! The whole numbers that programs give: what cannot be one of Hocket's is refused where it is used, in the words of that place.
+//! Whole numbers from programs. Numbers out of range are refused where they are used, with a message for that place.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl<'py> FromPyObject<'_, 'py> for Number {
     }
 }
 
-/// A number as text, cut if it is long; Python itself refuses to write the longest ones.
+/// A number as text, cut if it is long; Python refuses to print the longest ones.
 fn shown(number: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 24;
     let Ok(text) = number.str() else { return "…".to_owned() };

@@ -18,29 +18,28 @@ use pyo3::types::{PyBool, PySlice};
 use crate::number::Number;
 use crate::wire::{Error, raise};
 
-/// How deep steps may lie within each other, generators and the branches of `join` and `first` alike: each takes a piece
-/// of the stack of the thread that runs them.
+/// The largest nesting of generators and branches: each level takes a piece of the running thread's stack.
 const MOST_NESTED: usize = 500;
 
-/// How many steps in a row may be made of nothing, as a `join` of no branches is.
+/// The largest number of successive empty steps, such as a `join` without branches.
 const MOST_EMPTY: usize = 1_000_000;
 
-/// How many steps of a rank are too many for a program that ends, and how many more for each rank and each element. More
-/// than the verify world allows, which tells the last steps.
+/// The number of steps of a rank after which a program counts as endless, and the increment per rank and element.
+/// Larger than the limit of the verify world, which reports the last steps.
 const MOST_STEPS: usize = 100_000;
 const STEPS_PER_PART: usize = 10;
 
-/// A generator function of a rank and a call.
+/// A program: a generator function of a rank and a call.
 pub struct PythonProgram {
     function: Py<PyAny>,
-    /// Tells in one line what the program raised, where that is one of the world's findings.
+    /// Turns an exception of the program into one line, for worlds that report it as a finding.
     told: Option<Py<PyAny>>,
     failure: OnceCell<PyErr>,
-    /// How often generators were resumed, and how many branches began, since the latest look at memory.
+    /// Number of resumptions of generators and of begun branches since the latest check of memory.
     begun: Cell<usize>,
 }
 
-/// Resumptions and branches between two looks at whether there is memory left: a program may go on for ever.
+/// The value of `begun` at which memory is checked: a program may run without end.
 const BEGUN_PER_LOOK: usize = 1 << 16;
 
 impl PythonProgram {
@@ -48,12 +47,12 @@ impl PythonProgram {
         Self { function, told: None, failure: OnceCell::new(), begun: Cell::new(0) }
     }
 
-    /// The program, for a world whose findings have what it raises in the words of `told`.
+    /// The program, for a world that reports exceptions as findings, in the words of `told`.
     pub fn found_to_raise(self, told: Py<PyAny>) -> Self {
         Self { told: Some(told), ..self }
     }
 
-    /// What a rank raised, unless it is a finding; a world in which one did has no other result.
+    /// Raises the exception of a rank, unless it is a finding. The run then has no other result.
     pub fn check(&self) -> PyResult<()> {
         self.failure.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
     }
@@ -67,7 +66,7 @@ impl PythonProgram {
         budget::look().map_err(raise)
     }
 
-    /// Gives up, since the program raised this.
+    /// Stops the rank after this exception of the program.
     async fn raised(&self, r: &Rank<'_>, error: PyErr) {
         match Python::attach(|py| self.in_words(py, &error)) {
             Ok(Some(words)) => r.fail(&words),
@@ -77,7 +76,7 @@ impl PythonProgram {
         pending::<()>().await;
     }
 
-    /// What the program raised, if that is a finding: Ctrl-C and a lack of memory are none of the program's.
+    /// The exception as text, if it is a finding: Ctrl-C and a lack of memory are not the program's.
     fn in_words(&self, py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
         let Some(told) = &self.told else { return Ok(None) };
         if error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PyMemoryError>(py) {
@@ -86,7 +85,7 @@ impl PythonProgram {
         told.call1(py, (error.clone_ref(py).into_value(py),))?.extract(py).map(Some)
     }
 
-    /// Gives up: the rank never goes on, and the run has no result.
+    /// Stops the rank: it never goes on, and the run has no result.
     async fn stop(&self, error: PyErr) {
         let _ = self.failure.set(error); // unless another one was the first
         pending::<()>().await;
@@ -115,7 +114,7 @@ impl Program for PythonProgram {
     }
 }
 
-/// A rank of one run. What belongs to it means nothing to another rank, nor in another run.
+/// A rank of one run. Its steps and spans have no meaning for another rank or run.
 #[derive(Clone, Copy, PartialEq)]
 struct Owner {
     rank: usize,
@@ -128,7 +127,7 @@ impl Owner {
         Self { rank, run: RUNS.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Checks that `what` is this rank's own.
+    /// Checks that `what` belongs to this rank and run.
     fn check(self, whose: Self, what: impl FnOnce() -> String) -> PyResult<()> {
         checked(self == whose, || {
             let other = if self.rank == whose.rank { "another run".to_owned() } else { format!("rank {}", whose.rank) };
@@ -137,7 +136,7 @@ impl Owner {
     }
 }
 
-/// Working memory that a program asked for and its world has not given yet.
+/// Working memory that a program requested and its world has not given yet.
 #[derive(Default)]
 struct ScratchRequests {
     end: AtomicUsize,
@@ -152,17 +151,17 @@ struct Driver<'a> {
     owner: Owner,
     program: &'a PythonProgram,
     scratch: Arc<ScratchRequests>,
-    /// Steps of nothing since the latest other one.
+    /// Number of empty steps since the latest other one.
     empty: Cell<usize>,
-    /// Other steps, and how many are too many.
+    /// Number of other steps, and its limit.
     steps: Cell<usize>,
     most_steps: usize,
-    /// Branches that a `first` did not wait for. Each has a handle in common with the steps that let it finish: once
-    /// the program has dropped those, nobody else holds it.
+    /// Branches that a `first` did not wait for. Each shares a handle with the steps that let it finish: a handle with
+    /// no other owner means that the program has dropped those steps.
     rests: RefCell<Vec<(Arc<()>, Later<'a, ()>)>>,
 }
 
-/// Drops the rests with the run: they hold the driver that holds them.
+/// Drops the rests at the end of the run, because they hold the driver that holds them.
 struct DropRests<'a>(Rc<Driver<'a>>);
 
 impl Drop for DropRests<'_> {
@@ -171,8 +170,7 @@ impl Drop for DropRests<'_> {
     }
 }
 
-/// A generator of steps that runs. One that is given up is closed here: Python would do it later, and print what the
-/// program raises then.
+/// A running generator of steps. An abandoned one is closed here: Python would do so later and print exceptions.
 struct Running<'a> {
     generator: Py<PyAny>,
     driver: Rc<Driver<'a>>,
@@ -189,15 +187,15 @@ impl Drop for Running<'_> {
     }
 }
 
-/// What a generator comes to.
+/// The next result of a generator.
 enum Next {
-    /// A step, which lies so deep.
+    /// A step, and the depth of its nesting.
     Step(Py<PyAny>, usize),
     Returned(Py<PyAny>),
 }
 
 impl<'a> Driver<'a> {
-    /// Takes a step: a verb, or a generator of steps. Its value is what the step got.
+    /// Performs a step: a verb, or a generator of steps. Returns the value of the step.
     fn take(self: &Rc<Self>, step: Py<PyAny>, depth: usize) -> Later<'a, Py<PyAny>> {
         let driver = self.clone();
         Box::pin(async move {
@@ -288,7 +286,7 @@ impl<'a> Driver<'a> {
         none()
     }
 
-    /// Goes on with a generator at `depth`, up to its next step. What is no step is raised where it was yielded.
+    /// Resumes a generator at `depth` until its next step. Another yielded value raises an error at the yield.
     fn resume(&self, generator: &Bound<'_, PyAny>, value: Py<PyAny>, depth: usize) -> PyResult<Next> {
         let py = generator.py();
         let step = match generator.call_method1("send", (value,)) {
@@ -307,7 +305,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Checks what a generator at `depth` yielded; how deep it lies.
+    /// Checks what a generator at `depth` yielded. Returns the depth of the nested steps.
     fn check(&self, step: &Bound<'_, PyAny>, depth: usize) -> PyResult<usize> {
         let is_empty = step.cast::<Verb>().map_or(true, |verb| verb.get().is_empty());
         self.empty.set(if is_empty { self.empty.get() + 1 } else { 0 });
@@ -325,7 +323,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// How many levels of steps a step of `owner` is: one, and those of its branches.
+/// The number of levels of a step of `owner`: one, plus the levels of its branches.
 fn height(step: &Bound<'_, PyAny>, owner: Owner) -> PyResult<usize> {
     if let Ok(verb) = step.cast::<Verb>() {
         owner.check(verb.get().owner, || "a step".to_owned())?;
@@ -364,7 +362,7 @@ fn tuple(py: Python<'_>, index: usize, value: Py<PyAny>, rest: Verb) -> Py<PyAny
     (index, value, rest).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
 }
 
-/// What a verb does.
+/// The action of a verb.
 enum Act {
     Send { to: usize, data: Span, tag: Tag },
     Recv { from: Source, into: Span, tag: Tag },
@@ -396,7 +394,7 @@ impl Clone for Act {
     }
 }
 
-/// A step that a verb made: nothing happens until it is yielded.
+/// A step made by a verb. It has no effect until it is yielded.
 #[pyclass(frozen, from_py_object, name = "Step", module = "hocket._native")]
 #[derive(Clone)]
 pub struct Verb {
@@ -411,7 +409,7 @@ impl Verb {
     }
 }
 
-/// What a receive got.
+/// The result of a receive.
 #[pyclass(frozen, get_all, name = "Received", module = "hocket._native")]
 pub struct PythonReceived {
     source: usize,
@@ -473,7 +471,7 @@ impl PythonSpan {
     }
 }
 
-/// The `count` things from `first` on, if they are among `all`.
+/// The numbers `first` and `count` if these parts lie within `all`.
 fn some_of(all: usize, first: &Number, count: &Number, what: impl FnOnce() -> String) -> PyResult<(usize, usize)> {
     let both = first.natural().zip(count.natural());
     both.filter(|(first, count)| first.checked_add(*count).is_some_and(|end| end <= all))
@@ -617,7 +615,7 @@ impl PythonRank {
         Ok(span.span)
     }
 
-    /// Two spans of this rank, of one length.
+    /// Checks that two spans belong to this rank and have equal lengths.
     fn own_pair(&self, source: PythonSpan, target: PythonSpan) -> PyResult<(Span, Span)> {
         let (from, to) = (source.span.len, target.span.len);
         checked(from == to, || format!("got spans of {from} and {to} elements, expected equal lengths"))?;
@@ -633,7 +631,7 @@ impl PythonRank {
         Verb { act, height: 1, owner: self.owner }
     }
 
-    /// How many levels of steps a step over these branches is.
+    /// The number of levels of a step with these branches.
     fn height_over<'a>(&self, py: Python<'_>, branches: impl IntoIterator<Item = &'a Py<PyAny>>) -> PyResult<usize> {
         let highest = branches
             .into_iter()

@@ -14,17 +14,17 @@ use crate::result::{Found, Replay, ReplayTrace};
 use crate::watch::Watch;
 use crate::wire::{raise, read, write};
 
-/// A trace to replay, and how.
+/// The options of a replay.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     /// The meaning of the columns of the trace.
     meaning: Meaning,
-    /// Rules that choose algorithms, and the name that each text has in errors; the first ones come first.
+    /// Texts of rules that choose algorithms, and their names in errors; earlier texts win.
     rules: Vec<(String, String)>,
     scale_compute: f64,
     trials: TrialsRequest,
-    /// Whether to report what each rank did.
+    /// Whether to report the operations of each rank.
     trace: bool,
 }
 
@@ -51,7 +51,7 @@ impl ReplayRequest {
     }
 }
 
-/// Replays a trace: of each rank four columns of numbers, see [`Columns`].
+/// Replays a trace: four columns of numbers for each rank, see [`Columns`].
 #[pyfunction]
 pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
     let request: ReplayRequest = read(request)?;
@@ -69,7 +69,7 @@ pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: V
     write(&result)
 }
 
-/// The rules of calls that no rule of the user's decides.
+/// The rules for calls that no rule of the user decides.
 #[pyfunction]
 pub fn replay_rules() -> &'static str {
     DEFAULT_RULES

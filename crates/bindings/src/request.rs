@@ -1,5 +1,6 @@
-//! Requests as Python makes them.
+//! Requests from Python.
 
+use hocket::Way;
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
 use hocket_algorithms::Entry;
@@ -9,13 +10,13 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// A call as Python asks for it. Results repeat it, without the fields that they have in another shape or do not depend on.
+/// A call as Python requests it. Results repeat it, without fields that they show in another form or do not depend on.
 #[derive(Clone, Debug, FromPyObject, Serialize)]
 #[pyo3(from_item_all)]
 pub struct CallRequest {
     /// Name of the collective.
     pub collective: String,
-    /// Name of the algorithm; empty where none is needed.
+    /// Name of the algorithm; empty if none is needed.
     #[pyo3(default)]
     pub algorithm: String,
     /// Number of ranks.
@@ -41,20 +42,20 @@ pub struct CallRequest {
     #[serde(skip)]
     #[pyo3(default)]
     pub automatic: Vec<String>,
-    /// The gap between packets of algorithms that have steps, see [`Gap::parse`]; 0 when absent.
+    /// The gap between packets, for algorithms with steps, see [`Gap::parse`]; 0 when absent.
     #[serde(skip)]
     #[pyo3(default)]
     pub gap: Option<String>,
 }
 
-/// More neighbours than a stencil gives a rank.
+/// An upper bound of the neighbours that a stencil gives a rank.
 const MOST_NEIGHBORS: usize = 1 << 13;
 
-/// More ranks than any machine has: refused before memory is asked for.
+/// More ranks than any machine has; more are refused before memory is allocated.
 const MOST_RANKS: usize = 1 << 26;
 
 impl CallRequest {
-    /// That of a schedule, which has a name in the place of an algorithm's.
+    /// The request for a schedule; its name is in the place of an algorithm's.
     pub fn of_schedule(name: String, ranks: usize) -> Self {
         Self {
             collective: "schedule".to_owned(),
@@ -72,10 +73,10 @@ impl CallRequest {
         }
     }
 
-    /// The call, whatever the algorithm.
+    /// The call, independently of the algorithm.
     ///
     /// # Errors
-    /// A call that makes no sense, or a size that is not a whole number of elements.
+    /// An invalid call, or a size that is not a whole number of elements.
     pub fn call(&self) -> Result<Call> {
         let Self { ranks, size_bytes, element_bytes, .. } = *self;
         if ranks == 0 || ranks > MOST_RANKS {
@@ -113,8 +114,7 @@ impl CallRequest {
         Ok(call)
     }
 
-    /// The values of all parameters, the gap among them: those that an algorithm of the catalogue completed the call with, or
-    /// those that were given.
+    /// The values of all parameters and the gap: as a catalogue algorithm completed them in `call`, else as given.
     pub fn values(&self, entry: Option<&Entry>, call: &Call) -> Values {
         let mut values = match entry {
             Some(entry) => Values::of(entry, call),
@@ -137,7 +137,7 @@ impl CallRequest {
 pub struct Values(Vec<(String, Value)>);
 
 impl Values {
-    /// Those of all parameters of an algorithm in a call that it has accepted.
+    /// The values of all parameters of an algorithm in a call that it has accepted.
     pub fn of(entry: &Entry, call: &Call) -> Self {
         let declared = entry.about.parameters.iter();
         Self(declared.map(|p| (p.name.to_owned(), shown(p, call.parameter(p.name)))).collect())
@@ -166,14 +166,22 @@ pub struct How {
     /// "auto", "dataflow" or "events".
     #[pyo3(from_py_with = engine)]
     pub engine: Engine,
-    /// Whether to report what each rank did.
+    /// The benchmark that measures the time.
+    #[pyo3(from_py_with = way)]
+    pub measured_as: Way,
+    /// Whether to report the operations of each rank.
     pub events: bool,
-    /// Whether to report what each link carried.
+    /// Whether to report the use of each link.
     pub links: bool,
-    /// Whether to report what links carried when.
+    /// Whether to report the passages of links.
     pub passages: bool,
     /// Which trials.
     pub trials: TrialsRequest,
+}
+
+fn way(name: &Bound<'_, PyAny>) -> PyResult<Way> {
+    let name: String = name.extract()?;
+    Ok(Way::ALL.into_iter().find(|(each, _)| *each == name).expect("a way that Python has checked").1)
 }
 
 fn engine(name: &Bound<'_, PyAny>) -> PyResult<Engine> {
@@ -199,10 +207,10 @@ impl Default for TrialsRequest {
     }
 }
 
-/// What one trial takes at least: its times here, the last of them on its way to Python, and there.
+/// The least memory of one trial: its times here, on their way to Python, and there.
 const TRIAL_BYTES: f64 = 100.0;
 
-/// More trials than anybody waits for.
+/// The largest number of trials.
 const MOST_TRIALS: u64 = 1 << 30;
 
 impl TrialsRequest {
@@ -225,7 +233,7 @@ impl TrialsRequest {
     }
 }
 
-/// The value of a parameter as it is shown: a number, or the word of a switch.
+/// The displayed value of a parameter: a number, or the word of a switch.
 pub fn shown(parameter: &Parameter, value: u64) -> Value {
     parameter.words().get(value as usize).map_or(json!(value), |word| json!(word))
 }

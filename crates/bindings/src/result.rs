@@ -1,4 +1,4 @@
-//! Results as Python gets them: their keys are the fields of its classes.
+//! Results for Python: their keys are the fields of its classes.
 
 use std::mem::take;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::request::{CallRequest, Values};
 use crate::wire::VERSION;
 
-/// What trials on a machine found. A field of [`Outcome`] is a field of every result.
+/// The result of trials on a machine, including all fields of [`Outcome`].
 #[derive(Serialize)]
 pub struct Found {
     pub machine: String,
@@ -20,7 +20,7 @@ pub struct Found {
     pub trials: usize,
     /// When the last rank ended, in each trial.
     pub times_s: Vec<f64>,
-    /// What links carried in the first trial, where messages meet.
+    /// The load of links in the first trial, in networks with contention.
     pub links: Option<Links>,
     pub version: &'static str,
     #[serde(flatten)]
@@ -47,7 +47,7 @@ impl Found {
 pub struct Simulation {
     #[serde(flatten)]
     pub call: CallRequest,
-    /// Of an algorithm of the catalogue: given, default, or chosen by itself.
+    /// For a catalogue algorithm: given, default, or automatic values.
     pub parameters: Values,
     pub engine: &'static str,
     pub formula_s: Option<f64>,
@@ -60,7 +60,7 @@ pub struct Simulation {
     pub found: Found,
 }
 
-/// When the ranks ended, each a mean over the trials, in seconds.
+/// The times at which the first, the mean and the last rank ended, as means over the trials, in seconds.
 #[derive(Serialize)]
 pub struct RankTime {
     min: f64,
@@ -80,7 +80,7 @@ fn marks_s(ends: &[Ends]) -> Vec<Vec<f64>> {
     (0..marks).map(|mark| ends.iter().map(|ends| ends.marks_s[mark]).collect()).collect()
 }
 
-/// `hocket.Trace`: a simulation with what was observed in its first trial, if that was asked for.
+/// `hocket.Trace`: a simulation with the requested observations of its first trial.
 #[derive(Serialize)]
 pub struct Trace {
     pub simulation: Simulation,
@@ -90,7 +90,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What was found of a call.
+    /// The trace of a simulated call.
     pub fn new(
         call: CallRequest,
         parameters: Values,
@@ -118,7 +118,7 @@ impl Trace {
     }
 }
 
-/// `hocket.Replay`, but for what Python knows of the trace; and what each rank did in the first trial, if that was asked for.
+/// `hocket.Replay`, without the fields that Python knows; and the requested observations of the first trial.
 #[derive(Serialize)]
 pub struct ReplayTrace {
     pub replay: Replay,
@@ -171,7 +171,7 @@ pub struct LinkUse {
 }
 
 impl LinkUse {
-    /// Those of the links that carried something.
+    /// The uses of the links that carried something.
     fn all(uses: &[hocket_simulate::LinkUse], fabric: &Fabric) -> Vec<Self> {
         let row = |(link, carried): (usize, &hocket_simulate::LinkUse)| Self {
             link,

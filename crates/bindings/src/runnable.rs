@@ -1,4 +1,4 @@
-//! Whatever can be run in the worlds: an algorithm of the catalogue, one written in Python, or a schedule.
+//! Subjects that run in the worlds: an algorithm of the catalogue, one written in Python, or a schedule.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Runnable {
         }
     }
 
-    /// As `new`, for a world that finds what a program written in Python raises, in the words of `told`.
+    /// As `new`, for a world that reports exceptions of a Python program as findings, in the words of `told`.
     pub fn to_verify(
         collective: Collective,
         name: &str,
@@ -52,7 +52,7 @@ impl Runnable {
         if let Self::Listed(entry) = self { Some(entry) } else { None }
     }
 
-    /// What `run` makes of the program, or what the program raised.
+    /// The result of `run` with the program, or the exception of the program.
     fn with<T>(&self, run: impl FnOnce(&dyn AnyProgram) -> T) -> PyResult<T> {
         match self {
             Self::Listed(entry) => Ok(run(entry.program())),
@@ -65,7 +65,7 @@ impl Runnable {
         }
     }
 
-    /// Simulates, telling `told` now and then how many trials are done; gives up when the user presses Ctrl-C, or there is no more memory.
+    /// Simulates. `told` receives the number of finished trials. Stops on Ctrl-C or when memory runs out.
     pub fn simulate(
         &self,
         call: &Call,
@@ -95,13 +95,13 @@ impl Runnable {
                 Self::Python(_) => Subject::Own(program),
                 Self::Recorded(schedule) => Subject::Recorded(schedule),
             };
-            hocket::simulate_trials(&subject, call, platform, gap, trials, options)
+            hocket::simulate_trials(&subject, call, platform, gap, how.measured_as, trials, options)
         })?;
         simulated.map_err(|error| watch.why(raise(error)))
     }
 
-    /// Verifies on those of `calls` that the precondition allows. That of an algorithm written in Python is `refuses`, which
-    /// gives a sentence, or None, for a call given by keywords.
+    /// Verifies on the calls that the precondition allows. For an algorithm written in Python, `refuses` takes a call
+    /// as keywords and returns a reason or None.
     pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
         let failure = OnceCell::new();
         let accept = |call: &Call| self.accept(call, refuses, &failure);
@@ -139,7 +139,7 @@ impl Runnable {
         Ok(accepted)
     }
 
-    /// Messages of all ranks together, by the formula of an algorithm of the catalogue; 0 of others, which have none.
+    /// Number of messages of all ranks, by the formula of a catalogue algorithm; 0 for others, which have no formula.
     pub fn messages(&self, call: &Call) -> Result<f64> {
         match self {
             Self::Listed(entry) => hocket::messages(entry, call),
@@ -158,7 +158,7 @@ impl Runnable {
     }
 }
 
-/// What a precondition written in Python refuses a call with.
+/// The reason for which a precondition written in Python refuses a call.
 fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
     Python::attach(|py| {
         let keywords = PyDict::new(py);
@@ -174,7 +174,7 @@ fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
     })
 }
 
-/// The same text for as long as the process lives; each name is kept once.
+/// The same text with static lifetime; each name is kept once.
 pub fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

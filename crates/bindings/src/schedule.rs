@@ -1,4 +1,4 @@
-//! Schedules as objects of Python, which stay in the compiled module: they have millions of tasks.
+//! Schedules as Python objects that stay in the compiled module: they may have millions of tasks.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -19,9 +19,9 @@ use crate::machine::PythonMachine;
 use crate::watch::Watch;
 use crate::wire::{self, Error, raise, read};
 
-/// Memory that a recorded task takes at least.
+/// The least memory of a recorded task, in bytes.
 const TASK_BYTES: f64 = 6.0;
-/// Length of a task that is written.
+/// The length of a written task, in bytes.
 const TEXT_BYTES: f64 = 100.0;
 
 /// The tasks of every rank.
@@ -56,14 +56,14 @@ impl PythonSchedule {
     }
 }
 
-/// How a schedule is to be written; without a machine, reductions and copies take no time.
+/// The format of a written schedule. Without a machine, reductions and copies take no time.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WriteRequest {
     format: Form,
 }
 
-/// A stream that is interrupted when the user presses Ctrl-C or there is no more memory.
+/// A stream that is interrupted on Ctrl-C or when memory runs out.
 struct Watched<'a, S> {
     stream: S,
     watch: &'a Watch,
@@ -100,7 +100,7 @@ fn watched<S, T>(stream: S, work: impl FnOnce(Watched<'_, S>) -> PyResult<T>) ->
     done.map_err(|error| watch.why(error))
 }
 
-/// An error of the system as Python has it; others in their own words.
+/// A system error as a Python OSError; other errors in their own words.
 fn of_system(error: io::Error) -> PyErr {
     match error.raw_os_error() {
         Some(number) => PyOSError::new_err((number, hocket_record::in_words_of_system(&error))),
@@ -108,7 +108,7 @@ fn of_system(error: io::Error) -> PyErr {
     }
 }
 
-/// Refuses so many operations if there is no memory for them.
+/// Refuses this many operations if there is no memory for them.
 fn check(operations: f64, bytes_of_each: f64) -> PyResult<()> {
     budget::check(format_args!("{operations:.0} operations"), operations * bytes_of_each).map_err(raise)
 }
@@ -121,12 +121,12 @@ impl PythonSchedule {
         self.0.ranks()
     }
 
-    /// The call that the schedule is; `name` stands in the place of an algorithm's.
+    /// The call of the schedule; `name` is the name of its algorithm.
     fn call(&self, py: Python<'_>, name: String) -> PyResult<PythonCall> {
         PythonCall::of_schedule(py, self.content(), name)
     }
 
-    /// Reads a file in any of the forms.
+    /// Reads a file in any of the formats.
     #[staticmethod]
     fn load(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
         let name = file.to_string_lossy();
@@ -137,7 +137,7 @@ impl PythonSchedule {
         schedule.map(Self::new)
     }
 
-    /// Reads Hocket's own form.
+    /// Reads Hocket's own format.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
         let (text, name) = (text.to_owned(), name.to_owned());
@@ -168,12 +168,12 @@ impl PythonSchedule {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Refuses to hand so many tasks to Python if there is no memory for them.
+    /// Refuses to pass the tasks to Python if there is no memory for them.
     fn check_data(&self) -> PyResult<()> {
         wire::check_operations(self.0.task_count() as f64)
     }
 
-    /// How the schedule goes to another process.
+    /// Pickles the schedule.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let make = py.get_type::<Self>().getattr("from_json")?;
         let text = self.as_bytes(py, None, "{\"format\":\"json\"}")?.call_method0("decode")?;
@@ -190,14 +190,14 @@ pub fn record(py: Python<'_>, call: &PythonCall) -> PyResult<PythonSchedule> {
     aside_unless_python(py, is_python, move || runnable.record(&call)).map(PythonSchedule::new)
 }
 
-/// How many seconds it takes about to record a call of an algorithm of the catalogue.
+/// An estimate of the seconds for recording a call of an algorithm of the catalogue.
 #[pyfunction]
 pub fn recording_effort_s(py: Python<'_>, call: &PythonCall) -> PyResult<f64> {
     check_recordable(py, call)?;
     hocket::recording_effort_s(call.entry()?, &call.content()).map_err(raise)
 }
 
-/// Checks that a call can be recorded in the memory that there is.
+/// Checks that a call can be recorded in the available memory.
 fn check_recordable(py: Python<'_>, call: &PythonCall) -> PyResult<()> {
     if call.gap() != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));

@@ -1,4 +1,4 @@
-//! What the network of a machine file looks like, where it has a topology.
+//! Descriptions of the network of a machine file, if it has a topology.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::wire::{Error, raise, write};
 
-/// The network of a machine file: its topology, and where ranks are.
+/// The network of a machine file: its topology, and the nodes of ranks.
 struct Shape {
     machine: Machine,
     topology: AnyTopology,
@@ -42,7 +42,7 @@ impl Shape {
         json!({"id": link, "name": self.topology.link_name(link), "from": from, "to": to, "spot": spot})
     }
 
-    /// The node of a rank that there is room for.
+    /// The node of a rank.
     fn node_of(&self, rank: usize) -> PyResult<usize> {
         let room = self.placement.room(self.topology.nodes());
         if rank < room {
@@ -52,7 +52,7 @@ impl Shape {
     }
 }
 
-/// "3", or "6-7" for several.
+/// As "3", or "6-7" for several ranks.
 fn label(ranks: &Range<usize>) -> String {
     match ranks.len() {
         1 => ranks.start.to_string(),
@@ -64,8 +64,7 @@ fn values(section: &Section) -> BTreeMap<&str, &str> {
     section.values().collect()
 }
 
-/// The facts and the picture of the network of a machine file; nothing if its messages do not meet, so that it has no
-/// topology.
+/// The facts and the picture of the network of a machine file; None if it has no topology.
 #[pyfunction]
 pub fn topology(text: &str, file: &str) -> PyResult<Option<String>> {
     if !Machine::parse(text, file).map_err(raise)?.network.contains("topology") {
@@ -93,7 +92,7 @@ pub fn topology(text: &str, file: &str) -> PyResult<Option<String>> {
     write(&facts).map(Some)
 }
 
-/// The first nodes and switches, and the first links, at most so many of each.
+/// The first nodes and switches, and the first links, at most `most` of each.
 #[pyfunction]
 pub fn topology_parts(text: &str, file: &str, most: usize) -> PyResult<String> {
     let shape = Shape::read(text, file)?;
@@ -102,7 +101,7 @@ pub fn topology_parts(text: &str, file: &str, most: usize) -> PyResult<String> {
     write(&json!({"vertices": vertices.collect::<Vec<_>>(), "links": links.collect::<Vec<_>>()}))
 }
 
-/// The links from the node of one rank to that of another, with the virtual channel of each.
+/// The links from the node of one rank to the node of another, with the virtual channel of each.
 #[pyfunction]
 pub fn topology_route(text: &str, file: &str, from: usize, to: usize) -> PyResult<String> {
     let shape = Shape::read(text, file)?;

@@ -1,4 +1,4 @@
-//! Verification: requests, and verdicts as Python has them.
+//! Verification: requests and verdicts.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct VerifyRequest {
     collective: String,
     algorithm: String,
     ranks: usize,
-    /// Of each parameter, the values to be tried.
+    /// For each parameter, the values to try.
     parameters: BTreeMap<String, Vec<u64>>,
     count: Option<usize>,
     root: Option<usize>,
@@ -36,7 +36,7 @@ impl VerifyRequest {
         request::collective(&self.collective).map_err(raise)
     }
 
-    /// The calls to be tried.
+    /// The calls to try.
     fn calls(&self) -> PyResult<impl Iterator<Item = Call> + use<>> {
         let (collective, ranks) = (self.collective()?, self.ranks);
         if ranks == 0 || ranks > 1 << 16 {
@@ -69,8 +69,8 @@ fn call_json(call: &Call) -> Value {
     })
 }
 
-/// Verifies an algorithm at one number of ranks. Of one written in Python, `refuses` gives the precondition: a sentence, or
-/// None, for a call given by keywords; and `told` says in one line what its program raised.
+/// Verifies an algorithm at one number of ranks. For an algorithm written in Python, `refuses` is the precondition: it
+/// takes a call as keywords and returns a reason or None. `told` turns an exception of the program into one line.
 #[pyfunction]
 #[pyo3(signature = (request, program = None, refuses = None, told = None))]
 pub fn verify(
@@ -102,7 +102,7 @@ pub fn verify(
     }))
 }
 
-/// How many seconds it takes about to verify an algorithm of the catalogue at one number of ranks.
+/// An estimate of the seconds for verifying an algorithm of the catalogue at one number of ranks.
 #[pyfunction]
 pub fn verification_effort_s(py: Python<'_>, request: &str) -> PyResult<f64> {
     let request: VerifyRequest = read(request)?;
@@ -111,7 +111,7 @@ pub fn verification_effort_s(py: Python<'_>, request: &str) -> PyResult<f64> {
     py.detach(|| hocket::verification_effort_s(entry, &calls.collect::<Vec<_>>())).map_err(raise)
 }
 
-/// Verifies the messages of a schedule of this name.
+/// Verifies the messages of a schedule; `name` is its name in the verdict.
 #[pyfunction]
 pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSchedule>) -> PyResult<String> {
     let schedule = schedule.get().content();
@@ -134,7 +134,7 @@ pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSc
     }))
 }
 
-/// A counterexample: where it is, and what it shows.
+/// A counterexample: its place and its finding.
 fn with_finding(place: Value, found: &Counterexample) -> Value {
     let mut entry = place;
     let finding = json!({

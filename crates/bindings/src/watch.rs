@@ -1,4 +1,4 @@
-//! What long work asks now and then: has the user pressed Ctrl-C, is there still memory?
+//! Checks of long work: has the user pressed Ctrl-C, is there still memory?
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use crate::aside::is_left;
 use crate::wire::raise;
 
-/// Time between two looks at memory: each takes some 0.1 ms.
+/// Time between two checks of memory, each of which takes about 0.1 ms.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Remembers why work is to stop.
+/// Remembers why work must stop.
 #[derive(Default)]
 pub struct Watch {
     why: Cell<Option<PyErr>>,
@@ -22,7 +22,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Looks whether the work is to stop; once it is, it stays so.
+    /// Whether the work must stop; stays true from then on.
     pub fn says_stop(&self) -> bool {
         let known = self.why.take();
         let why = known
@@ -34,7 +34,7 @@ impl Watch {
         is_some
     }
 
-    /// Calls back into Python, not oftener than memory is looked at; the work is to stop if that fails.
+    /// Calls back into Python, at most once per [`LOOK`]; an exception stops the work.
     pub fn call(&self, back: impl FnOnce(Python<'_>) -> PyResult<()>) {
         if !is_left() && self.is_time(&self.latest_call) {
             let raised = Python::attach(back).err();
@@ -55,12 +55,12 @@ impl Watch {
         if self.is_time(&self.latest_look) { budget::look() } else { Ok(()) }
     }
 
-    /// Why the work was to stop, if it was.
+    /// Why the work had to stop, if it had to.
     pub fn reason(self) -> Option<PyErr> {
         self.why.into_inner()
     }
 
-    /// Why the work that ended with `error` did: what was seen here, if anything.
+    /// The reason seen here for stopping, or else `error`.
     pub fn why(self, error: PyErr) -> PyErr {
         self.reason().unwrap_or(error)
     }

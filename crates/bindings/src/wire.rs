@@ -11,17 +11,17 @@ pyo3::create_exception!(
     "Inability to do what was asked, in one line: what, where, and what was expected."
 );
 
-/// What results tell as their version.
+/// The version in results.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub fn raise(error: hocket_core::Error) -> PyErr {
     Error::new_err(error.to_string())
 }
 
-/// What one operation of a rank takes at least on its way to Python, as text and as objects.
+/// The least memory of an operation on its way to Python, as text and as objects.
 const OPERATION_BYTES: f64 = 1300.0;
 
-/// Refuses to hand so many operations to Python where there is no memory for them.
+/// Refuses to pass this many operations to Python if there is no memory for them.
 pub fn check_operations(operations: f64) -> PyResult<()> {
     budget::check(format_args!("{operations:.0} operations"), operations * OPERATION_BYTES).map_err(raise)
 }

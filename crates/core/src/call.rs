@@ -217,8 +217,7 @@ pub struct Call {
     pub ranks: usize,
     /// The root, `0` where there is none.
     pub root: usize,
-    /// Elements per block, or of the whole vector (`Equal`) in a collective without blocks. Alltoallv may have `Pairs`;
-    /// neighbourhoods have `Neighbors`.
+    /// Elements per block (`Equal`: or of a whole vector). Alltoallv may have `Pairs`; neighbourhoods have `Neighbors`.
     pub counts: Counts,
     /// Whether the input lies in the result buffer, where `MPI_IN_PLACE` puts it.
     pub in_place: bool,
@@ -385,8 +384,7 @@ impl Call {
         }
     }
 
-    /// Elements of block `block`: of the own block if no other is known, of the largest known block if pairs of ranks
-    /// have their own.
+    /// Elements of a block: the own one if no other is known, the largest known one if pairs of ranks have their own.
     #[inline]
     pub fn count(&self, block: usize) -> usize {
         match &self.counts {

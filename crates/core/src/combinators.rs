@@ -50,8 +50,8 @@ impl Rank<'_> {
         Started::new(self, future)
     }
 
-    /// Starts both; done when the earlier one is done. The other continues when the [`Rest`] is awaited, and is
-    /// withdrawn when it is dropped.
+    /// Starts both; done when the earlier one is done. Await the [`Rest`] to let the other finish; drop it to withdraw
+    /// it.
     pub fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, A, B> {
         First::new(self, a, b)
     }
@@ -90,8 +90,8 @@ impl<F: Future> Branch<F> {
         self.end().is_some()
     }
 
-    /// Continues the branch if it can go on. Returns true if the branch has ended. The first poll starts it at `start`
-    /// as branch `index` of `count`.
+    /// Starts the branch at `start`, as number `index` of `count`, or continues it if it can go on. Returns true at its
+    /// end.
     #[inline(always)]
     fn advance(
         self: Pin<&mut Self>,

@@ -12,8 +12,8 @@ pub enum Counts {
     Equal(usize),
     /// Each block has its own count: the `ranks + 1` offsets at which blocks begin and the last one ends.
     Offsets(Arc<[usize]>),
-    /// The own block has this many; no other block is known. This is what MPI tells ranks that are not the root of
-    /// gatherv or scatterv.
+    /// Only the own block is known and has this many: for ranks that are not the root of gatherv or scatterv, as in
+    /// MPI.
     Own(usize),
     /// The block from each rank to each other has its own count.
     Pairs(Arc<Pairs>),

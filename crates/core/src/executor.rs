@@ -48,13 +48,11 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
     unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
-/// The largest number of "few" ranks. Few ranks are all ready from the start, and their programs lie in one block of
-/// memory in the order of ranks. With more ("many") ranks, a program is made when its rank begins, and its memory is
-/// reused when it has ended.
+/// Up to this many, ranks are "few": all are ready from the start, and their programs lie in one block of memory. Of
+/// more, "many", each program is made when its rank begins, and its memory is reused when it has ended.
 pub(crate) const FEW: usize = 1 << 16;
 
-/// Values with stable addresses until they are dropped. Slots of dropped values are reused, the latest first, because
-/// its memory is in the cache.
+/// Values with stable addresses. Slots of dropped values are reused, the latest first, which is still in the cache.
 pub(crate) struct PinnedSlots<T> {
     /// The first slots, which never grow beyond their capacity.
     first: Vec<Option<T>>,

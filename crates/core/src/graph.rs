@@ -32,8 +32,7 @@ pub trait Tasks {
 }
 
 impl Rank<'_> {
-    /// Runs all tasks, each as soon as it can, simultaneous ones in the order of their numbers, like the branches of a
-    /// program. Done when all have ended.
+    /// Runs all tasks, each as soon as it can, simultaneous ones by number. Done when all have ended.
     pub fn graph<T: Tasks>(&self, tasks: T) -> Graph<'_, T> {
         let waiting = Waiting { joins: FxHashMap::default(), ready: BTreeMap::new() };
         Graph { rank: self, tasks, waiting, running: None, end: None }
@@ -87,8 +86,7 @@ impl<P: Copy> Waiting<P> {
         (*first.key() < number).then(|| first.remove())
     }
 
-    /// An event for which this task waits has happened. Returns the number of missing events and the latest moment so
-    /// far.
+    /// An awaited event of this task happened. Returns the number of missing events and the latest moment so far.
     fn join(&mut self, rank: &Rank<'_>, number: u32, waits: u32, moment: Moment) -> (u32, Moment) {
         let Entry::Occupied(mut entry) = self.joins.entry(number) else {
             self.joins.insert(number, (waits - 1, moment));

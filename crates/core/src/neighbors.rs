@@ -101,9 +101,8 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// The edges of one of `ranks` ranks. `is_uniform`: all ranks know that all blocks have the same number of
-    /// elements. `stencil`: all ranks know that the graph is this stencil, whose edges arrive in the order of its
-    /// offsets.
+    /// The edges of one of `ranks` ranks. `is_uniform`: all ranks know that all blocks have equal sizes. `stencil`: all
+    /// ranks know that the graph is this stencil; edges arrive in the order of its offsets.
     pub fn of_one(rank: usize, ranks: usize, edges: Neighborhood, is_uniform: bool, stencil: Option<Stencil>) -> Self {
         Self { ranks, first: rank, known: vec![edges], is_uniform, stencil }
     }

@@ -33,8 +33,7 @@ impl Path {
         Self(self.0 ^ 1 << end | (index as u64) << 1 << (end - width) | 1 << (end - width))
     }
 
-    /// Of `count` branches of a `join` here, the first index from `from` on that `other` leads to or that leads to
-    /// `other`; none if there is none.
+    /// Of `count` branches of a `join` here, the first index from `from` on that meets `other`, if any.
     #[inline]
     fn next_branch(self, from: usize, count: usize, other: Self) -> Option<usize> {
         let (width, end) = (count.next_power_of_two().ilog2(), self.end());

@@ -31,8 +31,7 @@ pub trait AnyProgram {
 
 /// The programs of all ranks, each resumed by its number.
 pub trait Fleet {
-    /// Starts or resumes `rank` until it waits again or ends. Returns the moment of its end if it has ended now; no
-    /// effect on an ended rank.
+    /// Starts or resumes `rank` until it waits or ends. Returns the moment of its end if it ends now.
     fn resume(&mut self, rank: usize) -> Option<Moment>;
 }
 
@@ -168,8 +167,7 @@ pub fn check_ranks(program: &dyn AnyProgram, call: &Call, kept_bytes: usize) -> 
     budget::check(format_args!("{} ranks", call.ranks), call.ranks as f64 * each_bytes as f64)
 }
 
-/// Runs `program` on all ranks of `world` until none can go on. Returns the world, which has been told of each program
-/// that ended.
+/// Runs `program` on all ranks of `world` until none can go on. Returns the world, which knows all ends.
 pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
     let world = RefCell::new(world);
     {

@@ -118,6 +118,11 @@ impl<'r> Rank<'r> {
         }
     }
 
+    /// The time that a simulation reports for this rank begins now, as if a benchmark read its clock here.
+    pub fn start_timer(&self) {
+        self.world().start_timer(self.seat.rank.get(), self.moment());
+    }
+
     /// The program will depend on the lengths of messages ([`Received::len`]), and says so before it receives the first
     /// one: recording its schedule then takes several passes.
     pub fn reads_lengths(&self) {

@@ -32,8 +32,7 @@ pub(crate) trait Host {
     /// such pairs, and one call with known kinds of steps is faster than two.
     fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
-    /// Whether this branch of `rank`, or one further on, may be able to go on. Asked at every poll, so it is a single
-    /// call.
+    /// Whether this branch of `rank`, or one further on, may go on. Asked at every poll, so it is a single call.
     fn can_go_on(&self, rank: usize, path: Path) -> bool;
     /// The next of `count` branches of a `join` at `here`, from `from` on, that may be able to go on; else `count`.
     fn next_to_go_on(&self, rank: usize, here: Path, from: usize, count: usize) -> usize;

@@ -45,8 +45,7 @@ impl Span {
         Self { offset: self.offset + offset, len, ..self }
     }
 
-    /// Chunk `index` of the span cut into `chunks` parts as even as possible: the first `len mod chunks` have one
-    /// element more.
+    /// Chunk `index` of `chunks` as even as possible: the first `len mod chunks` have one element more.
     #[inline]
     pub fn chunk(self, index: usize, chunks: usize) -> Self {
         self.chunks(index, 1, chunks)

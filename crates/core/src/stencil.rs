@@ -66,8 +66,7 @@ impl Stencil {
         Some(at)
     }
 
-    /// The indices of the blocks whose senders are `sources`, in the order of the offsets along which they arrive at
-    /// `rank`.
+    /// The indices of the blocks from `sources`, in the order of the offsets along which they arrive at `rank`.
     pub fn arriving(&self, rank: usize, sources: &[Option<usize>]) -> Vec<usize> {
         let mut blocks: Vec<usize> = Vec::new();
         for offset in &self.offsets {

@@ -103,8 +103,7 @@ impl Step {
 }
 
 /// The moment at which a send is done.
-// As long as a tag, so that `Options` has no padding: copies of padded fields read across separate writes, which is
-// slow.
+// As long as a tag, so that `Options` has no padding: copies of padded fields read across separate writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {

@@ -18,8 +18,7 @@ impl Rank<'_> {
 /// Tokens that some branches of a rank put and others take, in the order in which they were put: see [`Rank::tokens`].
 pub struct Tokens<'r> {
     rank: &'r Rank<'r>,
-    /// The moments at which tokens were put: the first, and those behind it. Mostly there is at most one, which then
-    /// needs no memory elsewhere.
+    /// The moments of tokens: the first, and those behind it. Mostly there is at most one, which needs no allocation.
     first: Cell<Option<Moment>>,
     behind: RefCell<VecDeque<Moment>>,
     /// The common path of all waiting branches, and their waker.

@@ -1,5 +1,4 @@
-//! Quantities as people write them: "1.27 us", "64KiB", "100 Gbit/s". Parsed values are in SI units: seconds, bytes,
-//! bytes/second.
+//! Quantities as people write them: "1.27 us", "64KiB", "100 Gbit/s". Parsed values are in s, bytes or bytes/s.
 
 use crate::names::did_you_mean;
 use crate::{Error, Result};
@@ -70,7 +69,8 @@ pub fn parse_time_per_byte_s(text: &str) -> Result<f64> {
     quantity(text, expected, |unit| find(TIMES, unit.strip_suffix("/B").unwrap_or(unit)), meant_times)
 }
 
-/// A size in bytes: "8B", "64KiB", "1.5 MB"; a plain number counts bytes. KiB and MiB are powers of two, kB and MB of ten.
+/// A size in bytes: "8B", "64KiB", "1.5 MB"; a plain number counts bytes. KiB and MiB are powers of two, kB and MB of
+/// ten.
 ///
 /// # Errors
 /// Not a number followed by a unit of size, negative, not a whole number of bytes, or above 2^53.

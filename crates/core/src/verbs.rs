@@ -23,8 +23,7 @@ impl Rank<'_> {
         self.operation(Step::Recv { from, into, tag })
     }
 
-    /// Combines `source` into `target`, element by element. `side` is the side of the target on which the source
-    /// stands.
+    /// Combines `source` into `target` element by element; the source stands on this side of the target.
     #[inline]
     pub fn combine(&self, source: Span, target: Span, side: Side) -> Operation<'_, ()> {
         self.operation(Step::Combine { source, target, side })
@@ -85,8 +84,7 @@ impl Rank<'_> {
         self.recv_with(Source::Any, into, 0)
     }
 
-    /// Combines `source`, received from `peer`, into `target` in rank order. `source` holds contributions from the
-    /// peer's side only.
+    /// Combines `source`, with contributions from the side of rank `peer`, into `target` in rank order.
     #[inline]
     pub fn reduce(&self, peer: usize, source: Span, target: Span) -> Operation<'_, ()> {
         self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
@@ -120,8 +118,7 @@ impl Output for Received {
     }
 }
 
-/// A verb under way. The first poll issues its step, at the moment of its branch; dropping it before it is done
-/// withdraws the step.
+/// A verb under way. The first poll issues its step, at the moment of its branch; dropping withdraws it.
 pub struct Operation<'r, O> {
     rank: &'r Rank<'r>,
     step: Step,

@@ -12,8 +12,7 @@
 //!                   └─▶ Never ────────────────▶ the rank waits for ever; the world says why when it is asked
 //! ```
 //!
-//! - A ticket belongs to one step. The step takes its outcome once or withdraws once; the world may then reuse the
-//!   number.
+//! - A ticket belongs to one step, which takes its outcome or withdraws, once; the world may then reuse the number.
 //! - [`At::now`] is the moment of the branch. It is the same at each take as at the issue, because a branch whose
 //!   step waits does not move. The branch continues at the moment that comes with the outcome.
 //! - Moments order the steps of one rank: the steps of a branch after a step, or after a `join`, are at later moments.
@@ -95,6 +94,8 @@ pub trait World {
     fn complete(&mut self, _rank: usize, _now: Moment) {}
     /// The program of `rank` has reached a mark.
     fn mark(&mut self, _rank: usize, _mark: u16, _now: Moment) {}
+    /// From now on, the time that `rank` takes is counted.
+    fn start_timer(&mut self, _rank: usize, _now: Moment) {}
     /// The program of `rank` will depend on the lengths of messages that it receives.
     fn reads_lengths(&mut self, _rank: usize) {}
     /// The program of `rank` has ended.

@@ -1,19 +1,19 @@
-//! The calls with which every algorithm is tried.
+//! The calls with which algorithms are tested and verified.
 
 use hocket_algorithms::Entry;
 use std::sync::Arc;
 
 use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil, budget};
 
-/// Rank counts: all small ones, and those around powers of two.
+/// Rank counts: all small ones, and some around 32.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
     (1..=17).chain([31, 32, 33])
 }
 
-/// Checks that a root is only given where the collective has one.
+/// Checks that the collective has a root if one is given.
 ///
 /// # Errors
-/// It has none.
+/// A root for a collective without.
 pub fn check_root(collective: Collective, root: usize) -> Result<()> {
     if root != 0 && !collective.has_root() {
         return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
@@ -21,10 +21,10 @@ pub fn check_root(collective: Collective, root: usize) -> Result<()> {
     Ok(())
 }
 
-/// Up to so many ranks, every root is tried; beyond, the first, the second, the middle and the last.
+/// Up to this many ranks, every root is tried; beyond, the first, the second, the middle and the last.
 const MOST_RANKS_WITH_ALL_ROOTS: usize = 33;
 
-/// The same of other values of parameters than the first.
+/// As [`MOST_RANKS_WITH_ALL_ROOTS`], for values of parameters other than the first.
 const MOST_RANKS_OF_OTHER_VALUES: usize = 17;
 
 fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
@@ -39,7 +39,7 @@ fn is_one_of_few(root: usize, ranks: usize) -> bool {
     [0, 1, ranks / 2, ranks - 1].contains(&root)
 }
 
-/// Whether a call belongs to a sweep that takes longer than a run: at every root of up to 9 ranks, at two of more.
+/// Whether a call belongs to a long sweep: every root up to 9 ranks, else two roots.
 pub fn is_for_long_sweeps(call: &Call) -> bool {
     call.ranks <= 9 || call.root < 2
 }
@@ -47,22 +47,22 @@ pub fn is_for_long_sweeps(call: &Call) -> bool {
 /// Counts, roots and element sizes to try instead of the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// This count only; that of a barrier is 0.
+    /// This count only; the count of a barrier stays 0.
     pub count: Option<usize>,
     /// This root only.
     pub root: Option<usize>,
-    /// Elements of so many bytes.
+    /// The size of elements.
     pub element_bytes: Option<usize>,
 }
 
-/// Elements that the buffers of all ranks may have together, in a call with a count that is wanted.
+/// The largest number of elements in the buffers of all ranks, for a wanted count.
 const MOST_ELEMENTS: usize = 1 << 24;
 
-/// What the two calls with uneven blocks keep of a pair of ranks: where each finds the other's block.
+/// The memory per pair of ranks in the two calls with uneven blocks: the offsets of the block at both ranks.
 const PAIR_BYTES: f64 = 4.0 * size_of::<usize>() as f64;
 
 impl Wanted {
-    /// Checks that the calls make sense, and that there is room for them.
+    /// Checks that the calls are valid, and that there is memory for them.
     ///
     /// # Errors
     /// A root for a collective without, a count that is too large, or more pairs of ranks than there is memory for.
@@ -84,7 +84,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a call is also tried with other values of parameters than the first ones.
+    /// Whether a call is also tried with values of parameters other than the first ones.
     pub fn takes_other_values(&self, call: &Call) -> bool {
         self.root.is_some() || call.ranks <= MOST_RANKS_OF_OTHER_VALUES || is_one_of_few(call.root, call.ranks)
     }
@@ -104,8 +104,7 @@ impl Wanted {
     }
 }
 
-/// Counts that are zero, one, as many as ranks, and more without dividing evenly; with blocks of different sizes where the
-/// collective has blocks.
+/// Counts of zero, one, the number of ranks, and an odd larger one; also uneven blocks if the collective has blocks.
 fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
     let counts = if collective == Collective::Barrier { vec![0] } else { vec![0, 1, ranks, 2 * ranks + 1] };
     let mut calls: Vec<_> = counts.into_iter().map(|count| Call::new(collective, ranks, count)).collect();
@@ -126,8 +125,8 @@ fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
     calls
 }
 
-/// Neighbours on grids of other shapes, with diagonals and without, on borders, and on graphs without order, where a rank has itself and
-/// others several times; with equal blocks and others.
+/// Neighbours on grids of several shapes, with and without diagonals and borders, and on irregular graphs where a rank
+/// may have itself or others several times; with equal and uneven blocks.
 fn neighborhoods(collective: Collective, ranks: usize) -> Vec<Call> {
     let sends_same = collective == Collective::NeighborAllgather;
     let short = (2..=ranks).find(|size| ranks.is_multiple_of(*size)).unwrap_or(1);
@@ -154,7 +153,7 @@ pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
     Wanted::default().calls(collective, ranks)
 }
 
-/// The same calls, each also in place where that is something else.
+/// These calls, each also in place where that differs.
 pub fn calls_also_in_place(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
     also_in_place(calls(collective, ranks))
 }
@@ -170,8 +169,7 @@ fn also_in_place(calls: Vec<Call>) -> impl Iterator<Item = Call> {
         .flat_map(move |call| places(&call).iter().map(move |in_place| Call { in_place: *in_place, ..call.clone() }))
 }
 
-/// The calls that are wanted, in place and not, each also with an operator whose operands must stay in order, where the
-/// collective reduces.
+/// The wanted calls, in place and not; if the collective reduces, each also with a non-commutative operator.
 pub fn calls_to_verify(collective: Collective, ranks: usize, wanted: Wanted) -> impl Iterator<Item = Call> {
     let operators: &[bool] = if collective.reduces() { &[true, false] } else { &[true] };
     also_in_place(wanted.calls(collective, ranks)).flat_map(move |call| {
@@ -179,13 +177,13 @@ pub fn calls_to_verify(collective: Collective, ranks: usize, wanted: Wanted) -> 
     })
 }
 
-/// Values of an algorithm's parameters: the defaults, then the other combinations of these and the values to be tried.
+/// Values of an algorithm's parameters: the defaults, then all other combinations of defaults and `tries`.
 pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
     let values = |p: &Parameter| std::iter::once(p.default).chain(p.tries.iter().copied()).collect();
     combinations(entry.about.parameters.iter().map(|p| (p.name.to_owned(), values(p))))
 }
 
-/// All ways to take one value of each parameter; first the first of each.
+/// All combinations of one value per parameter; the first values come first.
 pub fn combinations<N: Clone>(parameters: impl IntoIterator<Item = (N, Vec<u64>)>) -> Vec<Vec<(N, u64)>> {
     parameters.into_iter().fold(vec![Vec::new()], |combinations, (name, values)| {
         let with_each = |taken: &Vec<(N, u64)>| {

@@ -1,5 +1,4 @@
-//! How long it takes to simulate or verify calls, before that is begun: messages by the algorithm's formula, times what one
-//! costs.
+//! Estimates of the time to simulate or verify calls: the number of messages times the cost of one.
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
@@ -7,25 +6,25 @@ use hocket_simulate::{NetworkModel, Platform, Trials};
 
 use crate::price::{messages, sent_bytes};
 
-/// What a message costs where messages do not meet, in seconds of one core.
+/// The cost of a message without contention, in seconds of one core.
 const APART_S: f64 = 1e-7;
-/// The same where it is recorded: as a task of a schedule, or once for many trials.
+/// The cost of recording a message: as a task of a schedule, or once for many trials.
 const RECORDED_S: f64 = 5e-7;
-/// What a message costs in a further trial once it is recorded.
+/// The cost of a recorded message in a further trial.
 const REPEATED_S: f64 = 3e-9;
-/// What a message costs where messages meet on links.
+/// The cost of a message with contention.
 const SHARED_S: f64 = 1e-6;
-/// What a packet costs on all links of its route together.
+/// The cost of a packet on all links of its route together.
 const PACKET_S: f64 = 2e-7;
 
-/// What a message costs where it is verified, under both protocols, and what an element of inputs and results does.
+/// The cost of verifying a message, under both protocols, and of verifying an element of inputs and results.
 const VERIFIED_S: f64 = 1.5e-6;
 const CHECKED_S: f64 = 1.5e-7;
-/// Calls that stand for all that are verified at one number of ranks.
+/// Number of calls that represent all calls to verify at one number of ranks.
 const VERIFIED_FOR_ALL: usize = 16;
 
-/// How many seconds a simulation takes about, all its trials together: right to a factor of three or so, on one core of a
-/// computer of 2026.
+/// An estimate of the seconds for a simulation, all its trials together, on one core of a computer of 2026; correct
+/// within a factor of about three.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -44,7 +43,7 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, trials: Trials)
     Ok((messages * SHARED_S + packets * PACKET_S) * if is_quiet { 1.0 } else { count })
 }
 
-/// How many seconds it takes about to record a call.
+/// An estimate of the seconds for recording a call.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -52,8 +51,7 @@ pub fn recording_effort_s(entry: &Entry, call: &Call) -> Result<f64> {
     Ok(messages(entry, call)? * RECORDED_S)
 }
 
-/// How many seconds it takes about to verify an algorithm on those of `calls` that it accepts, by a few of them that stand for
-/// all.
+/// An estimate of the seconds for verifying an algorithm on the calls that it accepts, from a few representative ones.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.

@@ -1,7 +1,8 @@
-//! Algorithms by name in every world: what commands, bindings and tests call.
+//! Algorithms by name in every world: the interface for commands, bindings and tests.
 
 pub mod cases;
 mod effort;
+mod measured;
 pub mod pacing;
 mod price;
 mod simulation;
@@ -9,6 +10,7 @@ mod surroundings;
 mod verification;
 
 pub use effort::{effort_s, recording_effort_s, verification_effort_s};
+pub use measured::Way;
 pub use price::{Predicted, messages, predict};
 pub use simulation::{Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
@@ -27,7 +29,7 @@ pub fn run(entry: &Entry, call: &Call, operator: Option<&Operator>, inputs: &[Ve
     run_with_circuits(entry, call, operator, inputs, Circuits::default())
 }
 
-/// As [`run`], for programs that are to open circuits ahead, see [`hocket_memory::run_with_circuits`].
+/// As [`run`], with circuits opened ahead, see [`hocket_memory::run_with_circuits`].
 ///
 /// # Errors
 /// As there.

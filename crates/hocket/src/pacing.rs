@@ -1,7 +1,7 @@
-//! Packet pacing: how far apart the packets of each step's messages leave, and how long a step takes by itself.
+//! Packet pacing: the gaps between the packets of each step's messages, and the time of a step by itself.
 //!
-//! If M_i messages of step i share its busiest link, each can have 1 / M_i of it: M_i - 1 idle packet times between two
-//! packets. Two more let the packets through that pile up where routes turn: G_i = (M_i - 1) + 2.
+//! If M_i messages of step i share its busiest link, each can use 1 / M_i of it: M_i - 1 idle packet times between two
+//! packets. Two more packet times let packets pass that pile up where routes turn: G_i = (M_i - 1) + 2.
 
 use hocket_algorithms::{Entry, Steps};
 use hocket_core::{Call, Error, Program, Rank, Result};
@@ -9,14 +9,14 @@ use hocket_machine::overlap;
 use hocket_simulate::{Fabric, NetworkModel, Options, Outcome, Platform};
 use serde::Serialize;
 
-/// The gap between two packets of a message, in packet times: what the parameter `gap` says.
+/// The gap between two packets of a message, in packet times: the parameter `gap`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gap {
     /// The same in all steps.
     Packets(f64),
-    /// G_i of the step, so much more or less, and 0 at least.
+    /// G_i of the step plus `offset`, at least 0.
     Auto {
-        /// How much more.
+        /// Added to G_i.
         offset: f64,
     },
 }
@@ -53,7 +53,7 @@ impl Gap {
         gap.ok_or_else(|| Error::new(format!("parameter gap: got {text:?}, expected {expected}")))
     }
 
-    /// The gap of a step in which so many messages share the busiest link; none where no message uses a link.
+    /// The gap of a step with this many messages on the busiest link; 0 if no message uses a link.
     fn of(self, overlap: usize) -> f64 {
         match self {
             Self::Packets(gap) => gap,
@@ -66,16 +66,16 @@ impl Gap {
 /// A step on a machine with a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// M_i: how many of its messages share the busiest link.
+    /// M_i: number of its messages that share the busiest link.
     pub overlap: usize,
     /// Idle packet times between two packets of a message.
     pub gap_packets: f64,
 }
 
-/// The call with the gaps of its steps, and the steps: none where the algorithm has no steps or the machine no topology.
+/// The call with the gaps of its steps, and the steps: empty if the algorithm has no steps or the machine no topology.
 ///
 /// # Errors
-/// A gap for an algorithm without steps, or on a machine without packets; ranks that the network has no room for.
+/// A gap for an algorithm without steps, or on a machine without packets; more ranks than the network holds.
 pub fn pace(entry: &Entry, call: &Call, platform: &Platform, gap: Gap) -> Result<(Call, Vec<Step>)> {
     check(entry, platform, gap)?;
     let (Some(declared), Some(fabric)) = (entry.about.steps, platform.network.fabric()) else {
@@ -87,7 +87,7 @@ pub fn pace(entry: &Entry, call: &Call, platform: &Platform, gap: Gap) -> Result
     Ok((Call { gap_packets, ..call.clone() }, steps))
 }
 
-/// Refuses a gap that nobody would leave.
+/// Refuses a gap that would have no effect.
 fn check(entry: &Entry, platform: &Platform, gap: Gap) -> Result<()> {
     if gap == Gap::default() {
         return Ok(());

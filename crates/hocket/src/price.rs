@@ -11,15 +11,15 @@ use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
 pub struct Predicted {
     /// Time by the cost formula, in seconds.
     pub time_s: f64,
-    /// Messages of all ranks.
+    /// Number of messages of all ranks.
     pub messages: f64,
-    /// Whether the time is exact; otherwise it is an upper bound, with every block rounded up to the largest, or with fewer
-    /// ports than the algorithm can use.
+    /// Whether the time is exact; else an upper bound: with the largest block for all, or fewer ports than usable.
     pub is_exact: bool,
 }
 
-/// Evaluates the formulas of `entry`, without noise; none when the platform is not a Hockney network with rendezvous and one
-/// cost for all messages, or, for algorithms of two levels whose groups are the nodes, one within nodes and one between them.
+/// Evaluates the formulas of `entry`, without noise. None unless the platform is a Hockney network with rendezvous and
+/// either one cost for all messages, or, for algorithms of two levels whose groups are the nodes, one cost within nodes
+/// and one between them.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -43,17 +43,17 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
 }
 
-/// Whether an algorithm is made of parts within groups of so many neighbours, and parts between these groups.
+/// Whether an algorithm consists of parts within groups of this many neighbours, and parts between these groups.
 fn has_groups_of(call: &Call, ranks: usize) -> bool {
     !call.parts.is_empty() && matches!(Levels::of(call), Levels::Equal(groups) if groups.size == ranks.min(call.ranks))
 }
 
-/// The parts of a composed algorithm in a call that it has accepted.
+/// The parts of a composed algorithm in a call that was accepted.
 fn pieces<'a>(entry: &Entry, call: &'a Call) -> impl Iterator<Item = (Piece, &'a Part)> {
     (entry.about.pieces)(call).into_iter().zip(call.parts.iter())
 }
 
-/// Whether the formula of an algorithm, or those of all its parts, say how long senders are occupied.
+/// Whether the formulas of an algorithm, or of all its parts, include the time that occupies senders.
 fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
     if call.parts.is_empty() {
         return Ok(Cost::of(entry.about.cost)?.knows_overhead());
@@ -63,7 +63,7 @@ fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
     Ok(know?.into_iter().all(|knows| knows))
 }
 
-/// What the formulas of one platform are about.
+/// The quantities of a platform in formulas.
 struct Terms<'a> {
     within: Line,
     gamma_s: f64,
@@ -71,7 +71,7 @@ struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    /// The ports that an algorithm can use, and those of a node among them.
+    /// The number of ports that an algorithm can use, and the number of them that a node has.
     fn ports(&self, entry: &Entry, call: &Call) -> (usize, usize) {
         let wanted = (entry.about.ports)(call).max(1);
         (wanted, self.network.ports.unwrap_or(wanted).min(wanted))
@@ -86,7 +86,7 @@ impl Terms<'_> {
         are_exact
     }
 
-    /// The time of an algorithm whose messages take a time by `line`, exact or as a bound.
+    /// The time of an algorithm whose messages cost `line`, exact or as a bound.
     fn time_s(&self, entry: &Entry, call: &Call, line: Line, is_exact: bool) -> Result<f64> {
         let (wanted_ports, ports) = self.ports(entry, call);
         let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
@@ -111,12 +111,12 @@ impl Terms<'_> {
     }
 }
 
-/// The parameters of a call. Values of parts stand before them, as a choice and its part have the same name.
+/// The parameters of a call. They follow the values of parts, since a choice and its part have the same name.
 fn values(call: &Call) -> Vec<(&'static str, f64)> {
     call.parameters.iter().map(|(name, value)| (*name, *value as f64)).collect()
 }
 
-/// Messages of all ranks together, by the formula of `entry`.
+/// Number of messages of all ranks, by the formula of `entry`.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -133,8 +133,9 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
     Cost::of(entry.about.messages)?.at(&of_bytes(call, 0.0, parameters))
 }
 
-/// About how many bytes all ranks send together: as many each as on the critical path by each port, but in no message more
-/// than a rank has of input or result. Blocks that all come from the root, or go there, are on its path; others pass them on.
+/// An estimate of the bytes that all ranks send: each sends the bytes of the critical path on each port, but no message
+/// exceeds a rank's input or result. Blocks that all come from or go to the root are on its path, and others forward
+/// them.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -146,7 +147,7 @@ pub fn sent_bytes(entry: &Entry, call: &Call) -> Result<f64> {
     Ok((paths * ports * critical_bytes(entry, call)?).min(messages(entry, call)? * whole as f64))
 }
 
-/// The bytes that are sent one after the other, by the cost formula where a byte takes a second and nothing else takes time.
+/// The bytes on the critical path: the cost formula with 1 s per byte and all other costs 0.
 fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
     let mut parameters = Vec::new();
     for (piece, part) in pieces(entry, call) {
@@ -157,7 +158,7 @@ fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
     Cost::of(entry.about.cost)?.at(&of_bytes(call, 1.0, parameters))
 }
 
-/// What a formula is asked where only the bytes of messages take time, and the values of the parts are `parts`.
+/// The quantities of a formula in which only bytes take time; the values of the parts are `parts`.
 fn of_bytes(call: &Call, beta_s: f64, parts: Vec<(&'static str, f64)>) -> Price {
     Price {
         ranks: call.ranks,
@@ -172,14 +173,14 @@ fn of_bytes(call: &Call, beta_s: f64, parts: Vec<(&'static str, f64)>) -> Price 
     }
 }
 
-/// The message of the MPI call, in elements: one block, or the whole vector.
+/// The message of the MPI call: one block or the whole vector, in elements.
 fn size_in_elements(call: &Call) -> usize {
     let is_whole =
         matches!(call.counts, Counts::Offsets(_)) || call.collective == hocket_core::Collective::ReduceScatter;
     if is_whole && !call.collective.size_is_one_block() { call.total() } else { call.count(0) }
 }
 
-/// The message with every block, or chunk of the vector, as large as the largest.
+/// The message if every block, or chunk of the vector, is as large as the largest.
 fn largest_size_in_elements(call: &Call) -> usize {
     let largest = (0..call.ranks).map(|i| call.count(i)).max().unwrap_or(0);
     if call.collective.size_is_one_block() {

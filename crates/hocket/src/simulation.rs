@@ -1,30 +1,33 @@
-//! Simulation, once for everybody: the gaps of an algorithm's steps, what its formula says, and the program in virtual time.
+//! Simulation: the gaps of an algorithm's steps, the prediction of its formula, and the program in virtual time.
+
+use std::mem::take;
 
 use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, Call, Result};
 use hocket_record::Schedule;
 use hocket_simulate::{Many, Options, Outcome, Platform, Trials, as_call};
 
+use crate::measured::Way;
 use crate::pacing::{Gap, Step, pace};
 use crate::price::{Predicted, predict};
 
-/// What can be simulated.
+/// The subject of a simulation.
 pub enum Subject<'a> {
     /// An algorithm of the catalogue.
     Listed(&'static Entry),
-    /// A program of the user's own.
+    /// A program of the user.
     Own(&'a dyn AnyProgram),
-    /// A schedule: the machine's `call_overhead` is not added to what was recorded.
+    /// A schedule; the machine's `call_overhead` is not added.
     Recorded(&'a Schedule),
 }
 
-/// What a simulation found.
+/// The result of a simulation.
 pub struct Simulated {
     /// The call, with the gaps of its steps.
     pub call: Call,
-    /// The steps of an algorithm that has some, on a machine with a topology.
+    /// The steps, if the algorithm has steps and the machine a topology.
     pub steps: Vec<Step>,
-    /// What the algorithm's formula says, where there is one for the machine.
+    /// The prediction of the algorithm's formula, if it applies to the machine.
     pub predicted: Option<Predicted>,
     /// The trials.
     pub many: Many,
@@ -38,27 +41,32 @@ pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Option
     as_call(entry.program(), platform, |program| hocket_simulate::simulate(program, call, platform, options))
 }
 
-/// Runs what can be simulated in virtual time, once per trial, see [`hocket_simulate::simulate_trials`]; the gap is that
-/// between the packets of an algorithm with steps.
+/// Runs a subject in virtual time, once per trial, see [`hocket_simulate::simulate_trials`]. `gap` is the gap between
+/// packets, for algorithms with steps. `way` is how the time is measured; formulas predict only the isolated time.
 ///
 /// # Errors
-/// As there; or a gap for what has no steps, or on a machine without packets.
+/// As there; or a gap for a subject without steps, or on a machine without packets.
 pub fn simulate_trials(
     subject: &Subject<'_>,
     call: &Call,
     platform: &Platform,
     gap: Gap,
+    way: Way,
     trials: Trials,
     options: Options<'_>,
 ) -> Result<Simulated> {
     let run = |program: &dyn AnyProgram, call: &Call, options| {
-        hocket_simulate::simulate_trials(program, call, platform, trials, options)
+        let mut many = way.measure(program, call, |program| {
+            hocket_simulate::simulate_trials(program, call, platform, trials, options)
+        })?;
+        many.ends.iter_mut().for_each(|ends| *ends = way.reported(take(ends)));
+        Ok(many)
     };
     let alone = |many| Simulated { call: call.clone(), steps: Vec::new(), predicted: None, many };
     match subject {
         Subject::Listed(entry) => {
             let (call, steps) = pace(entry, call, platform, gap)?;
-            let predicted = predict(entry, &call, platform)?;
+            let predicted = if way == Way::Isolated { predict(entry, &call, platform)? } else { None };
             let options = Options { winners_are_alike: true, ..options };
             let many = as_call(entry.program(), platform, |program| run(program, &call, options))?;
             Ok(Simulated { call, steps, predicted, many })

@@ -1,4 +1,4 @@
-//! A machine file as automatic values see it.
+//! A machine as the rules for automatic values see it.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use hocket_core::{Error, Result};
 use hocket_machine::{Machine, NoiseModel};
 use hocket_simulate::{Fabric, NetworkModel, Platform};
 
-/// The machine, and the platform made of it, as automatic values see them.
+/// Collects the quantities of a machine and its platform on which automatic values depend.
 ///
 /// # Errors
-/// A bandwidth or a time in the machine file that is none.
+/// An invalid bandwidth or time in the machine file.
 pub fn surroundings(machine: &Machine, platform: &Platform) -> Result<Surroundings> {
     Ok(Surroundings {
         messages: messages(machine, platform),

@@ -1,5 +1,4 @@
-//! Verifying an algorithm at one number of ranks (every root, several counts, in place, both kinds of operators), or a
-//! schedule.
+//! Verification of an algorithm at one number of ranks (roots, counts, in place, operators), or of a schedule.
 
 use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, Call, Collective, Result, Source};
@@ -8,37 +7,37 @@ use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, verify_m
 
 use crate::cases::{self, Wanted};
 
-/// Decisions between orders of messages that the calls of one number of ranks may take together, after which each
-/// call is tried in a few orders only: programs that leave much to the order of messages are not to take for ever.
+/// Number of decisions for all calls of one number of ranks. After that, each call is tried in a few orders only, to
+/// bound the time of programs with many decisions.
 const MOST_DECISIONS: usize = 100_000;
 
 /// The result of verifying one number of ranks.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Calls that were run.
+    /// Number of calls that were run.
     pub checked: usize,
     /// Why no call was run, when the algorithm refused them all.
     pub refused: Option<String>,
-    /// Which orders of messages were tried.
+    /// How orders of messages were tried.
     pub exploration: Exploration,
-    /// How many they were, of all calls together.
+    /// Number of these orders, of all calls together.
     pub orders: usize,
-    /// Messages received before an earlier one of the same pair that had another tag: legal, but worth knowing.
+    /// Messages received before an earlier one of the same two ranks with another tag: legal, but noteworthy.
     pub overtaking: usize,
-    /// The first call that goes wrong, and how.
+    /// The first call that goes wrong, with its counterexample.
     pub counterexample: Option<(Call, Counterexample)>,
 }
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
 ///
 /// # Errors
-/// There is no memory for it.
+/// Too little memory.
 pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Result<Report> {
     let calls = cases::calls_to_verify(entry.collective, ranks, Wanted::default());
     verify_calls(entry.program(), calls, |call| entry.accept(call, parameters), limits, &|| false)
 }
 
-/// Verifies a program on those of `calls` that `accept` takes, up to the first counterexample.
+/// Verifies a program on the calls that `accept` accepts, up to the first counterexample.
 ///
 /// # Errors
 /// As [`hocket_verify::verify`].
@@ -84,8 +83,8 @@ pub fn verify_calls(
     Ok(report)
 }
 
-/// Verifies the messages of a schedule, up to the first counterexample; see [`verify_messages`]. What its data should be a
-/// schedule does not say.
+/// Verifies the messages of a schedule, up to the first counterexample; see [`verify_messages`]. A schedule does not
+/// define the expected data.
 ///
 /// # Errors
 /// As [`verify_messages`].

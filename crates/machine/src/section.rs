@@ -76,8 +76,7 @@ impl Section {
         self.table.contains_key(key)
     }
 
-    /// The keys that are not sections, with their values: texts without quotes, other values as written, long ones as
-    /// their type.
+    /// The keys that are not sections, with their values: texts unquoted, others as written, long ones as their type.
     pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
         self.table
             .iter()

@@ -1,4 +1,4 @@
-//! The memory world: every rank in one process, real data. It tells whether results are right with no MPI anywhere.
+//! The memory world: all ranks in one process, on real data. It checks results without MPI.
 
 mod operator;
 mod world;

@@ -15,7 +15,7 @@ pub struct Operator {
 type Combine = dyn Fn(&[u8], &[u8], &mut [u8]) + Send + Sync;
 
 impl Operator {
-    /// A user's operator: `combine` takes the vector of lower ranks, that of higher ranks, and where to put the result.
+    /// A user's operator: `combine` takes the operands of lower ranks, the operands of higher ranks, and the result.
     pub fn new(
         element_bytes: usize,
         commutative: bool,
@@ -24,7 +24,7 @@ impl Operator {
         Self { element_bytes, commutative, combine: Box::new(combine) }
     }
 
-    /// Combines `source` into `target`; `side` says where the source stands.
+    /// Combines `source` into `target`; `side` is the side of the target on which the source stands.
     pub fn apply(&self, source: &[u8], target: &mut [u8], side: Side) {
         let old = target.to_vec();
         match side {
@@ -34,7 +34,7 @@ impl Operator {
     }
 }
 
-/// An operator that MPI predefines, or an example: its function takes single elements.
+/// A predefined operator, of MPI or an example: its function takes single elements.
 #[derive(Clone, Copy)]
 struct Predefined {
     element_bytes: usize,

@@ -1,4 +1,4 @@
-//! Running a program on real data.
+//! Runs of a program on real data.
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
@@ -8,12 +8,12 @@ use hocket_core::{
 
 use crate::Operator;
 
-/// Runs `program` on `inputs`, one byte vector per rank, and returns each rank's result.
+/// Runs `program` on `inputs`, one byte vector per rank. Returns each rank's result.
 ///
-/// Sends are buffered: they never wait. `operator` is needed by collectives that reduce.
+/// Sends are buffered and never wait. Collectives that reduce need an `operator`.
 ///
 /// # Errors
-/// Inputs of the wrong number or length, a message longer than its receive, a write to an input, or ranks that wait for ever.
+/// Inputs of the wrong number or length, a message longer than its receive, a write to an input, or a deadlock.
 pub fn run(
     program: &dyn AnyProgram,
     call: &Call,
@@ -23,7 +23,7 @@ pub fn run(
     run_with_circuits(program, call, operator, inputs, Circuits::default())
 }
 
-/// The circuits that programs are told of; messages need none here.
+/// The circuits that programs see; messages need none here.
 #[derive(Clone, Copy, Debug)]
 pub struct Circuits {
     /// Number of circuits that a program should open ahead of its messages.
@@ -39,7 +39,7 @@ impl Default for Circuits {
     }
 }
 
-/// As [`run`], for programs that are to open circuits ahead.
+/// As [`run`], for programs that open circuits ahead.
 ///
 /// # Errors
 /// As there.
@@ -77,7 +77,7 @@ fn check_inputs(call: &Call, inputs: &[Vec<u8>]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that there is memory for a copy of each input, and for two of each result, which is handed out as a copy.
+/// Checks that there is memory for a copy of each input and two copies of each result, one of which is returned.
 fn check_room(call: &Call) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + 2 * call.result_room(rank)) as f64;
     let bytes = (0..call.ranks).map(elements).sum::<f64>() * call.element_bytes as f64;
@@ -172,7 +172,7 @@ impl<'a> InMemory<'a> {
         self.ready.push(to);
     }
 
-    /// Whether an operation may write `target`. If not, the run fails with an error that names the operation.
+    /// Whether an operation may write `target`; if not, the run fails.
     fn may_write(&mut self, rank: usize, target: Span, operation: &str) -> bool {
         let may_write = self.call.may_write(rank, target);
         if !may_write {

@@ -1,4 +1,4 @@
-//! The tasks of one rank while they are put together or taken apart.
+//! The tasks of one rank in a form that can be edited.
 
 use hocket_core::{Buffer, Error, Result, Source, Span, Tag};
 
@@ -32,7 +32,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The pieces of buffers that the action touches.
+    /// The spans that the action uses.
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
         let spans = match *self {
             Self::Send { data: one, .. } | Self::Recv { into: one, .. } => [Some(one), None],
@@ -43,34 +43,34 @@ impl Action {
     }
 }
 
-/// What a task waits for: the start or the end of an earlier task.
+/// A wait of a task for the start or the end of an earlier task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
     /// The number of the task that waits.
     pub task: u32,
-    /// Whether it waits for the other's start only.
+    /// Whether it waits for the start of the other task; else for its end.
     pub is_for_start: bool,
     /// The number of the other task.
     pub other: u32,
 }
 
-/// The tasks of one rank: what they do, and what they wait for.
+/// The tasks of one rank and their waits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
     /// The action of each task.
     pub actions: Vec<Action>,
-    /// What the tasks wait for.
+    /// The waits of the tasks.
     pub waits: Vec<Wait>,
 }
 
 impl Draft {
-    /// Adds a task that waits for nothing as yet. Returns its number.
+    /// Adds a task without waits. Returns its number.
     pub fn push(&mut self, action: Action) -> u32 {
         self.actions.push(action);
         self.actions.len() as u32 - 1
     }
 
-    /// Elements of scratch that the tasks need.
+    /// Number of elements of scratch that the tasks need.
     pub(crate) fn scratch(&self) -> usize {
         let spans = self.actions.iter().flat_map(Action::spans).filter(|span| span.buffer == Buffer::Scratch);
         spans.map(|span| span.offset + span.len).max().unwrap_or(0)
@@ -82,8 +82,7 @@ impl Draft {
         self.waits.clear();
     }
 
-    /// Puts every task behind those that it waits for, and the waits into the order of the tasks. Tasks that do not depend
-    /// on each other keep their order.
+    /// Sorts tasks so that none waits for a later one, and waits by task. Otherwise tasks keep their order.
     ///
     /// # Errors
     /// Tasks that wait for each other in a circle.
@@ -102,7 +101,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The place of each task in an order in which none waits for a later one.
+    /// The position of each task in an order in which none waits for a later one.
     fn places(&self) -> Result<Vec<u32>> {
         let tasks = self.actions.len();
         let mut missing = vec![0; tasks];
@@ -130,7 +129,7 @@ impl Draft {
         Ok(places)
     }
 
-    /// Each action, and what it waits for. The waits must be in the order of the tasks.
+    /// Each action with its waits. The waits must be sorted by task.
     pub fn tasks(&self) -> impl Iterator<Item = (&Action, &[Wait])> {
         let mut waits = self.waits.as_slice();
         self.actions.iter().zip(0..).map(move |(action, task)| {

@@ -1,4 +1,4 @@
-//! The written forms of schedules.
+//! The file formats of schedules.
 
 use std::io::{self, BufWriter, Read, Write};
 
@@ -11,23 +11,23 @@ use crate::json::{from_json, to_json};
 use crate::schedule::Schedule;
 use crate::words::unreadable;
 
-/// A written form.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// GOAL text.
     Goal,
-    /// GOAL's binary form.
+    /// GOAL's binary format.
     GoalBinary,
-    /// Hocket's own form.
+    /// Hocket's own format.
     Json,
 }
 
 impl Schedule {
-    /// Reads a file: JSON if its name ends in .json, else GOAL, whose binary form tells itself apart.
+    /// Reads a file: JSON if its name ends in .json, else GOAL; the magic number tells the binary format.
     ///
     /// # Errors
-    /// What is not in the form: file, line, and the expected text.
+    /// An invalid file; the message has file, line and the expected text.
     pub fn read(mut stream: impl Read, file: &str) -> Result<Self> {
         if file.ends_with(".json") {
             return from_json(io::BufReader::new(stream), file);
@@ -38,10 +38,10 @@ impl Schedule {
         if start == magic { from_goal_binary(stream, file) } else { from_goal(start.chain(stream), file) }
     }
 
-    /// Writes the schedule; in GOAL, reductions and copies cost as given.
+    /// Writes the schedule. In GOAL, reductions and copies take the times of `costs`.
     ///
     /// # Errors
-    /// A calculation that takes longer than GOAL can say, or those of `out`.
+    /// A calculation that is too long for GOAL, or an error of `out`.
     pub fn write(&self, form: Form, costs: Costs<'_>, out: impl Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         match form {

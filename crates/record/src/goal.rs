@@ -1,7 +1,7 @@
 //! GOAL, the text format of LogGOPSim: per rank, labelled sends, receives and calculations, and their dependencies.
 //!
 //! Source: T. Hoefler, C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009. Sizes are in bytes,
-//! calculations in nanoseconds. GOAL knows no reductions or copies: they are written as calculations.
+//! calculations in nanoseconds. GOAL has no reductions or copies: they are written as calculations.
 
 use std::fmt::Arguments;
 use std::io::{self, Read, Write};
@@ -13,10 +13,10 @@ use crate::draft::{Action, Draft, Wait};
 use crate::schedule::{Builder, Schedule};
 use crate::words::Words;
 
-/// Writes a schedule as GOAL, rank by rank; reductions and copies cost the given seconds per byte.
+/// Writes a schedule as GOAL, rank by rank. Reductions and copies take the times of `costs`.
 ///
 /// # Errors
-/// A calculation that takes longer than GOAL can say, or those of `out`.
+/// A calculation that is too long for GOAL, or an error of `out`.
 pub fn to_goal(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "num_ranks {}", schedule.ranks())?;
     let mut draft = Draft::default();
@@ -45,16 +45,16 @@ pub fn to_goal(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io
     Ok(())
 }
 
-/// Reads GOAL; `file` is the name that messages give.
+/// Reads GOAL; `file` is the file's name in messages.
 ///
 /// # Errors
-/// Text that is not GOAL: file, line, and the expected text.
+/// An invalid text; the message has file, line and the expected text.
 pub fn from_goal(text: impl Read, file: &str) -> Result<Schedule> {
     let mut reader = Reader { words: Words::new(text), word: Vec::new(), labels: FxHashMap::default() };
     reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.words.line())))
 }
 
-/// What reductions and copies cost, which GOAL writes as calculations: the seconds of so many bytes.
+/// The times of reductions and copies, which GOAL writes as calculations: seconds as a function of bytes.
 #[derive(Clone, Copy)]
 pub struct Costs<'a> {
     /// Of a reduction.
@@ -64,7 +64,7 @@ pub struct Costs<'a> {
 }
 
 impl Default for Costs<'_> {
-    /// They take no time.
+    /// No time.
     fn default() -> Self {
         Self { reduce_s: &|_| 0.0, copy_s: &|_| 0.0 }
     }
@@ -112,18 +112,18 @@ impl Operation {
 
 /// More ranks than any machine has.
 pub const MOST_RANKS: usize = 1 << 26;
-/// A message longer than any memory: 2^53 bytes.
+/// The largest message: 2^53 bytes, which exceeds any memory.
 pub const MOST_BYTES: u64 = 1 << 53;
-/// A hundred days, counted exactly by a double.
+/// The longest calculation: about a hundred days, exact as a double.
 pub const MOST_NANOSECONDS: u64 = 1 << 53;
-/// Characters that a message shows of a word that is not understood.
+/// The number of characters of an unknown word that a message shows.
 const MOST_SHOWN: usize = 40;
 
 struct Reader<R> {
     words: Words<R>,
     /// The last word.
     word: Vec<u8>,
-    /// The labels of the rank that is being read, and their tasks in the order of the text.
+    /// The labels of the rank being read, and their tasks in the order of the text.
     labels: FxHashMap<Box<[u8]>, u32>,
 }
 
@@ -132,7 +132,7 @@ impl<R: Read> Reader<R> {
         self.words.peek()
     }
 
-    /// Takes the next word, which becomes the last.
+    /// Takes the next word into `word`.
     fn next(&mut self, expected: Arguments<'_>) -> Result<()> {
         if self.peek()?.is_empty() {
             return Err(Error::new(format!("the text ends here, expected {expected}")));
@@ -148,7 +148,7 @@ impl<R: Read> Reader<R> {
         if self.word == expected.as_bytes() { Ok(()) } else { Err(self.got(format_args!("{expected:?}"))) }
     }
 
-    /// The last word is not what was expected.
+    /// The error for an unexpected last word.
     fn got(&self, expected: Arguments<'_>) -> Error {
         Error::new(format!("got {}, expected {expected}", shown(&self.word)))
     }
@@ -183,7 +183,7 @@ impl<R: Read> Reader<R> {
         Ok(builder.schedule(scratch, 1))
     }
 
-    /// Reads the tasks of one rank, which may name later ones.
+    /// Reads the tasks of one rank, which may refer to later ones.
     fn rank(&mut self, size: usize, draft: &mut Draft) -> Result<()> {
         self.word("{")?;
         self.labels.clear();
@@ -213,7 +213,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads a requirement, whose first word is the last that was read.
+    /// Reads a requirement; its first word has been read.
     fn requirement(&mut self, draft: &mut Draft) -> Result<()> {
         let label = self.word.clone();
         self.next(format_args!("\"requires\" or \"irequires\""))?;
@@ -235,7 +235,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Reads an action, whose first word is the last that was read.
+    /// Reads an action; its first word has been read.
     fn action(&mut self, size: usize) -> Result<Action> {
         let operation = match self.word.as_slice() {
             b"send" => {
@@ -284,7 +284,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// The number that a word says, which may end with the b of bytes.
+/// The number in a word, which may end with b for bytes.
 fn number(word: &[u8]) -> Option<u64> {
     let digits = word.strip_suffix(b"b").unwrap_or(word);
     let value = |digit: &u8| digit.is_ascii_digit().then(|| u64::from(digit - b'0'));

@@ -1,10 +1,10 @@
-//! GOAL's binary form, which LogGOPSim makes of the text and simulates.
+//! GOAL's binary format, which LogGOPSim generates from the text and simulates.
 //!
-//! Source: `Parser.hpp` of LogGOPSim. Numbers are little-endian and unaligned. A file is the [`MAGIC`] number; the number
-//! of ranks (4 bytes), the highest cpu and the highest nic (1 byte each); for each rank where its part starts and ends
-//! (8 bytes each, counted from behind the magic number); and the parts, one after another. The part of a rank is the number
-//! of its operations and of those that wait for nothing (4 bytes each); the latter's numbers (4 bytes each); the operations
-//! (39 bytes each); and the numbers of followers (4 bytes each), to which the operations refer.
+//! Source: `Parser.hpp` of LogGOPSim. Numbers are little-endian and unaligned. A file is the [`MAGIC`] number; the
+//! number of ranks (4 bytes), the highest cpu and the highest nic (1 byte each); for each rank the start and end of its
+//! part (8 bytes each, counted from after the magic number); and the parts in order. The part of a rank is the numbers
+//! of operations and of roots, which wait for nothing (4 bytes each); the roots (4 bytes each); the operations (39
+//! bytes each); and the followers (4 bytes each), to which the operations refer.
 
 use std::io::{self, Read, Write};
 
@@ -20,16 +20,16 @@ pub const MAGIC: u64 = 4223;
 const HEADER_BYTES: u64 = 6;
 const ENTRY_BYTES: u64 = 16;
 const OPERATION_BYTES: usize = 39;
-/// The number that stands for any rank as a source, and for any tag.
+/// Any rank as a source, or any tag.
 const ANY: u32 = u32::MAX;
 const SEND: u8 = 1;
 const RECV: u8 = 2;
 const CALC: u8 = 3;
 
-/// Writes a schedule rank by rank; reductions and copies cost as given.
+/// Writes a schedule rank by rank. Reductions and copies take the times of `costs`.
 ///
 /// # Errors
-/// A calculation that takes longer than GOAL can say, the tag that means any, or those of `out`.
+/// A calculation that is too long for GOAL, a tag that means any tag, or an error of `out`.
 pub fn to_goal_binary(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io::Result<()> {
     out.write_all(&MAGIC.to_le_bytes())?;
     out.write_all(&(schedule.ranks() as u32).to_le_bytes())?;
@@ -96,10 +96,10 @@ fn put_part(schedule: &Schedule, costs: Costs<'_>, rank: usize, draft: &Draft, p
     Ok(())
 }
 
-/// Reads what follows the magic number; `file` is the name that messages give.
+/// Reads the content after the magic number; `file` is the file's name in messages.
 ///
 /// # Errors
-/// What is not in this form: file, rank, operation, and the expected value.
+/// An invalid file; the message has file, rank, operation and the expected value.
 pub fn from_goal_binary(stream: impl Read, file: &str) -> Result<Schedule> {
     read(stream).map_err(|e| e.at(file))
 }
@@ -233,7 +233,7 @@ fn action(bytes: &mut Bytes<'_>, ranks: usize) -> Result<Action> {
     Ok(operation.action())
 }
 
-/// Bytes from which numbers are taken; there must be enough.
+/// Bytes from which numbers are read; there must be enough.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {

@@ -1,4 +1,4 @@
-//! Hocket's own form of schedules, which keeps everything.
+//! Hocket's own format of schedules, which keeps everything.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::draft::{Action, Draft, Wait};
 use crate::schedule::{Builder, Schedule};
 
-/// The version that this program writes and reads.
+/// The version of the format.
 const FORMAT: u32 = 1;
 /// More elements than any buffer has.
 const MOST_ELEMENTS: usize = 1 << 53;
@@ -19,7 +19,7 @@ const BEYOND_MEMORY: &str = "a span exceeds any memory, expected smaller offsets
 /// Writes a schedule as JSON, rank by rank.
 ///
 /// # Errors
-/// Those of `out`.
+/// An error of `out`.
 pub fn to_json(schedule: &Schedule, mut out: impl Write) -> io::Result<()> {
     let scratch: Vec<_> = (0..schedule.ranks()).map(|rank| schedule.scratch(rank)).collect();
     write!(out, "{{\"format\":{FORMAT},\"element_bytes\":{},\"scratch\":", schedule.element_bytes())?;
@@ -35,10 +35,10 @@ pub fn to_json(schedule: &Schedule, mut out: impl Write) -> io::Result<()> {
     out.write_all(b"]}\n")
 }
 
-/// Reads the JSON that [`to_json`] writes; `file` is the name that messages give.
+/// Reads the JSON of `to_json`; `file` is the file's name in messages.
 ///
 /// # Errors
-/// Not JSON, another format, or a schedule that makes no sense: file, line, and the expected value.
+/// Not JSON, another version, or an invalid schedule; the message has file, line and the expected value.
 pub fn from_json(text: impl Read, file: &str) -> Result<Schedule> {
     let place = |e: &serde_json::Error| match e.line() {
         0 => file.to_owned(),
@@ -78,7 +78,7 @@ impl JsonForm {
     }
 }
 
-/// Checks what an action of `rank` needs of the rest of the schedule.
+/// Checks an action of `rank` against the rest of the schedule.
 fn check(action: &Action, schedule: &Schedule, rank: usize) -> Result<()> {
     let most = usize::MAX / schedule.element_bytes() / 2;
     if action.spans().any(|span| span.offset > most || span.len > most) {
@@ -247,7 +247,7 @@ enum BufferName {
     Scratch,
 }
 
-/// The error in JSON text, in the words of JSON and without the place.
+/// The error in JSON text, in terms of JSON and without its position.
 pub fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);

@@ -1,4 +1,4 @@
-//! The record world: the actions of each rank, as data. Schedules can be exported, read back, and run in any world.
+//! The record world: records the actions of each rank as a schedule, which runs in any world.
 
 mod draft;
 mod form;

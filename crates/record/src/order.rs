@@ -6,8 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::draft::{Action, Draft};
 use crate::schedule::Schedule;
 
-/// Two tasks of one rank, both sends to, or both receives from, one peer with one tag, and of different lengths: nothing in
-/// the schedule says which is first, so timing decides which message meets which receive.
+/// Two tasks of one rank of different lengths, both sends to or both receives from one peer with one tag, whose order
+/// the schedule leaves open: timing decides which messages and receives match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unordered {
     /// The rank.
@@ -17,7 +17,7 @@ pub struct Unordered {
 }
 
 impl Schedule {
-    /// The first two tasks whose order decides which message meets which receive, and depends on timing.
+    /// The first two tasks whose order depends on timing and decides which messages and receives match.
     pub fn unordered(&self) -> Option<Unordered> {
         let mut draft = Draft::default();
         (0..self.ranks()).find_map(|rank| {
@@ -27,7 +27,7 @@ impl Schedule {
     }
 }
 
-/// What messages must have in common to be matched in order.
+/// The key of messages that are matched in order, and the length.
 fn pair(action: &Action) -> Option<((bool, Source, Tag), usize)> {
     match *action {
         Action::Send { to, tag, data } => Some(((true, Source::Rank(to), tag), data.len)),
@@ -39,7 +39,7 @@ fn pair(action: &Action) -> Option<((bool, Source, Tag), usize)> {
 fn unordered(draft: &Draft) -> Option<[u32; 2]> {
     let beginnings: Vec<_> =
         draft.tasks().scan(0, |place, (_, waits)| Some(std::mem::replace(place, *place + waits.len()))).collect();
-    // Of each pair, the tasks of which none is certainly behind another.
+    // For each key, the tasks of which none certainly comes after another.
     let mut latest: FxHashMap<_, Vec<(u32, usize)>> = FxHashMap::default();
     for (action, task) in draft.actions.iter().zip(0..) {
         let Some((pair, len)) = pair(action) else { continue };
@@ -53,7 +53,7 @@ fn unordered(draft: &Draft) -> Option<[u32; 2]> {
     None
 }
 
-/// Whether `task` starts after `earlier` has started, whatever the times. `beginnings` is where each task's waits are.
+/// Whether `task` certainly starts after `earlier` has started. `beginnings` has the first wait of each task.
 fn is_behind(draft: &Draft, beginnings: &[usize], earlier: u32, task: u32) -> bool {
     let (mut open, mut seen) = (vec![task], FxHashSet::default());
     while let Some(task) = open.pop() {

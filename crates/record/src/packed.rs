@@ -1,10 +1,10 @@
-//! The tasks of one rank as bytes, some ten a task: what is kept of schedules, and what runs.
+//! The tasks of one rank as bytes, about ten per task: the form that schedules keep and run.
 //!
-//! A task is a head (see [`Head`]); the number of tasks that it waits for if they are several; what it does; and its
-//! followers: the list of those that wait for its start, and of those that wait for its end. Numbers are written in base
-//! 128, the lowest digits first, each byte but the last with its highest bit set. A list is its length, and for each task
-//! how far its number is from that of the next task, and, if it is not the next task, how far its place is. Before the
-//! first task stands the list of the others that wait for nothing: the first never waits.
+//! A task is a head (see [`Head`]); the number of tasks that it waits for, if several; its action; and two lists of
+//! followers: the tasks that wait for its start, and those that wait for its end. Numbers are in base 128, lowest
+//! digits first; each byte except the last has its highest bit set. A list is its length and, for each task, the
+//! distance of its number from the next task's number, and, unless that is 0, the distance of its place in bytes. In
+//! front of the first task, which never waits, is the list of the other tasks that wait for nothing.
 
 use hocket_core::{Buffer, Error, Options, Result, Side, Source, Span, Step, Tag, Tasks};
 
@@ -36,18 +36,18 @@ const KINDS: [Kind; 8] = [
     Kind::Nanoseconds,
 ];
 
-/// The first byte of a task: its kind in the lowest three bits, and which parts it has.
+/// The first byte of a task: its kind in the lowest three bits, then a bit for each of its parts.
 #[derive(Clone, Copy)]
 struct Head(u8);
 
 impl Head {
-    /// The number of tasks that it waits for, where they are several.
+    /// The number of tasks that it waits for, if several.
     const WAITS: u8 = 1 << 3;
-    /// The list of those that wait for its start.
+    /// The list of tasks that wait for its end.
     const STARTS: u8 = 1 << 4;
-    /// The next task, and no other, waits for its end.
+    /// Only the next task waits for its end; there is no list.
     const NEXT: u8 = 1 << 5;
-    /// The list of those that wait for its end.
+    /// The list of tasks that wait for its start.
     const ENDS: u8 = 1 << 6;
     /// A tag.
     const TAG: u8 = 1 << 7;
@@ -61,23 +61,23 @@ impl Head {
     }
 }
 
-/// A computation of whole nanoseconds, if it is one.
+/// A time in nanoseconds, if it is a whole number of them.
 fn nanoseconds(time_s: f64) -> Option<u64> {
     let nanoseconds = (time_s * 1e9).round();
     let is_whole = (0.0..=9e15).contains(&nanoseconds) && nanoseconds / 1e9 == time_s;
     is_whole.then_some(nanoseconds as u64)
 }
 
-/// Writes tasks of one rank after another, in memory that it keeps.
+/// Packs the tasks of one rank after another, in reused memory.
 #[derive(Default)]
 pub struct Packer {
-    /// The tasks that wait for the start, or the end, of another: (other, is for start, task), in this order.
+    /// For each wait: (the awaited task, whether its end is awaited, the waiting task), sorted.
     followers: Vec<(u32, bool, u32)>,
     /// The number of tasks that each task waits for.
     waits: Vec<u32>,
-    /// The bytes of the tasks so far, from the last byte to the first.
+    /// The bytes of the tasks so far, in reverse order.
     reversed: Vec<u8>,
-    /// How far the beginning of each task is from the end.
+    /// The distance of the beginning of each task from the end.
     beginnings: Vec<u32>,
     task: Vec<u8>,
 }
@@ -86,7 +86,7 @@ impl Packer {
     /// Appends the tasks to `bytes`. The draft must be sorted.
     ///
     /// # Errors
-    /// Tasks that take more than 4 GiB.
+    /// Tasks that take more than 2 GiB.
     pub fn pack(&mut self, draft: &Draft, bytes: &mut Vec<u8>) -> Result<()> {
         let tasks = draft.actions.len();
         if tasks == 0 {
@@ -158,7 +158,7 @@ impl Packer {
         }
     }
 
-    /// Writes the list of these followers, as seen from the task `next`, whose beginning is so far from the end.
+    /// Writes the list of these followers, relative to the task `next`, whose distance from the end is `beginning`.
     fn put_places(&mut self, next: u32, beginning: u32, followers: &[(u32, bool, u32)]) {
         put(&mut self.task, followers.len() as u64);
         for (.., task) in followers {
@@ -228,7 +228,7 @@ fn put_beginning(bytes: &mut Vec<u8>, span: Span) {
     put(bytes, (span.offset as u64) << 2 | span.buffer as u64);
 }
 
-/// A place among bytes that are read.
+/// A position in bytes that are read.
 #[derive(Clone, Copy)]
 struct Cursor<'a> {
     bytes: &'a [u8],
@@ -272,7 +272,7 @@ impl Cursor<'_> {
         Span { buffer: BUFFERS[number as usize & 3], offset: (number >> 2) as usize, len: 0 }
     }
 
-    /// Reads a head and how many tasks the task waits for if they are several, else 1.
+    /// Reads a head, and the number of tasks that the task waits for; 1 unless they are several.
     fn head(&mut self) -> (Head, u32) {
         let head = Head(self.byte());
         let waits = if head.has(Head::WAITS) { self.number() as u32 } else { 1 };
@@ -319,7 +319,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Calls `each` with the tasks of a list, seen from `next`.
+    /// Calls `each` with the tasks of a list, relative to `next`.
     fn list(&mut self, next: Place, mut each: impl FnMut(Place)) {
         for _ in 0..self.number() {
             let further = self.number() as u32;
@@ -328,7 +328,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// From the followers of the task at `place`: the task after it.
+    /// From the followers of the task at `place`: returns the task after it.
     fn end(mut self, head: Head, place: Place) -> Place {
         for part in [Head::STARTS, Head::ENDS] {
             if head.has(part) {
@@ -338,14 +338,14 @@ impl Cursor<'_> {
         Place { number: place.number + 1, at: self.at as u32 }
     }
 
-    /// From the followers of a task: calls `each` with those of its start.
+    /// From the followers of a task: calls `each` with the tasks that wait for its start.
     fn starts(mut self, head: Head, next: Place, each: impl FnMut(Place)) {
         if head.has(Head::STARTS) {
             self.list(next, each);
         }
     }
 
-    /// From the followers of a task: calls `each` with those of its end.
+    /// From the followers of a task: calls `each` with the tasks that wait for its end.
     fn ends(mut self, head: Head, next: Place, mut each: impl FnMut(Place)) {
         if head.has(Head::NEXT) {
             return each(next);
@@ -359,7 +359,7 @@ impl Cursor<'_> {
     }
 }
 
-/// A task: its number, and where it begins.
+/// A task: its number, and its position in the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     number: u32,

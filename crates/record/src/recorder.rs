@@ -1,4 +1,4 @@
-//! Recording a program: every verb becomes a task that waits for the tasks before it on its branch.
+//! Recording of a program: every verb becomes a task that waits for the previous tasks on its branch.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use hocket_core::{
 use crate::draft::{Action, Draft, Wait};
 use crate::schedule::{Builder, Schedule};
 
-/// A program in which lengths pass from rank to rank is recorded once for each, as in a tree of this height.
+/// The largest number of recordings: if lengths pass from rank to rank, each rank on the way, as in a tree, needs one.
 const MOST_RECORDINGS: usize = 100;
 
 /// Records the actions of `program` in `call`.
 ///
 /// # Errors
-/// A program whose shape depends on timing, because it receives from any source or uses `first`; or receives and sends
-/// that do not match; or more tasks than there is memory for.
+/// A program whose steps depend on timing, because it receives from any source or uses `first`; receives and sends that
+/// do not match; or more tasks than there is memory for.
 ///
-/// Where programs go by the lengths of messages, ranks are recorded again until these are the lengths that they were told.
+/// A program that depends on the lengths of messages is recorded again until the lengths are those that it was told.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
     check_ranks(program, call, size_of::<Range<usize>>() + size_of::<usize>())?;
     let mut known = Vec::new();
@@ -39,7 +39,7 @@ pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
     Err(Error::new("cannot be recorded: the lengths of messages depend on each other in a cycle"))
 }
 
-/// Of each rank's receives the lengths of their messages, where there are such messages.
+/// The lengths of the messages of each rank's receives; none for a receive without message.
 fn lengths(schedule: &Schedule) -> Vec<Vec<Option<usize>>> {
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
     schedule.each_action(|rank, number, action| match *action {
@@ -64,7 +64,7 @@ fn lengths(schedule: &Schedule) -> Vec<Vec<Option<usize>>> {
     lengths
 }
 
-/// The schedule with each receive cut to the length of its message, which the receiving program need not know in advance.
+/// The schedule with each receive shortened to the length of its message, which a program need not know in advance.
 fn fitted(schedule: &Schedule) -> Result<Schedule> {
     let (mut builder, mut draft) = (Builder::default(), Draft::default());
     for (rank, lengths) in lengths(schedule).into_iter().enumerate() {
@@ -86,23 +86,22 @@ fn fitted(schedule: &Schedule) -> Result<Schedule> {
     Ok(builder.schedule(scratch, schedule.element_bytes()))
 }
 
-/// The recorded actions of ranks: each rank runs to its end before the next one begins.
+/// Records the actions of ranks. Each rank runs to its end before the next one begins.
 struct Recorder {
     builder: Builder,
     ranks: usize,
     scratch: Vec<usize>,
-    /// The rank that runs, if any has begun.
+    /// The running rank; none before the first.
     running: Option<usize>,
     has_ended: bool,
-    /// The tasks of the rank that runs.
+    /// The tasks of the running rank.
     draft: Draft,
     groups: Groups,
     failure: Option<Error>,
-    /// Whether a program goes by the lengths of messages. These come from the recording before, of each rank's receives; they are 0
-    /// where they are not known.
+    /// Whether a program depends on message lengths. `known` has them by rank and receive; unknown ones count as 0.
     reads_lengths: bool,
     known: Vec<Vec<Option<usize>>>,
-    /// Receives of the rank that runs.
+    /// Number of receives of the running rank so far.
     receives: usize,
 }
 
@@ -123,7 +122,7 @@ impl Recorder {
         }
     }
 
-    /// The length of the message of the next receive of `rank`, into so many elements.
+    /// The length of the message of the next receive of `rank`, which has room for `room` elements.
     fn received(&mut self, rank: usize, room: usize) -> usize {
         let number = self.receives;
         self.receives += 1;
@@ -219,16 +218,16 @@ impl World for Recorder {
     }
 
     fn race(&mut self, rank: usize) {
-        self.refuse(rank, "uses first, so what it does next depends on which branch ends earlier");
+        self.refuse(rank, "uses first, so its next steps depend on which branch ends earlier");
     }
 }
 
-/// The tasks that a branch's next task waits for. The first word of a moment is how many; the second is where their
-/// numbers begin here, or the number of the only one.
+/// The tasks for which a branch's next task waits. The first word of a moment is their number; the second is the index
+/// of the first one in `lists`, or the only task.
 #[derive(Default)]
 struct Groups {
     lists: Vec<u32>,
-    /// The only task of the moment that was looked at last.
+    /// The only task of the moment passed to [`Groups::tasks`] last.
     only: [u32; 1],
 }
 

@@ -12,21 +12,20 @@ use crate::packed::{Packed, Packer};
 #[derive(Clone, Debug)]
 pub struct Schedule {
     element_bytes: usize,
-    /// Elements of working memory of each rank.
+    /// Number of elements of working memory of each rank.
     scratch: Vec<usize>,
-    /// Where the tasks of each rank are.
+    /// The range of each rank's tasks in `bytes`.
     ranks: Vec<Range<usize>>,
     bytes: Vec<u8>,
     tasks: u64,
-    /// A sum over all messages, added for the send and taken away for the receive: 0 if each send meets a receive of its
-    /// length.
+    /// A sum of hashes, added for sends and subtracted for receives: 0 if each send meets a receive of its length.
     balance: u64,
 }
 
-/// Bytes of tasks between two looks at how much memory they take.
+/// Number of bytes of tasks between two checks of memory.
 const BYTES_PER_LOOK: usize = 1 << 20;
 
-/// Puts a schedule together, rank by rank.
+/// Builds a schedule, rank by rank.
 #[derive(Default)]
 pub struct Builder {
     packer: Packer,
@@ -34,12 +33,12 @@ pub struct Builder {
     bytes: Vec<u8>,
     tasks: u64,
     balance: u64,
-    /// The length of `bytes` at the latest look at memory.
+    /// The length of `bytes` at the latest check of memory.
     seen_bytes: usize,
 }
 
 impl Builder {
-    /// Gives the tasks of a rank that has none as yet. They must be sorted.
+    /// Sets the tasks of a rank that has none yet. They must be sorted.
     ///
     /// # Errors
     /// Tasks of one rank that take more than 2 GiB, or of all ranks that take more memory than there is.
@@ -59,7 +58,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The schedule of ranks with so much working memory each, and elements of so many bytes.
+    /// The schedule, with the working memory of each rank and the size of elements.
     pub fn schedule(self, scratch: Vec<usize>, element_bytes: usize) -> Schedule {
         let Self { mut ranks, mut bytes, tasks, balance, .. } = self;
         ranks.resize(scratch.len(), 0..0);
@@ -69,7 +68,7 @@ impl Builder {
 }
 
 impl Action {
-    /// What the action of a rank adds to [`Schedule::balance`].
+    /// The term of an action in [`Schedule::balance`].
     fn balance(&self, rank: usize) -> u64 {
         let mixed = |from: u32, to: u32, tag: u32, len: usize| {
             let pair = (u64::from(from) << 32 | u64::from(to)) ^ u64::from(tag).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -115,7 +114,7 @@ impl Schedule {
         self.element_bytes
     }
 
-    /// Elements of working memory of a rank.
+    /// Number of elements of working memory of a rank.
     pub fn scratch(&self, rank: usize) -> usize {
         self.scratch[rank]
     }
@@ -125,7 +124,7 @@ impl Schedule {
         self.tasks
     }
 
-    /// The tasks of a rank, each behind those it waits for.
+    /// The tasks of a rank; none waits for a later one.
     pub fn tasks(&self, rank: usize) -> Draft {
         let mut draft = Draft::default();
         self.unpack(rank, &mut draft);
@@ -141,12 +140,12 @@ impl Schedule {
         Packed(&self.bytes[self.ranks[rank].clone()])
     }
 
-    /// Whether each message certainly meets a receive of its length.
+    /// Whether each message meets a receive of its length.
     pub(crate) fn is_balanced(&self) -> bool {
         self.balance == 0
     }
 
-    /// Calls `each` with every action: its rank, its number, and what it does.
+    /// Calls `each` with the rank, the number and the action of every task.
     pub(crate) fn each_action(&self, mut each: impl FnMut(usize, usize, &Action)) {
         let mut draft = Draft::default();
         for rank in 0..self.ranks() {
@@ -155,8 +154,8 @@ impl Schedule {
         }
     }
 
-    /// Checks that the longest message of each pair and tag fits its longest receive: else it is truncated, whichever
-    /// receive it meets. The run finds messages that meet no receive at all.
+    /// Checks that the longest message of each pair and tag fits the longest receive, as it is truncated otherwise. The
+    /// run finds messages without receive.
     ///
     /// # Errors
     /// The first message that does not fit.

@@ -5,19 +5,19 @@ use std::ops::ControlFlow;
 
 use hocket_core::{Error, Result};
 
-/// More bytes than any word of a schedule has.
+/// The largest number of bytes of a word.
 const MOST_WORD_BYTES: usize = 4096;
 const PIECE_BYTES: usize = 1 << 16;
 
 /// The words and marks of a text, without comments.
 pub struct Words<R> {
     text: BufReader<R>,
-    /// The next word, if it has been looked at and is not taken; empty at the end of the text.
+    /// The next word, if `is_known`; empty at the end of the text.
     next: Vec<u8>,
     is_known: bool,
     /// The line of the next word.
     next_line: usize,
-    /// The line of the word that was taken last, or of what cannot be read.
+    /// The line of the word taken last, or of text that cannot be read.
     line: usize,
     /// The line up to which the text has been read.
     reached_line: usize,
@@ -29,7 +29,7 @@ impl<R: Read> Words<R> {
         Self { text, next: Vec::new(), is_known: false, next_line: 1, line: 1, reached_line: 1 }
     }
 
-    /// The line of the word that was taken last, or of what cannot be read.
+    /// The line of the word taken last, or of text that cannot be read.
     pub fn line(&self) -> usize {
         self.line
     }
@@ -44,7 +44,7 @@ impl<R: Read> Words<R> {
         Ok(&self.next)
     }
 
-    /// Goes on behind the word that was looked at.
+    /// Takes the word that [`Words::peek`] returned.
     #[inline]
     pub fn take(&mut self) {
         self.line = self.next_line;
@@ -107,14 +107,14 @@ impl<R: Read> Words<R> {
         Ok(self.text.fill_buf().map_err(unreadable)?.first().copied())
     }
 
-    /// Reads one byte, which ends no line.
+    /// Reads one byte that is no line break.
     fn byte(&mut self) -> Result<Option<u8>> {
         let byte = self.look()?;
         self.text.consume(usize::from(byte.is_some()));
         Ok(byte)
     }
 
-    /// Goes on to the first byte that `is_end`, or to the end of the text.
+    /// Skips to the first byte that `is_end`, or to the end of the text.
     fn skip(&mut self, is_end: impl Fn(u8) -> bool) -> Result<()> {
         let mut step = || {
             let text = self.text.fill_buf().map_err(unreadable)?;
@@ -136,7 +136,7 @@ pub fn unreadable(error: io::Error) -> Error {
     Error::new(in_words_of_system(&error))
 }
 
-/// An error of the system in its own words, without its number.
+/// A system error in its own words, without its number.
 pub fn in_words_of_system(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! The times of a replay's calls, and how long ranks waited for others in them.
+//! The times of a replay's calls, and the waiting in them.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde::Serialize;
 use super::application::{Action, Application, BLOCKING};
 use super::program::Times;
 
-/// Where the time of a replay went.
+/// The use of time in a replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct Accounts {
     /// The times of calls, by function, the longest first.
     pub functions: Vec<FunctionUse>,
-    /// How each rank spent its time.
+    /// The use of time of each rank.
     pub rank_uses: Vec<RankUse>,
-    /// Which algorithms did the collective calls.
+    /// The algorithms of the collective calls.
     pub algorithms: Vec<AlgorithmUse>,
 }
 
@@ -30,37 +30,37 @@ impl Accounts {
 pub struct FunctionUse {
     /// The MPI function.
     pub function: String,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
-    /// How long ranks were in it, in seconds.
+    /// The time inside the calls, in seconds.
     pub time_s: f64,
-    /// For how long of that they waited for others, in seconds.
+    /// The part of it spent waiting for other ranks, in seconds.
     pub waiting_s: f64,
 }
 
-/// How one rank spent its time.
+/// The use of time of one rank.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RankUse {
-    /// When it came to its end, in seconds.
+    /// The time at its end, in seconds.
     pub time_s: f64,
-    /// How long it was in MPI calls, in seconds.
+    /// The time in MPI calls, in seconds.
     pub mpi_s: f64,
-    /// For how long of that it waited for others, in seconds.
+    /// The part of it spent waiting for other ranks, in seconds.
     pub waiting_s: f64,
 }
 
-/// How often an algorithm was used.
+/// The use of an algorithm.
 #[derive(Clone, Debug, Serialize)]
 pub struct AlgorithmUse {
     /// The collective.
     pub collective: &'static str,
     /// The algorithm.
     pub algorithm: &'static str,
-    /// For how many calls of a communicator.
+    /// Number of calls, each counted once per communicator.
     pub calls: u64,
 }
 
-/// When the others had done their part: each message was sent, and the last member had come to each collective call.
+/// When each message was sent, and when the last member had come to each collective call.
 struct Others {
     sent_s: Vec<f64>,
     together_s: Vec<f64>,
@@ -93,7 +93,7 @@ impl Others {
         }
     }
 
-    /// When the others had done their part for an action.
+    /// When the other ranks had done their part for an action.
     fn ready_s(&self, action: &Action) -> Option<f64> {
         match *action {
             Action::Receive { message, .. } | Action::Exchange { received: message, .. } => {
@@ -132,7 +132,7 @@ fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<Ra
     (functions, ranks)
 }
 
-/// When the others had done all that a call waits for.
+/// When the other ranks had done all that a call waits for.
 fn ready_s(
     application: &Application,
     rank: usize,
@@ -156,7 +156,7 @@ fn ready_s(
     latest_s
 }
 
-/// Which algorithms did the collective calls.
+/// The algorithms of the collective calls.
 fn algorithms(application: &Application) -> Vec<AlgorithmUse> {
     let mut found: Vec<AlgorithmUse> = Vec::new();
     for instance in &application.collectives.instances {

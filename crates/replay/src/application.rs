@@ -1,4 +1,4 @@
-//! An application's calls in a compact form: what each rank does, message by message.
+//! An application's calls in a compact form: the actions of each rank, with their messages.
 
 use hocket_core::{Mode, Tag};
 
@@ -21,7 +21,7 @@ pub struct Application {
 #[derive(Default)]
 pub struct RankCalls {
     pub calls: Vec<Call>,
-    /// The parts of calls that start several operations.
+    /// The operations of calls that start several.
     pub parts: Vec<Action>,
     /// The requests that calls wait for.
     pub requests: Vec<u32>,
@@ -29,16 +29,16 @@ pub struct RankCalls {
 
 /// One call of a rank.
 pub struct Call {
-    /// How long it computes before, in seconds.
+    /// The time for which the rank computes before the call, in seconds.
     pub compute_s: f64,
     pub action: Action,
-    /// Which of the application's functions it is.
+    /// The index in [`Application::functions`].
     pub function: u32,
-    /// The line of the trace, 0 where there is none.
+    /// The line of the trace; 0 if there is none.
     pub line: u32,
 }
 
-/// The operation of a call. Started operations have a request, [`BLOCKING`] ones have none.
+/// The operation of a call. Started operations have a request; others have [`BLOCKING`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     Nothing,
@@ -54,12 +54,12 @@ pub enum Action {
         sent: u32,
         received: u32,
     },
-    /// Starts those of the rank's parts from the first on.
+    /// Starts `count` of the rank's parts from `first` on.
     Start {
         first: u32,
         count: u32,
     },
-    /// Waits for those of the rank's requests from the first on.
+    /// Waits for `count` of the rank's requests from `first` on.
     Wait {
         first: u32,
         count: u32,
@@ -71,7 +71,7 @@ pub enum Action {
     },
 }
 
-/// The request of what is done before the call returns.
+/// The request of operations that are done before the call returns.
 pub const BLOCKING: u32 = u32::MAX;
 
 /// A message from one rank to another.
@@ -87,18 +87,18 @@ pub struct Message {
 }
 
 impl Application {
-    /// How errors name a line of the trace.
+    /// The name of a line of the trace in errors.
     pub fn place(&self, rank: usize, line: u32) -> String {
         let line = if line > 0 { format!(", line {line}") } else { String::new() };
         format!("{}, rank {rank}{line}", self.file)
     }
 
-    /// How errors name a call.
+    /// The name of a call in errors.
     pub fn told(&self, rank: usize, call: &Call) -> String {
         format!("{}: {}", self.place(rank, call.line), self.functions[call.function as usize])
     }
 
-    /// The operations of a call, one after the other.
+    /// The operations of a call in order.
     pub fn actions<'a>(&'a self, rank: usize, call: &'a Call) -> &'a [Action] {
         match call.action {
             Action::Start { first, count } => &self.ranks[rank].parts[first as usize..(first + count) as usize],
@@ -106,7 +106,7 @@ impl Application {
         }
     }
 
-    /// The requests from the first on.
+    /// `count` requests from `first` on.
     pub fn requests(&self, rank: usize, first: u32, count: u32) -> &[u32] {
         &self.ranks[rank].requests[first as usize..(first + count) as usize]
     }

@@ -1,4 +1,4 @@
-//! The collective calls of an application: the calls of its ranks, matched, and the algorithms that do them.
+//! The collective calls of an application: the matched calls of its ranks, and their algorithms.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -9,8 +9,7 @@ use hocket_algorithms::rules::Rules;
 use hocket_core::{Buffer, Call, Collective, Counts, Error, Moment, Nodes, Pairs, Rank, Result, Span, Subgroup, Tag};
 use serde::Deserialize;
 
-/// The algorithms of calls that no rule of the user's decides, much as MPICH chooses them; the last rule of each collective
-/// takes any call.
+/// The algorithms without a user's rule, similar to MPICH's. The last rule of each collective accepts any call.
 pub const DEFAULT_RULES: &str = "\
 allgather[size=..8KiB]: recursive_doubling
 allgather[size=..8KiB]: bruck
@@ -41,12 +40,12 @@ scatter: binomial
 scatterv: linear
 ";
 
-/// A collective call as one rank tells it; the names are those of traces.
+/// A collective call as one rank gives it; names are as in traces.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct Said {
-    /// The MPI function that does it before it returns, and whether it was that or only started.
+    /// The blocking MPI function, and whether its nonblocking form was called.
     pub function: String,
     pub is_started: bool,
     pub root: usize,
@@ -69,7 +68,7 @@ impl Said {
         }
     }
 
-    /// Elements of the block that goes to a rank, or of its own if all are alike.
+    /// Number of elements of the block for a rank, or of every block if all are alike.
     fn sent(&self, rank: usize) -> u64 {
         self.counts.as_ref().map_or(self.count, |counts| counts[rank])
     }
@@ -97,14 +96,14 @@ pub struct Collectives {
 /// One call of all ranks of a communicator.
 pub struct Instance {
     pub communicator: u32,
-    /// Which way it is done.
+    /// The index in [`Collectives::ways`].
     pub way: u32,
     pub first_tag: Tag,
-    /// Whether other calls can be under way beside it.
+    /// Whether other calls can be under way at the same time.
     pub is_started: bool,
 }
 
-/// How a call is done: by an algorithm of the catalogue.
+/// The algorithm of a call.
 pub struct Way {
     entry: &'static Entry,
     call: Call,
@@ -130,7 +129,7 @@ impl Collectives {
         let Instance { communicator, way, first_tag, is_started } = self.instances[instance as usize];
         let (members, place) = (&*communicators[communicator as usize], place as usize);
         let Way { entry, call } = &self.ways[way as usize];
-        // Nothing lies in the buffers, whatever their size.
+        // The buffers hold no data, so their size does not matter.
         let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
         let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
         let group = if is_started { group.without_circuits() } else { group };
@@ -139,7 +138,7 @@ impl Collectives {
     }
 }
 
-/// How many members say what: one of it if all say the same.
+/// The number of members, and what each gives; a single entry if all are equal.
 type Shape = (usize, Box<[u32]>);
 
 /// Matches the calls of ranks, and chooses their algorithms.
@@ -151,34 +150,34 @@ pub struct Resolver<'a> {
     pub ways: Vec<Way>,
 }
 
-/// Two members that do not agree, and in what.
+/// Two members that disagree, and on what.
 pub struct Disagreement {
     pub places: (usize, usize),
-    /// What the second was expected to say, what it says.
+    /// The expected and the actual text of the second member.
     pub expected: String,
     pub got: String,
 }
 
-/// Why a call cannot be done.
+/// The reason why a call cannot be replayed.
 pub enum Trouble {
     Members(Disagreement),
     Call(Error),
 }
 
 impl<'a> Resolver<'a> {
-    /// For calls of which ranks say one of `said`.
+    /// A resolver for calls in which each rank gives one of `said`.
     ///
     /// # Errors
-    /// The default rules are wrong: a defect.
+    /// Invalid default rules: a defect.
     pub fn new(said: &'a [Said], rules: &'a Rules) -> Result<Self> {
         let defaults = Rules::parse(DEFAULT_RULES, "default rules")?;
         Ok(Self { said, rules, defaults, known: HashMap::new(), ways: Vec::new() })
     }
 
-    /// The way of a call of which the members say these, on these nodes.
+    /// The way of a call in which the members give these, on these nodes.
     ///
     /// # Errors
-    /// They do not agree, or the call is too large.
+    /// Members that disagree, or a call that is too large.
     pub fn way(&mut self, members: &[u32], nodes: &Nodes) -> std::result::Result<u32, Trouble> {
         let are_alike = members.iter().all(|said| *said == members[0]);
         let key = (members.len(), if are_alike { members[..1].into() } else { members.into() });
@@ -206,7 +205,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The collective that a function is: alltoallv for those whose blocks differ from pair to pair.
+/// The collective of a function; alltoallv for functions whose blocks differ from pair to pair.
 fn collective(function: &str) -> Collective {
     match function {
         "MPI_Allgather" | "MPI_Allgatherv" => Collective::Allgather,
@@ -226,7 +225,7 @@ fn collective(function: &str) -> Collective {
     }
 }
 
-/// Whether the members agree on the function, its root, and how much data each rank sends to each other.
+/// Checks that the members agree on the function, its root, and the data between each pair of ranks.
 fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
     let agree = |first: usize, other: usize, expected: String, got: String| {
         if expected == got { Ok(()) } else { Err(Disagreement { places: (first, other), expected, got }) }
@@ -271,19 +270,19 @@ fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
     Ok(())
 }
 
-/// The bytes that a rank sends to another where blocks differ from pair to pair. In place, it sends as much as it receives.
+/// The bytes that a rank sends to another in an alltoallv. In place, it sends as much as it receives.
 fn pair_bytes(from: &Said, to: usize) -> u64 {
     if from.in_place { from.received_bytes(to) } else { from.sent_bytes(to) }
 }
 
-/// The most bytes that blocks may have in all.
+/// The largest number of bytes of all blocks together.
 const MOST_BYTES: u64 = 1 << 50;
 
 fn too_large() -> Error {
     Error::new("expected at most 2^50 B in all blocks together")
 }
 
-/// The call as the rank that knows all of it says it.
+/// The call as given by a rank that knows all of it.
 fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
     let root = if collective.has_root() { all[0].root } else { 0 };
     let said = all[root];
@@ -302,7 +301,7 @@ fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
     {
         return Err(too_large());
     }
-    // Types without data have no bytes to be cut.
+    // Types without data have no bytes.
     let elements = |count: u64| if element_bytes == 0 { 0 } else { count as usize };
     let counts = match counts {
         Some(counts) => Counts::each(&counts.iter().map(|count| elements(*count)).collect::<Vec<_>>()),
@@ -318,7 +317,7 @@ fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
     })
 }
 
-/// The same where the blocks of pairs of ranks differ, in bytes.
+/// As [`call`], for an alltoallv, with elements of one byte.
 fn exchange(all: &[&Said]) -> Result<Call> {
     let bytes = |from: usize, to: usize| pair_bytes(all[from], to);
     let pairs = (0..all.len()).flat_map(|from| (0..all.len()).map(move |to| (from, to)));

@@ -21,27 +21,27 @@ use serde::Serialize;
 use application::Application;
 use program::{Replay, Times};
 
-/// How to replay.
+/// The options of a replay.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// The time of computing, as a factor of the traced time.
+    /// Factor for the traced computing times.
     pub scale_compute: f64,
     /// Which trials.
     pub trials: Trials,
-    /// Whether to report what each rank did.
+    /// Whether to report the operations of each rank.
     pub trace: bool,
-    /// Asked now and then; the replay gives up when it says so.
+    /// Asked from time to time; the replay stops when it returns true.
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
-/// The result of a replay. Calls and accounts are those of the first trial.
+/// The result of a replay. Calls and accounts are from the first trial.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// Times, messages and links, as of a simulation.
     pub many: Many,
-    /// Where the time went.
+    /// The use of time.
     pub accounts: Accounts,
-    /// The calls of each rank, as rows of a trace; empty unless asked for.
+    /// The calls of each rank, as rows of a trace; empty unless requested.
     pub calls: Vec<CallRow>,
 }
 
@@ -55,10 +55,10 @@ pub struct CallRow {
     pub end_s: f64,
 }
 
-/// Replays a trace on a platform, a rank's calls in each of `columns`.
+/// Replays a trace on a platform; each of `columns` has the calls of one rank.
 ///
 /// # Errors
-/// A trace that does not fit together, a deadlock: in which call of which rank.
+/// An inconsistent trace, or a deadlock; the message has rank and call.
 pub fn replay(
     meaning: Meaning,
     columns: &[Columns<'_>],
@@ -80,7 +80,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs the trials, and tells when the calls of the first one began and returned.
+    /// Runs the trials. Returns also when the calls of the first one began and returned.
     fn trials(&self) -> Result<(Many, Times)> {
         let Options { trials, trace, .. } = self.options;
         let (many, times_s) = self.once(trials, trace)?;
@@ -106,7 +106,7 @@ impl Run<'_> {
         Ok((many, replay.times_s()))
     }
 
-    /// The error with the call in which a rank was, if one had begun and not ended.
+    /// The error with the calls of ranks that had begun and not ended.
     fn told(&self, replay: &Replay<'_>, error: Error) -> Error {
         let application = self.application;
         let mut waiting = (0..application.ranks.len()).filter_map(|rank| {
@@ -118,7 +118,7 @@ impl Run<'_> {
             (Some(told), None) => format!("{told} waits for ever"),
             (Some(told), Some(other)) => format!("{told} waits for ever, and so does {other}"),
         };
-        // What ranks wait for is told by their calls, what the network lacks is not.
+        // The calls tell what ranks wait for, but not what the network lacks.
         let why = error.to_string();
         Error::new(if why.starts_with("deadlock: rank") { who } else { format!("{who}: {why}") })
     }

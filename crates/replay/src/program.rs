@@ -1,4 +1,4 @@
-//! An application as a program: each rank walks along its calls, and what it has started runs on beside.
+//! An application as a program: each rank performs its calls in order; started operations run beside them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -7,14 +7,14 @@ use hocket_core::{Beside, Buffer, Call, Completed, Mode, Options, Program, Rank,
 
 use super::application::{Action, Application, BLOCKING};
 
-/// An application with its clock: what it notes of the run.
+/// An application, and the times of its calls in a run.
 pub struct Replay<'a> {
     application: &'a Application,
-    /// What computing takes of the traced time.
+    /// Factor for the traced computing times.
     scale: f64,
     /// `call_overhead` of the machine, in seconds.
     overhead_s: f64,
-    /// Of each rank, when each call began and when it returned, in seconds; not a number where there is no clock.
+    /// For each rank, when each call began and returned, in seconds; NaN without a clock.
     times_s: Vec<RefCell<Vec<[f64; 2]>>>,
     has_begun: Vec<Cell<bool>>,
 }
@@ -29,12 +29,12 @@ impl<'a> Replay<'a> {
         Self { application, scale, overhead_s, times_s, has_begun }
     }
 
-    /// What the last run noted.
+    /// The times of the last run.
     pub fn times_s(self) -> Times {
         self.times_s.into_iter().map(RefCell::into_inner).collect()
     }
 
-    /// How many calls of a rank have returned; none if it has not begun.
+    /// The number of a rank's calls that have returned; none if it has not begun.
     pub fn returned(&self, rank: usize) -> Option<usize> {
         self.has_begun[rank].get().then(|| self.times_s[rank].borrow().len())
     }
@@ -93,7 +93,7 @@ impl<'a> Replay<'a> {
 
     async fn send(&self, r: &Rank<'_>, message: u32) {
         let message = &self.application.messages[message as usize];
-        // No receive would ever end the wait for it.
+        // A message without receive must not block its sender.
         let mode = if message.is_received { message.mode } else { Mode::Posted };
         let options = Options { tag: message.channel, mode, ..Options::default() };
         r.send_with(message.to as usize, Span::new(Buffer::Input, message.bytes as usize), options).await;

@@ -1,4 +1,4 @@
-//! Columns of numbers → an application: every receive knows its message, every collective call its algorithm.
+//! Columns of numbers → an application, in which every receive has its message and every collective call its algorithm.
 
 use std::collections::VecDeque;
 
@@ -23,15 +23,15 @@ pub struct Meaning {
     pub communicators: Vec<Vec<usize>>,
     /// The tag of each channel.
     pub tags: Vec<i64>,
-    /// The collective calls as ranks tell them.
+    /// The collective calls as the ranks give them.
     pub collectives: Vec<Said>,
 }
 
-/// The calls of one rank: a number for each call in each column, in the bytes of this machine, and in the last one the
-/// words of all, as `hocket/replays.py` lists them.
+/// The calls of one rank: a number per call in each column, in native byte order. The last column has the words of all
+/// calls, as `hocket/replays.py` lists them.
 #[derive(Clone, Copy)]
 pub struct Columns<'a> {
-    /// How long the rank computes before the call, in seconds: f64.
+    /// The time for which the rank computes before the call, in seconds: f64.
     pub compute_s: &'a [u8],
     /// Its function, as i64.
     pub functions: &'a [u8],
@@ -48,7 +48,7 @@ fn numbers<const N: usize, T>(bytes: &[u8], number: fn([u8; N]) -> T) -> impl Ex
 /// Reads an application.
 ///
 /// # Errors
-/// A message that nobody sent, ranks that do not agree on a collective, or a trace beyond what can be counted.
+/// A received message that was never sent, ranks that disagree on a collective, or a trace that is too large.
 pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules, nodes: &Nodes) -> Result<Application> {
     let Meaning { file, functions, communicators, tags, collectives } = meaning;
     let application = Application {
@@ -83,7 +83,7 @@ impl Columns<'_> {
     }
 }
 
-/// Goes along the words of one rank.
+/// Reads the words of one rank.
 struct Words<I>(I);
 
 impl<I: Iterator<Item = i64>> Words<I> {
@@ -130,13 +130,13 @@ impl<I: Iterator<Item = i64>> Words<I> {
     }
 }
 
-/// The action of a call, before it is known which messages it receives.
+/// The action of a call, before its messages are known.
 enum Operation {
     Nothing,
     Send(Sent, u32),
     Receive(Taken, u32),
     Exchange(Sent, Taken),
-    /// Whether other receives can no longer see the message.
+    /// The flag is true if other receives cannot take the message any more.
     Probe(Taken, bool),
     Wait(Vec<u32>),
     Collective {
@@ -162,14 +162,14 @@ struct Taken {
     channel: Tag,
 }
 
-/// Where a receive would take its message from that nobody ever completes.
+/// The source of a receive that is never completed.
 const NOWHERE: u32 = u32::MAX;
 
 struct Reader {
     application: Application,
-    /// The messages of each sender, receiver and channel that nobody has received yet, in their order.
+    /// The messages of each sender, receiver and channel that have not been received yet, in order.
     queues: FxHashMap<(Taken, u32), VecDeque<u32>>,
-    /// How many of the messages the calls so far have sent.
+    /// Number of messages that the calls so far have sent.
     sent: u32,
     together: Together,
     tags: Vec<i64>,
@@ -178,17 +178,17 @@ struct Reader {
 /// The state at a point of a rank's calls.
 #[derive(Default)]
 struct State {
-    /// Messages that a probe has waited for already.
+    /// Messages for which a probe has waited already.
     probed: FxHashSet<u32>,
-    /// Messages that matched probes took and nobody has received yet.
+    /// Messages that matched probes took and that have not been received yet.
     matched: FxHashMap<Taken, VecDeque<u32>>,
-    /// Requests that something can be waited for.
+    /// Requests for which a call can wait.
     active: FxHashSet<u32>,
     collectives: Counts,
 }
 
 impl Reader {
-    /// Puts what an operation sends where its receiver finds it.
+    /// Puts the messages of an operation into the queues of their receivers.
     fn send(&mut self, from: u32, operation: &Operation) {
         match operation {
             Operation::Send(sent, _) | Operation::Exchange(sent, _) => {
@@ -226,7 +226,7 @@ impl Reader {
         ))
     }
 
-    /// The action of an operation; or the message that it should receive and that was never sent.
+    /// The action of an operation; or the expected message that was never sent.
     fn action(&mut self, rank: usize, state: &mut State, operation: Operation) -> std::result::Result<Action, Taken> {
         Ok(match operation {
             Operation::Nothing => Action::Nothing,
@@ -307,7 +307,7 @@ impl Reader {
     }
 }
 
-/// Receives a message, unless a probe has.
+/// Receives a message, unless a probe has waited for it.
 fn receive(state: &mut State, message: u32, request: u32) -> Action {
     if state.probed.remove(&message) {
         return Action::Nothing;

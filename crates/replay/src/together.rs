@@ -1,4 +1,4 @@
-//! Matches the collective calls of all ranks.
+//! Matching of the collective calls of all ranks.
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Error, Nodes, Result, Tag};
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::application::Application;
 use super::collectives::{Collectives, Disagreement, Instance, Resolver, Said, Trouble};
 
-/// The calls of all communicators: the n-th of every member of a communicator is one.
+/// The calls on all communicators: the n-th calls of all members of a communicator match.
 pub struct Together {
     instances: Vec<Gathered>,
     communicators: Vec<Calls>,
@@ -21,7 +21,7 @@ struct Calls {
     instances: Vec<u32>,
 }
 
-/// One call, with what each member says, [`NOTHING`] if it does not call, and the number of the call among its own.
+/// One call: each member's data ([`NOTHING`] if it does not call), and the call's index among its calls.
 struct Gathered {
     communicator: u32,
     said: Box<[u32]>,
@@ -30,14 +30,14 @@ struct Gathered {
 
 const NOTHING: u32 = u32::MAX;
 
-/// How many collective calls a rank has made, on each communicator.
+/// The number of collective calls of a rank on each communicator.
 pub type Counts = FxHashMap<u32, u32>;
 
-/// Tags of one call.
+/// Number of tags of one call.
 const TAGS: Tag = 64;
-/// The first tag of collectives; those of messages are below.
+/// The first tag of collectives; tags of messages are lower.
 const FIRST_TAG: Tag = 1 << 31;
-/// Calls that have tags of their own; so many calls apart, none is under way any more.
+/// Number of calls with tags of their own; calls this far apart are never under way at the same time.
 const CALLS: usize = (FIRST_TAG / TAGS) as usize;
 
 impl Together {
@@ -47,7 +47,7 @@ impl Together {
         Self { instances: Vec::new(), communicators: communicators.iter().map(calls).collect() }
     }
 
-    /// The next call of `rank` says something on a communicator: which instance it is, and the place of the rank.
+    /// Notes the next call of `rank` on a communicator. Returns the instance, and the place of the rank.
     pub fn tell(
         &mut self,
         application: &Application,
@@ -72,10 +72,10 @@ impl Together {
         (instance, place)
     }
 
-    /// Chooses an algorithm for every call, and tags, so that the messages of calls never mix.
+    /// Chooses an algorithm for every call, and tags that keep the messages of calls apart.
     ///
     /// # Errors
-    /// Members that do not agree, or a call that is too large.
+    /// Members that disagree, or a call that is too large.
     pub fn resolve(
         self,
         application: &Application,
@@ -102,7 +102,7 @@ impl Together {
 }
 
 impl Gathered {
-    /// The call of the member at a place, as errors name it.
+    /// The rank and the call of a member, as errors name it.
     fn told(&self, application: &Application, place: usize) -> (usize, String) {
         let rank = application.communicators[self.communicator as usize][place];
         (rank, application.told(rank, &application.ranks[rank].calls[self.calls[place] as usize]))

@@ -15,7 +15,7 @@ use hocket_machine::Node;
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Occupation, Timing};
-use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, kept_bytes};
+use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, Timers, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
 use crate::options::{Options, bytes};
 use crate::peers::Peers;
@@ -45,8 +45,7 @@ impl Failure {
 /// The condition that is checked to prove that messages are matched in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Each rank issues all its sends in the order of time, and likewise its receives: stricter than necessary, and
-    /// cheap.
+    /// Each rank issues its sends in the order of time, and likewise its receives: stricter than necessary, but cheap.
     OfRanks,
     /// Each pair's messages with one tag are issued in the order of time.
     OfPairs,
@@ -63,7 +62,7 @@ pub fn run<N: Network, T: Timing>(
     node: &Node,
     order: Order,
     options: Options<'_>,
-) -> Result<(Vec<T::Clock>, Outcome), Failure> {
+) -> Result<(Timers<T::Clock>, Outcome), Failure> {
     if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages share links of the network".to_owned()));
     }
@@ -72,10 +71,10 @@ pub fn run<N: Network, T: Timing>(
     check_ranks(program, call, kept).map_err(Failure::Other)?;
     let dataflow = Dataflow::new(call, network, timing, order, options);
     let world = InTime::new(call, dataflow, node, network.post_s(), &options);
-    let (dataflow, ends, outcome) = hocket_core::run(program, call, world).into_outcome("dataflow");
+    let (dataflow, timers, outcome) = hocket_core::run(program, call, world).into_outcome("dataflow");
     match dataflow.refusal {
         Some(failure) => Err(failure),
-        None => Ok((ends, outcome)),
+        None => Ok((timers, outcome)),
     }
 }
 
@@ -133,8 +132,7 @@ impl<C> Default for Met<C> {
     }
 }
 
-/// Whether an operation of this time and resumption comes after an earlier one. At one time, only operations of one
-/// resumption have a known order.
+/// Whether an operation is after an earlier one. At one time, the order is known only within one resumption.
 fn is_in_order<C: Clock>(time: C, resume: u32, earlier: Option<(C, u32)>) -> bool {
     earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
         Some(Ordering::Greater) => true,
@@ -310,8 +308,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         !self.has_stopped
     }
 
-    /// Notes that the running rank issues at `time` a send that is ready at `ready`. If nodes keep state, sends must be
-    /// issued in the order of time.
+    /// Notes that the running rank issues at `time` a send that is ready at `ready`. Checks the order of sends.
     fn meet_send(&mut self, rank: usize, time: T::Clock, ready: T::Clock, holds_receiving: bool) {
         if N::NODE_HAS_STATE {
             let earlier = self.met[rank].asked.replace((time, self.resumes));
@@ -325,8 +322,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         }
     }
 
-    /// Notes an operation of the running rank that is ready at `time`. If nodes keep state, it must come after all
-    /// others.
+    /// Notes an operation of the running rank that is ready at `time`. If nodes keep state, it must come last.
     fn meet_issued(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
             let earlier = self.met[rank].ready.replace((time, self.resumes));

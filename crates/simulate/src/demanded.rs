@@ -51,8 +51,7 @@ impl Demanded<'_> {
         (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
     }
 
-    /// A number of bytes that some rank has to send or receive: the maximum over a few ranks, or the average if
-    /// greater.
+    /// Bytes that some rank has to send or receive: the most of a few ranks, or the average if greater.
     pub fn bytes_of_a_rank(&self) -> f64 {
         let on_average = ((self.demand.carried)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
         let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);
@@ -83,7 +82,8 @@ pub fn rounds(count: usize, ports: Option<usize>) -> usize {
 /// The time until `count` ranks can know the data of one rank, if every rank that knows it tells one more every
 /// `gap_s`, and a rank knows it `delay_s` after the sender began to tell it.
 ///
-/// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model", SPAA 1993.
+/// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model",
+/// SPAA 1993.
 pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
     if count < 2 || gap_s <= 0.0 || delay_s <= 0.0 {
         return if count < 2 { 0.0 } else { delay_s };

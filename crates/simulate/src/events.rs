@@ -1,10 +1,9 @@
 //! The events engine: all ranks in the order of time, driven by a queue of events.
 //!
-//! Events are ordered by (time, kind, sequence number), so a run is reproducible; a rank is resumed once for all its
-//! operations that are done at one time. A message is bound to its receive in the order in which it was sent when the
-//! receive names its source, and in the order of arrival when it takes any. Where messages meet, the network keeps a
-//! time of its own: its events at a time come after the messages that leave then, and before all others; circuits and
-//! ports are assigned when everything else at that time has happened.
+//! Events are ordered by (time, kind, sequence number), so a run is reproducible. A rank is resumed once for all its
+//! operations done at one time. A receive that names its source takes messages in the order of sending; a receive from
+//! any source takes them in the order of arrival. A network with contention keeps its own time: its events come after
+//! messages that leave then, and before all others. Circuits and ports are assigned after all other events of a time.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -291,8 +290,7 @@ impl Agenda {
         Some(event.what)
     }
 
-    /// Takes the next event, which is at the present time and of this kind. Events added before that time came are
-    /// first.
+    /// Takes the next event, which is of this kind and due now; events added before that time came are first.
     #[inline]
     fn pop_kind(&mut self, kind: u64) -> Option<Action> {
         if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> SEQUENCE_BITS == kind) {
@@ -609,8 +607,7 @@ impl<'a, N: Network> Events<'a, N> {
         Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
-    /// A message enters a network with contention when its sender's processor is done with it: at `end_s` without
-    /// noise.
+    /// A message enters a network with contention when its sender's processor is done: at `end_s` without noise.
     #[inline(always)]
     fn send_off(&mut self, flight: u32, message: Parcel, end_s: f64) {
         let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
@@ -629,8 +626,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(left_s, Action::Complete { rank: from, slot, from, len });
             }
         }
-        // Messages that leave now precede all other events, so the message leaves at once; except where programs use
-        // circuits.
+        // Messages that leave now precede all other events, so it leaves at once; except where programs use circuits.
         if self.running.is_some() && left_s == self.agenda.now_s && self.circuits.is_none() && !self.agenda.has(LEAVING)
         {
             self.leave(flight, envelope);
@@ -694,8 +690,7 @@ impl<'a, N: Network> Events<'a, N> {
         self.arrive(flight, taken.time_s);
     }
 
-    /// The time at which the processor of `rank` has done its part of a message, which takes `length_s` and would end
-    /// at `end_s` without noise.
+    /// When the processor of `rank` has done its part of a message, of `length_s`, until `end_s` without noise.
     #[inline]
     fn delayed_by_noise_s(&mut self, rank: u32, position: u64, length_s: f64, end_s: f64) -> f64 {
         let work = Occupation::work(rank as usize, position, length_s);
@@ -908,8 +903,8 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// Gives messages that have arrived to the receives of `rank`, the earliest posted receive first, and to each the
-    /// earliest arrival that does not overtake another message of its sender. Tries again at the next arrival.
+    /// Gives arrived messages to the receives of `rank`, the earliest posted receive first: to each the earliest
+    /// arrival that does not overtake another message of its sender. Tries again at the next arrival.
     fn match_arrived(&mut self, rank: usize, now: f64) {
         let mut has_matched = false;
         loop {
@@ -930,8 +925,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// The sender and tag of a message that a receive of `rank` may take now, and the earliest arrival time among the
-    /// messages checked.
+    /// The sender and tag of a message that `rank` may receive now, and the earliest arrival time checked.
     fn arrived(&self, rank: usize, now: f64) -> (Option<(u32, Tag)>, f64) {
         let mut next_s = f64::INFINITY;
         let found = self.mailboxes.wanted(rank).into_iter().find_map(|(source, tag)| {

@@ -1,5 +1,7 @@
 //! A world in virtual time: turns verbs into operations of a clockwork, counts messages and records traces.
 
+use std::iter::repeat;
+
 use hocket_core::{
     At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag,
     Woken, World,
@@ -48,8 +50,7 @@ pub trait Clockwork {
     fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Begun<Self::Clock>;
     /// `rank` works for `duration_s` from `now` on, or as soon after as it can.
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
-    /// `rank` connects or disconnects at `now`. The outcome has length 1 if a circuit is open, or if there are no
-    /// circuits.
+    /// `rank` connects or disconnects at `now`. The outcome has length 1 if a circuit is open or there are none.
     fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> Begun<Self::Clock> {
         Begun::Done((now, Received { source: rank as u32, len: usize::from(connection.connects) }))
     }
@@ -73,15 +74,14 @@ pub trait Clockwork {
     }
 }
 
-/// The outcome of a simulation. Fields are serialised under their names, except the engine and those that results show
-/// in another form.
+/// The outcome of a simulation. Skipped fields appear in another form in results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "dataflow" or "events".
     #[serde(skip)]
     pub engine: &'static str,
-    /// When each rank's result was complete, in seconds from the common start; empty in [`Many`](crate::Many), which
-    /// has `ends`.
+    /// The time from each rank's timer start (the common start by default) until its result was complete, in seconds;
+    /// empty in [`Many`](crate::Many), which has `ends`.
     #[serde(skip)]
     pub rank_times_s: Vec<f64>,
     /// When the last rank reached each mark ([`hocket_core::Rank::mark`]), in seconds; empty in [`Many`](crate::Many).
@@ -105,7 +105,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// When the last rank's result was complete, in seconds.
+    /// The longest of these times, in seconds.
     pub fn time_s(&self) -> f64 {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
     }
@@ -142,9 +142,25 @@ pub struct InTime<C: Clockwork> {
     scratch: Vec<usize>,
     /// When the result of each rank was complete; meaningless while a rank runs.
     ends: Vec<C::Clock>,
+    /// When the timer of each rank started; empty where none was started.
+    begins: Vec<C::Clock>,
     stages: Vec<RankStage>,
     marks_s: Vec<f64>,
     trace: Option<Trace>,
+}
+
+/// When the timers of the ranks started and ended.
+pub struct Timers<T> {
+    /// Empty where all timers started at the common start.
+    pub begins: Vec<T>,
+    pub ends: Vec<T>,
+}
+
+impl<T: Clock> Timers<T> {
+    fn lengths_s(&self) -> Vec<f64> {
+        let begins_s = self.begins.iter().map(|begin| begin.seconds()).chain(repeat(0.0));
+        self.ends.iter().zip(begins_s).map(|(end, begin_s)| end.seconds() - begin_s).collect()
+    }
 }
 
 /// The state of a rank's program.
@@ -183,6 +199,7 @@ impl<C: Clockwork> InTime<C> {
             post_s,
             has_circuits: clockwork.features().circuits.is_some(),
             ends: vec![clockwork.time(Moment::default()); call.ranks],
+            begins: Vec::new(),
             clockwork,
             messages: 0,
             message_bytes: 0,
@@ -194,14 +211,17 @@ impl<C: Clockwork> InTime<C> {
     }
 
     /// The clockwork, the times at which the ranks' results were complete, and the outcome.
-    pub fn into_outcome(self, engine: &'static str) -> (C, Vec<C::Clock>, Outcome) {
+    pub fn into_outcome(self, engine: &'static str) -> (C, Timers<C::Clock>, Outcome) {
         let mut trace = self.trace.unwrap_or_default().records;
         Record::sort(&mut trace);
-        let (mut ends, mut stages) = (self.ends, self.stages.into_iter());
-        ends.retain(|_| stages.next() != Some(RankStage::Running));
+        let mut timers = Timers { begins: self.begins, ends: self.ends };
+        for times in [&mut timers.begins, &mut timers.ends] {
+            let mut stages = self.stages.iter();
+            times.retain(|_| stages.next() != Some(&RankStage::Running));
+        }
         let outcome = Outcome {
             engine,
-            rank_times_s: ends.iter().map(|end| end.seconds()).collect(),
+            rank_times_s: timers.lengths_s(),
             marks_s: self.marks_s,
             messages: self.messages,
             message_bytes: self.message_bytes,
@@ -210,7 +230,7 @@ impl<C: Clockwork> InTime<C> {
             passages: Vec::new(),
             circuits: None,
         };
-        (self.clockwork, ends, outcome)
+        (self.clockwork, timers, outcome)
     }
 
     fn bytes(&self, len: usize) -> f64 {
@@ -370,6 +390,13 @@ impl<C: Clockwork> World for InTime<C> {
         self.marks_s[number] = self.marks_s[number].max(time.seconds());
     }
 
+    fn start_timer(&mut self, rank: usize, now: Moment) {
+        if self.begins.is_empty() {
+            self.begins = vec![self.clockwork.time(Moment::default()); self.ends.len()];
+        }
+        self.begins[rank] = self.clockwork.time(now);
+    }
+
     fn end(&mut self, rank: usize, now: Moment) {
         if self.stages[rank] == RankStage::Running {
             self.ends[rank] = self.clockwork.time(now);
@@ -411,7 +438,7 @@ mod tests {
     use crate::network::Hockney;
     use crate::{NetworkModel, Platform};
 
-    /// 1 us, and 1 ns per byte; a message leaves whether its receive is there or not.
+    /// A latency of 1 us, and 1 ns per byte; messages are eager.
     fn hockney() -> Hockney {
         let text = "name = \"test\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n\
                     protocol = \"eager\"\n";
@@ -446,8 +473,8 @@ mod tests {
             assert!(waiting[rank].is_none());
             world.end(rank, moments[rank]);
         }
-        let (_, ends, outcome) = world.into_outcome("either");
-        assert_eq!(ends.iter().map(|end| end.seconds()).collect::<Vec<_>>(), [5e-6, 5e-6]);
+        let (_, _, outcome) = world.into_outcome("either");
+        assert_eq!(outcome.rank_times_s, [5e-6, 5e-6]);
         assert_eq!((outcome.messages, outcome.message_bytes), (1, 1000));
     }
 

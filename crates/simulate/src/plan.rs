@@ -75,6 +75,8 @@ pub struct Plan {
     pub lengths_s: Vec<f64>,
     /// Number of places; the first holds the common start.
     pub places: usize,
+    /// The place of the start of each rank's timer; empty where all timers start at the common start.
+    pub begins: Vec<u32>,
     /// The place of the end of each rank.
     pub ends: Vec<u32>,
     /// Number of marks.
@@ -185,8 +187,13 @@ impl Plan {
 
     /// The ends of each lane. The loop is over ranks, each for all lanes.
     fn ends_of(&self, places: &[Lanes], marks: &[Lanes]) -> [Ends; LANES] {
-        let mut sums = Sums::NONE;
-        self.ends.iter().for_each(|place| sums.add(&places[*place as usize].0));
+        let mut sums = Sums::<LANES>::NONE;
+        let mut begins = self.begins.iter();
+        for end in &self.ends {
+            let begin = begins.next().map_or(Lanes::START, |place| places[*place as usize]);
+            let end = places[*end as usize];
+            sums.add(&std::array::from_fn(|lane| end.0[lane] - begin.0[lane]));
+        }
         std::array::from_fn(|lane| Ends {
             marks_s: marks.iter().map(|mark| mark.0[lane]).collect(),
             ..sums.ends(lane, self.ends.len())

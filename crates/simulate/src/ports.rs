@@ -1,9 +1,8 @@
 //! Ports: limits on the messages that a node sends at a time, and receives at a time.
 //!
 //! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of
-//! its receiver from its start until its last byte arrives. Ports have no effect as long as no node has more messages
-//! under way than ports: the dataflow engine checks this ([`Usage`]). In the events engine, messages wait for ports
-//! ([`PortQueues`]).
+//! its receiver from its start until its last byte arrives. Ports have no effect while no node has more messages under
+//! way than ports: the dataflow engine checks this ([`Usage`]); in the events engine, messages wait ([`PortQueues`]).
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -23,8 +22,7 @@ impl<C: Clock> Usage<C> {
         Self { ports, free: vec![start; nodes * ports] }
     }
 
-    /// Notes a message that holds a port from `start`, no earlier than `issued`, to `end`. Returns false if it may have
-    /// to wait.
+    /// Notes a message that holds a port from `start` (not before `issued`) to `end`. Returns false if it may wait.
     #[inline(always)]
     pub fn hold(&mut self, node: usize, issued: C, start: C, end: impl FnOnce() -> C) -> bool {
         if self.ports == 0 {
@@ -142,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// A message that could start at `ready`, and holds its ports for `length`.
+    /// A message that could start at `ready` and holds its ports for `length`.
     #[derive(Clone, Copy, Debug)]
     struct Message {
         ready: u64,
@@ -175,16 +173,15 @@ mod tests {
         starts
     }
 
-    /// The time from which on fewer than `ports` of these are under way, if they hold theirs until then.
+    /// The time from which fewer than `ports` of these messages hold their ports.
     fn free_from(mut ends: Vec<u64>, ports: usize) -> u64 {
         ends.sort_unstable();
         ends.len().checked_sub(ports).map_or(0, |index| ends[index])
     }
 
     proptest! {
-        /// `decide` follows the rules in the form of equations: a message gets a sending port when it is ready, those
-        /// before it at its sender have theirs, and fewer of them than ports are under way; likewise its receiving
-        /// port.
+        /// `decide` follows the rules as equations: a message gets a sending port when it is ready, its predecessors
+        /// have theirs, and fewer of them than ports are under way; likewise its receiving port.
         #[test]
         fn messages_start_when_the_rules_say(
             messages in prop::collection::vec((0..6_u64, 0..NODES, 0..NODES, 1..4_u64), 1..24), ports in 1..4_usize,
@@ -211,7 +208,7 @@ mod tests {
             }
         }
 
-        /// A usage takes messages in their order as long as no node has more under way than ports.
+        /// A usage accepts messages in order as long as no node has more of them under way than ports.
         #[test]
         fn usage_tells_whether_messages_would_wait(
             lengths in prop::collection::vec((0..3_u32, 1..4_u32), 1..12), ports in 1..4_usize,

@@ -2,9 +2,8 @@
 //!
 //! The dataflow engine runs the program with [`Symbol`]s. Taking the later of two, adding a length, or passing through
 //! noise appends an operation, unless it is already on the tape. If the tape cannot decide a comparison, the engine
-//! either reports that it does not apply, or assumes an outcome, and the tape notes a check that shows in which trials
-//! it holds. A `first` has no winner here: the rest of the program must not depend on it, which is checked by recording
-//! again with other [`Winners`].
+//! does not apply, or it assumes an outcome, and the tape checks in which trials it holds. A `first` has no winner
+//! here: the rest of the program must not depend on it, which is checked by recording again with other [`Winners`].
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -60,8 +59,7 @@ impl Strand {
         Self { step: self.step + 1, ..self }
     }
 
-    /// Whether operations here are done before operations there: this strand is an earlier step of a branch that
-    /// contains `other`, or leads to it.
+    /// Whether operations here are done before those there: an earlier step of the same branch, or on the way to it.
     fn is_before(mut self, mut other: Self, branches: &[Branch]) -> bool {
         while self.branch != other.branch {
             let (own, its) = (branches[self.branch as usize], branches[other.branch as usize]);
@@ -100,7 +98,7 @@ struct Node {
 const START: u32 = 0;
 /// Slots of the table of recent operations.
 const RECENT: usize = 1 << 12;
-/// Steps that a search may take for a proof of order, without which the engine does not apply.
+/// The steps of a search for a proof of order; without a proof, the engine does not apply.
 const PROOF: u32 = 64;
 /// The steps of a search for a reason to omit an operation.
 const SHORT_CUT: u32 = 6;
@@ -129,9 +127,9 @@ impl<'a> Tape<'a> {
         self.has_first.get()
     }
 
-    /// The plan that computes these nodes.
-    pub fn plan(self, ends: &[u32]) -> Plan {
-        compile(self.nodes.into_inner(), self.sources.into_inner(), self.lengths_s.into_inner(), ends)
+    /// The plan that computes the nodes at which the timers of ranks start, if any do, and end.
+    pub fn plan(self, begins: &[u32], ends: &[u32]) -> Plan {
+        compile(self.nodes.into_inner(), self.sources.into_inner(), self.lengths_s.into_inner(), [begins, ends])
     }
 
     fn push(&self, node: Node) -> u32 {
@@ -454,8 +452,8 @@ impl Moments for Recording<'_> {
 }
 
 /// Drops the nodes that no end, mark or check needs, and gives every value a place that is reused after its last use.
-fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, ends: &[u32]) -> Plan {
-    let needs = needs(&nodes, ends);
+fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, timers: [&[u32]; 2]) -> Plan {
+    let needs = needs(&nodes, &timers.concat());
     let mut places = Places { free: Vec::new(), count: 1 };
     let mut steps = Vec::with_capacity(needs.iter().filter(|need| **need & NEEDED != 0).count());
     // The number of sources passed, and of sources kept; kept ones move to the front.
@@ -482,10 +480,10 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
     for (sources, kept) in sources.iter_mut().zip(kept) {
         sources.truncate(kept);
     }
-    let ends = ends.iter().map(|end| nodes[*end as usize].a).collect();
+    let [begins, ends] = timers.map(|times| times.iter().map(|time| nodes[*time as usize].a).collect());
     let marked = steps.iter().filter(|step| step.kind == StepKind::Mark).map(|step| step.b as usize + 1);
     let marks = marked.max().unwrap_or(0);
-    Plan { steps, sources, lengths_s, places: places.count as usize, ends, marks }
+    Plan { steps, sources, lengths_s, places: places.count as usize, begins, ends, marks }
 }
 
 /// The node is needed: by an end or another needed node, or because it has no result (a mark or check).

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a sorted set: events are added at times from now on, and all of the next time are taken now and then.
+        /// Compares with a sorted set of events.
         #[test]
         fn events_come_in_order(pushes in prop::collection::vec((0..9u32, 0..3u32, 0..1000u64, any::<bool>()), 1..200)) {
             let (mut timetable, mut expected) = (Timetable::new(), BTreeSet::new());

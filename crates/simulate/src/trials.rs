@@ -99,8 +99,7 @@ impl Repeated<'_> {
         Ok(Many { ends: ends.map_err(Failure::Other)?, first })
     }
 
-    /// The trials from `first` on. The events engine runs the trials whose times have another order than the plan
-    /// assumes.
+    /// The trials from `first` on. The events engine runs those whose times have another order than the plan's.
     fn with_all_orders<N: Network>(&self, network: &N, first: u64, ends: Vec<Option<Ends>>) -> Result<Vec<Ends>> {
         let options = Options { trace: false, passages: false, ..self.options };
         let in_another_order = |trial| match self.options.engine {
@@ -170,11 +169,12 @@ impl Repeated<'_> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
-        let (ends, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, order, options)?;
+        let (timers, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, order, options)?;
         (first.rank_times_s, first.marks_s) = Default::default();
-        let ends: Vec<_> = ends.into_iter().map(Symbol::node).collect();
+        let nodes = |times: Vec<_>| times.into_iter().map(Symbol::node).collect::<Vec<_>>();
         let has_first = tape.has_first();
-        let plan = tape.plan(&ends);
+        let (begins, ends) = (nodes(timers.begins), nodes(timers.ends));
+        let plan = tape.plan(&begins, &ends);
         if has_first && winners == Winners::First && !self.options.winners_are_alike {
             for others in [Winners::Second, Winners::Mixed] {
                 if self.plan_in(order, network, others)?.0 != plan {

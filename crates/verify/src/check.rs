@@ -1,4 +1,4 @@
-//! Checking the results of a run that has ended.
+//! Checks of the results of a run.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use crate::expression::{Contribution, Value, Walk};
 use crate::finding::{Counterexample, Kind};
 use crate::world::Symbolic;
 
-/// The values of all ranks' results, to be compared between message orders.
+/// The values of all ranks' results.
 pub type Results = Vec<Vec<Value>>;
 
-/// Checks the results of `world`, also against those of the first message order, which are put into `first`.
+/// Checks the results of `world`, also against the results of the first order of messages, kept in `first`.
 pub fn results(world: &Symbolic<'_>, first: &mut Option<Results>) -> Option<Counterexample> {
     let results: Results = (0..world.call.ranks).map(|rank| world.result(rank)).collect();
     let mut walk = Walk::default();
@@ -31,7 +31,7 @@ pub fn results(world: &Symbolic<'_>, first: &mut Option<Results>) -> Option<Coun
     differs.or_else(|| runs_differ(world, &results, first))
 }
 
-/// What an element consists of: an element of each of some ranks, in rank order.
+/// The expected contributions to an element: one element of each of some ranks, in rank order.
 struct Wanted {
     ranks: Range<u32>,
     element: u32,
@@ -44,7 +44,7 @@ impl Wanted {
     }
 }
 
-/// What element `element` of the result of `rank` consists of.
+/// The expected contributions to an element of the result of `rank`.
 fn expected(call: &Call, rank: usize, element: usize) -> Wanted {
     let of_all = |ranks: usize, element: usize| Wanted { ranks: 0..ranks as u32, element: element as u32 };
     let contribution =
@@ -81,7 +81,7 @@ fn expected(call: &Call, rank: usize, element: usize) -> Wanted {
     }
 }
 
-/// The block that has an element of all blocks one after the other; the first if none has it.
+/// The block that contains an element of all blocks in order; the first block if none does.
 fn block_with(call: &Call, element: usize) -> usize {
     let (mut first, mut end) = (0, call.ranks);
     while first < end {
@@ -129,7 +129,7 @@ fn element_is_right(
     })
 }
 
-/// Contributions as people name them: one element of one rank, or the same element of several ranks.
+/// Contributions as text: one element of one rank, or the same element of several ranks.
 fn show(contributions: &[Contribution]) -> String {
     match contributions {
         [] => "nothing".to_owned(),

@@ -1,4 +1,4 @@
-//! Exploring the orders in which messages may come.
+//! Exploration of the orders of messages.
 
 use std::fmt;
 
@@ -10,19 +10,18 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 pub struct Limits {
     /// Up to this many orders, all are tried.
     pub most_exhaustive: usize,
-    /// Above that, the number of orders drawn at random.
+    /// Number of random orders if there are more.
     pub samples: usize,
-    /// Decisions after which the exhaustive search is given up.
+    /// Number of decisions after which the exhaustive search is given up.
     pub most_decisions: usize,
-    /// Decisions after which the draw ends early, so that programs that leave much to the order of messages do not take
-    /// for ever; but a few orders are drawn in any case.
+    /// Number of decisions after which drawing ends, except for a few orders, to bound the time of a verification.
     pub most_drawn: usize,
     /// Seed of the draw.
     pub seed: u64,
-    /// Steps of one rank after which a program is stopped, since it does not seem to end; ten more are allowed for each
-    /// rank, and for each element of the rank's input and result.
+    /// Number of steps of one rank after which a program counts as endless; ten more are allowed for each rank, and for
+    /// each element of the rank's input and result.
     pub most_steps: usize,
-    /// Whether a program is run once more, to see whether it does the same again: for programs that can read a clock.
+    /// Whether a program is run twice to check that it repeats: for programs that can read a clock.
     pub runs_again: bool,
 }
 
@@ -47,7 +46,7 @@ impl Limits {
     }
 }
 
-/// The way in which orders of messages were tried; for a wrong program, until the counterexample was found.
+/// How orders of messages were tried, up to the counterexample if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exploration {
     /// There is only one order: no receive takes from any source, and nothing races.
@@ -69,18 +68,18 @@ impl Exploration {
     }
 }
 
-/// The exhaustive search is not begun if the estimated number of orders exceeds its limit by this factor: it would vary
-/// only the last decisions, and a draw varies all.
+/// The exhaustive search stops at once if the estimated number of orders exceeds its limit by this factor: it would
+/// vary only the last decisions, while random orders vary all.
 const HOPELESS: f64 = 1000.0;
 
-/// Orders drawn at random, however many decisions they take.
+/// The least number of random orders, however many decisions they take.
 const LEAST_SAMPLES: usize = 4;
 
-/// The decisions of one run: a prefix given by earlier runs, then the first alternative, or a random one.
+/// The decisions of one run: a prefix from earlier runs, then the first alternatives; or random ones.
 pub struct Choices {
     limits: Limits,
     runs: usize,
-    /// Decisions of the exhaustive runs that were given up, and those of the other runs.
+    /// Number of decisions in abandoned exhaustive runs, and in the other runs.
     given_up: usize,
     decided: usize,
     sampler: Option<ChaCha8Rng>,
@@ -90,11 +89,11 @@ pub struct Choices {
     has_changed: bool,
 }
 
-/// What the order of messages decided.
+/// A decision between orders of messages.
 #[derive(Clone, Copy)]
 pub struct Decision {
     pub rank: usize,
-    /// The step that goes on, counted from 1, where steps are known.
+    /// The step that goes on, counted from 1, if steps are known.
     pub step: Option<usize>,
     /// The rank whose message it takes, if it takes one.
     pub from: Option<u32>,
@@ -121,7 +120,7 @@ struct Script {
 }
 
 impl Script {
-    /// An estimate of the number of orders: as if all orders had as many decisions and alternatives as this one.
+    /// An estimate of the number of orders, as if all had the decisions and alternatives of this one.
     fn orders(&self) -> f64 {
         self.decisions.iter().map(|(_, alternatives)| *alternatives as f64).product()
     }
@@ -161,17 +160,17 @@ impl Choices {
         taken.min(alternatives - 1)
     }
 
-    /// Whether a decision of an earlier run had another number of alternatives after the same decisions.
+    /// Whether a decision had another number of alternatives in an earlier run with the same previous decisions.
     pub const fn has_changed(&self) -> bool {
         self.has_changed
     }
 
-    /// Notes what was decided between several alternatives.
+    /// Notes a decision that had alternatives.
     pub fn note(&mut self, decision: Decision) {
         self.trail.push(decision);
     }
 
-    /// The decisions of this run, for a person to read.
+    /// The decisions of this run as text.
     pub fn in_words(&self) -> Vec<String> {
         const MOST: usize = 8;
         let Some(more) = self.trail.len().checked_sub(MOST + 1) else {
@@ -212,7 +211,7 @@ impl Choices {
         true
     }
 
-    /// Decisions of all runs.
+    /// Number of decisions in all runs.
     pub const fn decisions(&self) -> usize {
         self.given_up + self.decided
     }

@@ -3,8 +3,8 @@
 use hocket_core::{Error, Result, budget};
 use rustc_hash::FxHashMap;
 
-/// A value: an index into the [`Arena`]. Equal values were combined from the same contributions in the same order, up to
-/// swapping two operands where the operator is commutative, so floating-point results are equal to the last bit.
+/// A value: an index into the [`Arena`]. Equal values combine the same contributions in the same order, except for
+/// swapped operands of a commutative operator, so floating-point results are equal to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(u32);
 
@@ -27,7 +27,7 @@ enum Node {
     Combined(Value, Value),
 }
 
-/// The memory of a walk through values, for the next one.
+/// Memory that walks through values reuse.
 #[derive(Default)]
 pub struct Walk {
     found: Vec<Contribution>,
@@ -37,7 +37,7 @@ pub struct Walk {
 /// All values of a verification, each stored once.
 pub struct Arena {
     nodes: Vec<Node>,
-    /// The leftmost contribution of each value: the least, where operands may be swapped.
+    /// The leftmost contribution of each value; the least one if operands may be swapped.
     first: Vec<Option<Contribution>>,
     known: FxHashMap<Node, Value>,
     is_commutative: bool,
@@ -45,14 +45,14 @@ pub struct Arena {
     refusal: Option<Error>,
 }
 
-/// Values for which there is room at first.
+/// Initial room, in values.
 const FEW: usize = 256;
 
-/// What one value takes: in the lists, and in the table with its spare places.
+/// The memory of one value: in the lists, and in the table with its spare places.
 const VALUE_BYTES: f64 = (size_of::<Node>() + size_of::<Option<Contribution>>()) as f64 + TABLE_BYTES;
 const TABLE_BYTES: f64 = (size_of::<(Node, Value)>() + 1) as f64 * 8.0 / 7.0;
 
-/// The memory that `values` different values take at least, in bytes.
+/// A lower bound of the memory for `values` different values, in bytes.
 pub fn bytes_of(values: f64) -> f64 {
     values * VALUE_BYTES
 }
@@ -70,7 +70,7 @@ impl Arena {
         arena
     }
 
-    /// Why there is no room for more values.
+    /// Why there is no room for more values; further combinations are then undefined.
     pub fn refusal(&self) -> Option<&Error> {
         self.refusal.as_ref()
     }
@@ -110,7 +110,7 @@ impl Arena {
         Value((self.nodes.len() - 1) as u32)
     }
 
-    /// Makes room for one more value. Where that doubles the table, the old one is there until the new one is full.
+    /// Makes room for one more value. While the table doubles, the old and the new one exist.
     fn make_room(&mut self) -> Result<()> {
         let values = self.nodes.len();
         if values < self.nodes.capacity() && self.known.len() < self.known.capacity() {
@@ -124,7 +124,7 @@ impl Arena {
         Ok(())
     }
 
-    /// The contributions of a value, leftmost first, at most `most` of them; undefined operands are left out.
+    /// The first `most` contributions of a value, leftmost first, without undefined operands.
     pub fn contributions<'w>(&self, value: Value, most: usize, walk: &'w mut Walk) -> &'w [Contribution] {
         let Walk { found, stack } = walk;
         found.clear();
@@ -143,7 +143,7 @@ impl Arena {
         found
     }
 
-    /// The value as a formula over ranks, such as `(0+1)+2`; long ones are cut.
+    /// The value as a formula over ranks, such as `(0+1)+2`, cut if it is long.
     pub fn show(&self, value: Value) -> String {
         const MOST: usize = 60;
         let mut text = String::new();

@@ -9,13 +9,13 @@ use crate::Exploration;
 pub struct Verdict {
     /// The counterexample; none when the program is right.
     pub counterexample: Option<Counterexample>,
-    /// The orders of messages that were tried; with a counterexample, those up to it.
+    /// How orders of messages were tried, up to the counterexample if there is one.
     pub exploration: Exploration,
     /// The number of these orders, with eager and with rendezvous sends together.
     pub orders: usize,
-    /// The number of decisions between messages in these orders.
+    /// The number of decisions in these orders.
     pub decisions: usize,
-    /// Messages received before an earlier one of the same pair, which had another tag: legal, but worth knowing.
+    /// Messages received before an earlier one of the same two ranks with another tag: legal, but noteworthy.
     pub overtaking: usize,
 }
 
@@ -29,7 +29,7 @@ impl Verdict {
 /// The kind of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A result element lacks contributions, has some twice, has foreign ones, or was never written.
+    /// A result element lacks contributions, has some twice, has wrong ones, or was never written.
     WrongResult,
     /// Operands of a non-commutative operator are out of rank order.
     OperandOrder,
@@ -43,8 +43,7 @@ pub enum Kind {
     NeverEnds,
     /// A rank leaves a barrier before it knows that all others have come.
     LeftTooEarly,
-    /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which message meets
-    /// which receive.
+    /// Two branches of one rank send to, or receive from, one peer with one tag: timing decides which messages match.
     AmbiguousOrder,
     /// A message that no rank receives.
     LeftOverMessage,
@@ -60,7 +59,7 @@ pub enum Kind {
     OutOfBounds,
     /// The program fails by itself: it raises an exception.
     Failure,
-    /// The program does something else when the same call is run again.
+    /// The program behaves differently when the same call is run again.
     NotRepeatable,
 }
 
@@ -88,7 +87,7 @@ impl Kind {
     }
 }
 
-/// The place where a program goes wrong, for a person to read.
+/// A counterexample as text for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
     /// The kind of the mistake.
@@ -97,7 +96,7 @@ pub struct Counterexample {
     pub is_rendezvous: bool,
     /// The ranks concerned, the one at fault first.
     pub ranks: Vec<usize>,
-    /// The step of the first rank, counted from 1; none for the state at the end.
+    /// The step of the first rank, counted from 1; none if the mistake is not in a step.
     pub step: Option<usize>,
     /// The elements concerned.
     pub span: Option<String>,
@@ -105,7 +104,7 @@ pub struct Counterexample {
     pub expected: String,
     /// The actual result.
     pub got: String,
-    /// Further details: the operations involved, and the ranks that wait for each other.
+    /// Details: the operations involved, and the ranks that wait for each other.
     pub details: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
-//! The verify world: a message is a symbolic expression. Is a program right, free of deadlock, deterministic, and the same
-//! on all ranks to the last bit?
+//! The verify world: a message is a symbolic expression. It checks whether a program is correct, free of deadlock,
+//! deterministic, and equal on all ranks to the last bit.
 //!
-//! A program is run with eager and with rendezvous sends. Each element of a buffer holds an expression that says which
-//! contributions were combined in which order. Where the order of messages matters (any-source receives, `first`), every
-//! order is tried when there are few, and a seeded sample when there are many.
+//! A program is run with eager and with rendezvous sends. Each element of a buffer holds an expression: the
+//! contributions and the order of their combination. Where the order of messages matters (any-source receives,
+//! `first`), all orders are tried if there are few, else a seeded sample.
 
 mod check;
 mod choices;
@@ -27,7 +27,7 @@ use world::Symbolic;
 /// [`Call::check`].
 ///
 /// # Errors
-/// There is no memory for the expressions or the steps, or `is_interrupted` says that the user wants to stop.
+/// Too little memory for the expressions or the steps, or `is_interrupted` returns true.
 pub fn verify(
     program: &dyn AnyProgram,
     call: &Call,
@@ -59,11 +59,11 @@ pub fn verify(
     Ok(Verdict { overtaking, ..verdict? })
 }
 
-/// Runs a program for its messages only, up to the first counterexample: a deadlock, a message that is left over, or one
-/// that is longer than its receive. Of the call, only the number of ranks and the size of elements count.
+/// Checks only the messages of a program, up to the first counterexample: a deadlock, a message that is left over, or
+/// one that is longer than its receive. The call only gives the number of ranks and the size of elements.
 ///
 /// # Errors
-/// `is_interrupted` says that the user wants to stop.
+/// `is_interrupted` returns true.
 pub fn verify_messages(
     program: &dyn AnyProgram,
     call: &Call,
@@ -75,7 +75,7 @@ pub fn verify_messages(
     })
 }
 
-/// How the orders of a wrong program were tried. What does not do the same again has more ways to go than its decisions.
+/// The exploration of a program. A program that is not repeatable has more orders than its decisions show.
 fn explored(verdict: &Verdict, choices: &Choices) -> Exploration {
     match &verdict.counterexample {
         Some(found) if found.kind == Kind::NotRepeatable => Exploration::Sampled,

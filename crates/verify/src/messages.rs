@@ -1,4 +1,4 @@
-//! The messages of a program that has no data: are they all received, and does every rank reach its end?
+//! Checks the messages of a program without data: are all received, and does every rank reach its end?
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,9 @@ pub struct Messages<'a> {
     choices: &'a mut Choices,
     mailboxes: Mailboxes<Unreceived, Receive>,
     slots: Slots<Received>,
-    /// What waits, by slot.
+    /// The waiting operations, by slot.
     waiting: FxHashMap<u32, Blocked>,
-    /// For each rank that has any, the receives to which the order of messages assigns a message: from any source, or posted
-    /// behind such a receive, which may take the message that they would take.
+    /// By rank, the receives that need a decision: from any source, or posted behind such a receive.
     undecided: BTreeMap<usize, Vec<UndecidedReceive>>,
     ready: ReadyRanks,
     has_ended: Vec<bool>,
@@ -31,7 +30,7 @@ pub struct Messages<'a> {
     is_stopped: bool,
 }
 
-/// Resumptions of ranks between two looks at whether the user wants to stop.
+/// Number of resumptions of ranks between two calls of `is_interrupted`.
 const RESUMES_PER_LOOK: u32 = 1 << 16;
 
 struct Unreceived {
@@ -156,7 +155,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// Gives one undecided receive a message. Returns true if there was one that can have one.
+    /// Gives one undecided receive a message. Returns true if there was a receive that can have one.
     fn decide(&mut self) -> bool {
         let mut alternatives = Vec::new();
         for (rank, receives) in &self.undecided {
@@ -205,7 +204,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// No rank can go on: because all programs have ended, or because some never will.
+    /// No rank can go on: all programs have ended, or some never will.
     fn conclude(&mut self) {
         let stuck = self.has_ended.iter().filter(|has_ended| !**has_ended).count();
         if stuck > 0 {
@@ -218,7 +217,7 @@ impl<'a> Messages<'a> {
         self.report(Counterexample { expected: "every message to be received".to_owned(), got, ..found });
     }
 
-    /// The first circle of ranks that wait for each other, or the first rank that waits for nobody in particular.
+    /// The first circle of ranks that wait for each other, or the first rank that waits for no rank in particular.
     fn deadlock(&self, stuck: usize) -> Counterexample {
         const MOST: usize = 8;
         let mut waits = BTreeMap::new();

@@ -5,8 +5,7 @@ use std::rc::Rc;
 /// A set of numbers, kept as bits in words of 64; the full words before the first missing number are only counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Set {
-    /// Number of full words, of which all numbers are in the set; the others are in `words`, the first of which lacks a
-    /// number; none if there are no others.
+    /// Number of full words before `words`. The first of `words` lacks a number; none if there are no more words.
     full: usize,
     words: Option<Rc<[u64]>>,
 }
@@ -21,14 +20,14 @@ impl Set {
         (64 * self.full..end).filter(|number| !self.contains(*number))
     }
 
-    /// This set with one number more.
+    /// This set with an additional number.
     pub fn with(&self, number: usize) -> Self {
         let at = number / 64;
         let word = |i: usize| self.word(i) | if i == at { 1 << (number % 64) } else { 0 };
         Self::of_words(self.full, self.end().max(at + 1), word)
     }
 
-    /// The numbers of both sets.
+    /// The union of both sets.
     pub fn union(&self, other: &Self) -> Self {
         if other.is_within(self) {
             return self.clone();
@@ -46,7 +45,7 @@ impl Set {
             || (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
     }
 
-    /// The set of words below `end`, of which those below `full` are full.
+    /// The set of the words below `end`; words below `full` are known to be full.
     fn of_words(full: usize, end: usize, word: impl Fn(usize) -> u64) -> Self {
         let full = (full..end).find(|i| word(*i) != u64::MAX).unwrap_or(end);
         Self { full, words: (full < end).then(|| (full..end).map(word).collect()) }

@@ -24,10 +24,10 @@ pub struct Symbolic<'a> {
     slots: Slots<Received>,
     /// The operation of each slot.
     waiting: Vec<Waiting>,
-    /// Operations whose completion is a decision, because they take from any source, or race; and receives posted
-    /// behind a receive from any source, which may take the message that they would take.
+    /// Operations whose completion is a decision: receives from any source, operations that race, and receives posted
+    /// behind a receive from any source, which could take the same message.
     undecided: Vec<Undecided>,
-    /// For each rank, true if messages or undecided operations have come or gone since the latest decision.
+    /// For each rank, whether messages or undecided operations have come or gone since the latest decision.
     has_news: Vec<bool>,
     ready: ReadyRanks,
     /// Whether the ranks are resumed in reverse order.
@@ -37,22 +37,22 @@ pub struct Symbolic<'a> {
     sent: usize,
     overtaking: usize,
     is_interrupted: &'a dyn Fn() -> bool,
-    /// Steps and their elements since the latest look at whether the user wants to stop.
+    /// Number of steps and their elements since the latest call of `is_interrupted`.
     work: usize,
     /// Why the run stopped.
     stop: Option<Error>,
 }
 
-/// Steps and elements between two looks.
+/// The value of `work` at which `is_interrupted` is called.
 const WORK_PER_LOOK: usize = 1 << 16;
 
 struct Message {
-    /// Messages sent before it.
+    /// Number of messages sent before it.
     number: usize,
     values: Vec<Value>,
-    /// The ranks that had come before it was sent.
+    /// The ranks known by its sender to have come to the barrier.
     come: Set,
-    /// The operation of a rendezvous send that waits for the receive.
+    /// The waiting send, if it is a rendezvous.
     sender: Option<Waiting>,
 }
 
@@ -75,7 +75,7 @@ struct Waiting {
 enum Begun {
     /// The step is done, and its branch continues at this moment.
     Ended(Moment),
-    /// The outcome of the step will be in this slot, or is there.
+    /// The outcome of the step will be, or is, in this slot.
     Waits(u32),
 }
 
@@ -83,20 +83,20 @@ enum Begun {
 struct Undecided {
     waiting: Waiting,
     what: What,
-    /// The senders whose messages a receive may take, as last determined; for a completion, one entry without meaning.
+    /// The senders whose messages the receive may take, as last determined; for a completion, one meaningless entry.
     senders: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
 enum What {
-    /// Done, as soon as the order of messages says so.
+    /// An operation that is done when this decision is taken.
     Completion(Received),
-    /// A receive, to which the order of messages assigns a message.
+    /// A receive that this decision gives a message.
     Receive { into: Span, source: Source, tag: Tag },
 }
 
 impl Undecided {
-    /// Whether this is a receive of `rank` that accepts a message `from` there with `tag`.
+    /// Whether this is a receive of `rank` that accepts a message from `from` with `tag`.
     fn accepts(&self, rank: usize, from: u32, tag: Tag) -> bool {
         match self.what {
             What::Completion(_) => false,
@@ -111,12 +111,12 @@ impl Undecided {
         Decision { rank: self.waiting.rank, step: Some(self.waiting.step + 1), from }
     }
 
-    /// Whether the operation can complete in only one way: it is, or was, behind other receives.
+    /// Whether the operation can complete in only one way: it is undecided only because of receives before it.
     fn is_decided(&self) -> bool {
         matches!(self.what, What::Receive { source: Source::Rank(_), .. }) && !self.waiting.is_racing
     }
 
-    /// Updates the senders whose messages a receive may take: no messages that a receive posted `earlier` accepts.
+    /// Updates the senders whose messages the receive may take, without those for a receive posted `earlier`.
     fn look(&mut self, earlier: &[Self], mailboxes: &Mailboxes<Message, Posted>) {
         let What::Receive { source, tag, .. } = self.what else { return };
         let rank = self.waiting.rank;
@@ -136,7 +136,7 @@ struct State {
     result: Vec<Value>,
     scratch: Vec<Value>,
     steps: Vec<Step>,
-    /// Steps, and operations that do nothing.
+    /// Number of steps, and of operations that do nothing.
     turns: usize,
     /// Whether the collective has returned to its caller.
     has_left: bool,
@@ -151,7 +151,7 @@ struct Step {
     writes: Option<Span>,
     /// The moment at which the step began.
     start: Moment,
-    /// For a receive, the ranks that have come according to its message.
+    /// For a receive, the ranks that have come to the barrier according to its message.
     come: Set,
     is_done: bool,
     /// Whether its branch was dropped before it was done.
@@ -188,15 +188,15 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// The step in words, wherever its scratch lies.
+    /// The step as text, independent of the position of its scratch.
     fn deed(&self) -> String {
         let placed = |span: Span| if span.buffer == Buffer::Scratch { Span { offset: 0, ..span } } else { span };
         let (reads, writes) = (self.reads.map(placed), self.writes.map(placed));
         Self { reads, writes, come: Set::default(), ..*self }.to_string()
     }
 
-    /// Whether this step and one that is under way when it begins use the same elements, one of the two writing them. The
-    /// caller may write all of its buffers from the moment at which it has them back.
+    /// Whether this step and one under way when it begins use the same elements, and one of the two writes them. The
+    /// caller may write all of its buffers once it has them back.
     fn races(&self, other: &Self) -> bool {
         let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
         let is_callers =
@@ -245,8 +245,8 @@ impl State {
     }
 }
 
-/// Refuses a call without memory for its values, for the steps of `messages` messages, and for the expressions: the whole
-/// of an element has been combined of all contributions in as many steps, less one.
+/// Refuses a call if there is no memory for its values, for the steps of `messages` messages, and for the expressions:
+/// combining m contributions to an element makes m - 1 of them.
 ///
 /// # Errors
 /// As [`budget::check`].
@@ -296,12 +296,12 @@ impl<'a> Symbolic<'a> {
     /// Checks that the run was not stopped.
     ///
     /// # Errors
-    /// There was no more memory, or the user wanted to stop.
+    /// Too little memory, or the user has stopped the run.
     pub fn check_ran(&self) -> Result<()> {
         self.stop.clone().map_or(Ok(()), Err)
     }
 
-    /// Whether the run is to stop before a step of so many elements.
+    /// Whether the run must stop before a step of this many elements.
     fn is_stopped(&mut self, elements: usize) -> bool {
         self.work += 1 + elements;
         if self.stop.is_none() {
@@ -319,12 +319,12 @@ impl<'a> Symbolic<'a> {
         Self { is_reversed, ..self }
     }
 
-    /// The place of a rank in the order in which ranks are resumed, and the rank at a place.
+    /// The rank's place in the order of resumption, and the inverse.
     fn place(&self, rank: usize) -> usize {
         if self.is_reversed { self.call.ranks - 1 - rank } else { rank }
     }
 
-    /// No rank can go on: because all programs have ended, or because some never will.
+    /// No rank can go on: all programs have ended, or some never will.
     fn conclude(&mut self) {
         let stuck: Vec<_> = (0..self.call.ranks).filter(|rank| self.ranks[*rank].end.is_none()).collect();
         if let Some(rank) = stuck.first() {
@@ -341,7 +341,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// A send of `rank` that is not certainly finished at the end of its program, when its scratch is freed.
+    /// A send of `rank` that may be unfinished at the end of its program, when its scratch is freed.
     fn unfinished_send(&self, rank: usize, end: Moment) -> Option<Counterexample> {
         let steps = &self.ranks[rank].steps;
         let is_send = |step: &Step| matches!(step.verb, Verb::Send(..)) && !step.reads.is_none_or(Span::is_empty);
@@ -364,7 +364,7 @@ impl<'a> Symbolic<'a> {
         self.ranks[rank].read(self.call.result_of(rank)).to_vec()
     }
 
-    /// The last step of `rank` that wrote into `span`.
+    /// The last step of `rank` that wrote into `span`, as text.
     pub fn last_write(&self, rank: usize, span: Span) -> Option<String> {
         let state = &self.ranks[rank];
         let at = state.steps.iter().rposition(|step| step.writes.is_some_and(|w| w.overlaps(span)))?;
@@ -396,7 +396,7 @@ impl<'a> Symbolic<'a> {
         latest.map(|(at, step)| format!("step {}: {step}", at + 1)).collect()
     }
 
-    /// `rank` leaves a barrier, and nothing tells it that `missing` has come.
+    /// `rank` leaves a barrier without being told that `missing` has come.
     fn left_too_early(&self, rank: usize, missing: usize) -> Counterexample {
         Counterexample {
             kind: Kind::LeftTooEarly,
@@ -425,7 +425,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// The program of `rank` fails in its next step, and says why.
+    /// The program of `rank` fails in its next step for this reason.
     fn failure(&self, rank: usize, why: &str) -> Counterexample {
         Counterexample {
             kind: Kind::Failure,
@@ -489,7 +489,7 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Other decisions than in an earlier run that went the same way before: the program does not do the same again.
+    /// A counterexample if decisions differ from those after the same decisions in an earlier run.
     fn changed(&self) -> Option<Counterexample> {
         let rank = self.undecided.first().map_or(0, |one| one.waiting.rank);
         self.choices.has_changed().then(|| self.not_repeatable(rank, "other messages to choose from".to_owned()))
@@ -508,7 +508,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// What each rank did, in no order.
+    /// The steps of each rank as text, sorted.
     pub fn deeds(&self) -> Vec<Vec<String>> {
         let of_rank = |state: &State| {
             let mut deeds: Vec<_> = state.steps.iter().map(Step::deed).collect();
@@ -518,7 +518,7 @@ impl<'a> Symbolic<'a> {
         self.ranks.iter().map(of_rank).collect()
     }
 
-    /// A counterexample if this run of a program that was right is not like the `first` one.
+    /// A counterexample if this second run of a correct program differs from the `first` one.
     pub fn differs_from(&self, first: &[Vec<String>]) -> Option<Counterexample> {
         if let Some(found) = &self.finding {
             let got = format!("{} when it was run again: {}", found.kind.name(), found.got);
@@ -570,7 +570,7 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// An operation is done: at once, or when the order of messages says so.
+    /// An operation is done: at once, or after a decision if it races.
     fn complete_step(&mut self, waiting: Waiting, received: Received) {
         if waiting.is_racing {
             let what = What::Completion(received);
@@ -641,14 +641,13 @@ impl<'a> Symbolic<'a> {
         })
     }
 
-    /// Begins an operation: notes its step, after checking its spans and that no operation under way disturbs it. None
-    /// if the step is wrong, which is then reported.
+    /// Begins an operation: notes and checks its step. None if the step is wrong, which is then reported.
     fn begin(&mut self, at: At, verb: Verb, reads: Option<Span>, writes: Option<Span>) -> Option<usize> {
         let (number, is_wrong) = self.note(at.rank, at.now, verb, reads, writes);
         (!is_wrong).then_some(number)
     }
 
-    /// Notes a step. Returns its number, and true if the step is wrong, which is then reported.
+    /// Notes a step. Returns its number, and whether the step is wrong, which is then reported.
     fn note(
         &mut self,
         rank: usize,
@@ -697,7 +696,7 @@ impl<'a> Symbolic<'a> {
         Some(Counterexample { span: Some(target.to_string()), ..found })
     }
 
-    /// Takes a turn. Returns a counterexample after so many turns that the program does not seem to end.
+    /// Counts a turn. Returns a counterexample if the program seems endless.
     fn runaway(&mut self, rank: usize) -> Option<Counterexample> {
         let call = self.call;
         let elements = call.input_len(rank) + call.result_len(rank);
@@ -706,7 +705,7 @@ impl<'a> Symbolic<'a> {
         (self.ranks[rank].turns > most).then(|| self.never_ends(rank, most))
     }
 
-    /// An operation that does nothing, and is no step.
+    /// An operation that does nothing and is no step.
     fn idle(&mut self, at: At) -> Progress {
         let Some(found) = self.runaway(at.rank) else {
             return Progress::Done((at.now, Received { source: at.rank as u32, len: 1 }));
@@ -715,13 +714,12 @@ impl<'a> Symbolic<'a> {
         Progress::Never
     }
 
-    /// The ranks that have come to a barrier, as far as `rank` has been told.
+    /// The ranks that `rank` knows to have come to the barrier.
     fn come(&self, rank: usize, now: Moment) -> Set {
         if self.call.collective == Collective::Barrier { self.points.at(now).come.with(rank) } else { Set::default() }
     }
 
-    /// The collective returns to its caller, who may now read and change the result and the input: for all that follows, a
-    /// step that never finishes.
+    /// The collective returns to its caller, who may now use the result and the input: noted as a step that never ends.
     fn leave(&mut self, rank: usize, now: Moment) {
         let call = self.call;
         if call.collective == Collective::Barrier
@@ -735,10 +733,9 @@ impl<'a> Symbolic<'a> {
         state.has_left = true;
     }
 
-    /// An earlier step of another branch that sends to, or receives from, the same peer with the same tag. Branches
-    /// that have just begun issue their messages in the order of the program; later on timing decides. Both orders are
-    /// tried for a receive that may be withdrawn in time. Two empty messages may change places, but not in a barrier,
-    /// whose messages tell which ranks have come.
+    /// An earlier step of another branch with the same peer, tag and direction. New branches issue their messages in
+    /// the order of the program; later, timing decides. For a receive that may be withdrawn in time, both orders are
+    /// tried. Two empty messages may be swapped, except in a barrier, where messages tell which ranks have come.
     fn ambiguity(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
@@ -773,7 +770,7 @@ impl<'a> Symbolic<'a> {
         found
     }
 
-    /// An earlier step that is not certainly finished and uses the same elements, one of the two writing them.
+    /// An earlier step that may be unfinished and uses the same elements, where one of the two writes them.
     fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
@@ -802,7 +799,7 @@ impl<'a> Symbolic<'a> {
         waiting
     }
 
-    /// A local operation is done, unless it races: then the order of messages decides when.
+    /// A local operation is done; if it races, a decision tells when.
     fn end_local(&mut self, at: At, step: usize) -> Begun {
         if !self.points.at(at.now).is_racing {
             return Begun::Ended(self.end_of(at, step));
@@ -881,17 +878,17 @@ impl<'a> Symbolic<'a> {
     }
 }
 
-/// The steps and arrivals that have certainly happened before a branch goes on.
+/// The steps and arrivals that have certainly happened before a branch continues.
 #[derive(Clone, Default)]
 struct Finished {
     /// The steps of its rank that are finished.
     steps: Set,
-    /// The ranks that have come, as far as its rank has been told.
+    /// The ranks known to have come to the barrier.
     come: Set,
     is_racing: bool,
 }
 
-/// The finished steps at each moment: the first word of a moment is its number here. At the first, nothing is.
+/// The finished steps at each moment; the first word of a moment is the index. Index 0: none.
 struct Points {
     all: Vec<Finished>,
     /// Why there is no room for more.

@@ -1,11 +1,11 @@
-//! The three buffers of a rank, in memory: where an element of a span lies.
+//! The three buffers of a rank in memory, and the addresses of spans.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use hocket_core::{Buffer, Span};
 
-/// How elements of the call's data type lie in memory.
+/// The layout of elements of the call's data type in memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -13,7 +13,7 @@ pub struct Layout {
     pub extent: isize,
     /// First byte that an element touches, counted from its address.
     pub true_lower_bound: isize,
-    /// Number of bytes from there to the last one.
+    /// Number of bytes from there to the end of the last byte touched.
     pub true_extent: usize,
 }
 
@@ -24,11 +24,11 @@ pub struct Buffers {
     input: *mut u8,
     result: *mut u8,
     pieces: Vec<Piece>,
-    /// Elements of working memory in use.
+    /// Number of elements of working memory in use.
     used: usize,
 }
 
-/// A piece of working memory; it does not move while messages are on their way to it.
+/// A piece of working memory; it never moves, since messages may be on their way to it.
 #[derive(Debug)]
 struct Piece {
     first: usize,
@@ -36,7 +36,7 @@ struct Piece {
     memory: Memory,
 }
 
-/// Lines that are counted for as long as they are kept.
+/// Memory that counts in [`KEPT_BYTES`] while it exists.
 #[derive(Debug, Default)]
 struct Memory(Box<[CacheLine]>);
 
@@ -48,7 +48,7 @@ struct CacheLine(#[allow(dead_code)] [u8; 64]);
 /// Working memory of all operations of this process, in bytes.
 static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// When there is more, an operation does not keep its own for the next call.
+/// If there is more, an operation does not keep its working memory for the next call.
 const MOST_BYTES_KEPT: usize = 128 << 20;
 
 impl Memory {
@@ -75,7 +75,7 @@ impl Buffers {
         Self { layout, input: std::ptr::null_mut(), result: std::ptr::null_mut(), pieces: Vec::new(), used: 0 }
     }
 
-    /// Makes ready for a call: working memory is free again, in one piece if it is kept.
+    /// Prepares a call: working memory is free again, in one piece if it is kept.
     pub fn restart(&mut self, input: *mut u8, result: *mut u8) {
         (self.input, self.result) = (input, result);
         let len = std::mem::take(&mut self.used);
@@ -87,7 +87,7 @@ impl Buffers {
         }
     }
 
-    /// Frees working memory where there is too much to keep.
+    /// Frees working memory if there is too much to keep.
     pub fn end(&mut self) {
         self.restart(std::ptr::null_mut(), std::ptr::null_mut());
     }
@@ -107,7 +107,7 @@ impl Buffers {
         Span { buffer: Buffer::Scratch, offset, len }
     }
 
-    /// The address of the first element of a span; spans of working memory do not cross pieces.
+    /// The address of the first element of a span; a span of working memory lies in one piece.
     pub fn at(&self, span: Span) -> *mut u8 {
         let (base, offset) = match span.buffer {
             Buffer::Input => (self.input, span.offset),
@@ -122,7 +122,7 @@ impl Buffers {
         base.wrapping_offset(offset as isize * self.layout.extent)
     }
 
-    /// Gives the last piece, or a first one, memory for `len` elements.
+    /// Allocates memory for `len` elements of the last piece, creating one if there is none.
     fn add(&mut self, len: usize) {
         if self.pieces.is_empty() {
             self.pieces.push(Piece { first: 0, len: 0, memory: Memory::default() });
@@ -133,7 +133,7 @@ impl Buffers {
         piece.memory = Memory::new(lines);
     }
 
-    /// Bytes that `len` elements need.
+    /// The bytes of `len` elements.
     fn bytes(&self, len: usize) -> usize {
         match len {
             0 => 0,
@@ -141,7 +141,7 @@ impl Buffers {
         }
     }
 
-    /// The address of element 0 of a piece, such that all elements lie inside.
+    /// The address of element 0 of a piece, so that all elements lie inside.
     fn origin(&self, piece: &Piece) -> *mut u8 {
         let Layout { extent, true_lower_bound, .. } = self.layout;
         let down = if extent < 0 { (piece.len as isize - 1) * -extent } else { 0 };

@@ -1,4 +1,4 @@
-//! A communicator: it chooses the algorithm of a call, and keeps the operations of earlier calls for calls like them.
+//! A communicator: it chooses the algorithm of a call, and keeps the operations of earlier calls for equal ones.
 
 use std::ffi::CString;
 
@@ -9,7 +9,7 @@ use crate::buffers::Layout;
 use crate::operation::Operation;
 use crate::transport::Transport;
 
-/// Returns true if the operation of `kept` also runs `call`. Parameters are not compared: they follow from the rest.
+/// Whether the operation for `kept` can also run `call`. Parameters follow from the rest and are not compared.
 fn are_alike(call: &Call, kept: &Call) -> bool {
     call.collective == kept.collective
         && call.root == kept.root
@@ -23,29 +23,29 @@ fn are_alike(call: &Call, kept: &Call) -> bool {
 pub struct Communicator {
     pub(crate) rank: usize,
     transport: Transport,
-    /// The rules that were asked last.
+    /// The rules used last.
     rules: Option<&'static Rules>,
-    /// Operations that are not running, the one used last at the end.
+    /// Operations that are not running, the most recently used one at the end.
     #[expect(clippy::vec_box, reason = "C is given the boxes, and a new one would have to be allocated")]
     idle: Vec<Box<Operation>>,
-    /// Calls that are left to MPI: the call, true if it is nonblocking, and the reason.
+    /// Calls that are left to MPI: the call, whether it is nonblocking, and the reason.
     passed: Vec<(Call, bool, CString)>,
 }
 
-/// The most operations that a communicator keeps, and the most calls that it remembers as left to MPI.
+/// The largest number of kept operations, and of remembered calls that are left to MPI.
 const MOST_KEPT: usize = 32;
 
 impl Communicator {
-    /// A communicator, as its rank `rank` sees it.
+    /// A communicator as seen by its rank `rank`.
     pub fn new(rank: usize, transport: Transport) -> Self {
         Self { rank, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
     }
 
-    /// The algorithm that `rules` have for the call, not yet started. With other rules than before, everything kept of
-    /// earlier calls is dropped.
+    /// The algorithm that `rules` choose for the call, not yet started. Different rules than before drop everything
+    /// kept from earlier calls.
     ///
     /// # Errors
-    /// The reason why MPI has to do it.
+    /// The reason why the call is left to MPI.
     pub fn prepare(
         &mut self,
         rules: &'static Rules,
@@ -84,7 +84,7 @@ impl Communicator {
         }
     }
 
-    /// The operation is done, and can run again.
+    /// Keeps an operation that is done, to run it again.
     pub fn keep(&mut self, operation: Box<Operation>) {
         if self.idle.len() == MOST_KEPT {
             self.idle.remove(0);

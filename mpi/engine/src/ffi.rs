@@ -1,4 +1,4 @@
-//! The functions of `hocket.h`, which documents them, in terms of Rust.
+//! The functions of `hocket.h`, which documents them.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -12,13 +12,13 @@ use crate::log::{Answer, JOB_LOG_VERSION, Job, Log, Logged};
 use crate::neighbors::NeighborsC;
 use crate::{Communicator, Layout, Operation, Progress, Transport};
 
-/// See `hocket.h`. The rules set last: they are never dropped, because communicators know them by their address.
+/// See `hocket.h`. The latest rules. Rules are never dropped, because communicators hold their addresses.
 #[unsafe(no_mangle)]
 pub static hocket_rules: AtomicPtr<Rules> = AtomicPtr::new(std::ptr::null_mut());
 static NO_RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
 static LOG: LazyLock<Mutex<Log>> = LazyLock::new(Mutex::default);
 
-/// `hocket_call`, as C lays it out.
+/// `hocket_call`, in C layout.
 #[repr(C)]
 pub struct CallC {
     collective: i32,
@@ -36,13 +36,13 @@ pub struct CallC {
 }
 
 impl CallC {
-    /// The root; that of a call that makes no sense is none.
+    /// The root; an invalid one becomes a number that is no rank.
     pub(crate) fn root(&self) -> usize {
         usize::try_from(self.root).unwrap_or(usize::MAX)
     }
 
-    /// Writes the call, as `rank` gives it, into one over the same ranks. There is no such call if there is no such collective
-    /// or root, or if it lacks its neighbours.
+    /// Converts the call, as `rank` gives it, into `call`, which has the number of ranks. None for an unknown
+    /// collective, an invalid root, or missing neighbours.
     pub(crate) unsafe fn write(&self, call: &mut Call, rank: usize) -> Option<()> {
         call.collective = *COLLECTIVES.get(usize::try_from(self.collective).ok()?)?;
         if call.collective.has_neighbors() && (self.neighbors.is_null() || self.counts_from.is_null()) {
@@ -70,7 +70,7 @@ impl CallC {
     }
 }
 
-/// `hocket_communicator`: a communicator, and the call that it was asked for last, whose memory is used again.
+/// `hocket_communicator`: a communicator, and its latest call, whose memory is reused.
 pub struct CommunicatorC {
     communicator: Communicator,
     call: Call,
@@ -90,14 +90,14 @@ fn rules() -> &'static Rules {
     unsafe { hocket_rules.load(Ordering::Acquire).as_ref() }.unwrap_or_else(|| LazyLock::force(&NO_RULES))
 }
 
-/// Writes a text, cut off where there is no room; returns its whole length.
+/// Writes a text, truncated to the room. Returns its whole length.
 pub(crate) unsafe fn write(text: &str, into: *mut c_char, room: usize) -> usize {
     if room > 0 {
         let mut len = text.len().min(room - 1);
         while !text.is_char_boundary(len) {
             len -= 1;
         }
-        // SAFETY: the caller has room for so many bytes.
+        // SAFETY: the caller has room for this many bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), into.cast(), len);
             *into.add(len) = 0;
@@ -111,7 +111,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> 
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-/// Sets the rules of a text, after `earlier`.
+/// Sets the rules of a text, with `earlier` in front of them.
 unsafe fn set_rules(
     earlier: &Rules,
     rules: *const c_char,
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn hocket_finish(communicator: *mut CommunicatorC, operati
     unsafe { (*communicator).communicator.keep(Box::from_raw(operation)) };
 }
 
-/// `hocket_logged`, as C lays it out.
+/// `hocket_logged`, in C layout.
 #[repr(C)]
 pub struct LoggedC {
     function: *const c_char,
@@ -351,7 +351,7 @@ pub unsafe extern "C" fn hocket_log_merge(lines: *const c_char) -> c_int {
     log().merge(&lines).is_err().into()
 }
 
-/// `hocket_job`, as C lays it out.
+/// `hocket_job`, in C layout.
 #[repr(C)]
 pub struct JobC {
     mpi: *const c_char,

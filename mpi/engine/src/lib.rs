@@ -1,6 +1,6 @@
-//! The MPI world: programs of the catalogue on real bytes, moved by functions that the caller gives.
+//! The MPI world: programs of the catalogue on real bytes, which functions of the caller move.
 //!
-//! It is `libhocket`, a C library with the header `hocket.h`, and knows no MPI type. The functions come from a thin
+//! It is `libhocket`, a C library with the header `hocket.h` that is independent of MPI. The functions come from a thin
 //! layer of C that is compiled against the user's MPI.
 
 mod buffers;

@@ -1,5 +1,5 @@
-//! The log: calls, bytes and time by MPI function and algorithm, and of calls that were left to MPI, by the reason; also by rule,
-//! ranks and size, so that the logs of all ranks make that of a job.
+//! The log: calls, bytes and time by MPI function and algorithm (or the reason for leaving the call to MPI), and by
+//! rule, ranks and size, so that the logs of all ranks can be merged.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,77 +8,77 @@ use hocket_core::{Collective, Error, Result};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// The most entries of a log that tell ranks and sizes: what comes later is counted together.
+/// The largest number of entries with ranks and sizes; further calls are counted together.
 const MOST_ENTRIES: usize = 4096;
 
-/// The version of the lines of a job's log.
+/// The version of the format of a job's log.
 pub const JOB_LOG_VERSION: u32 = 1;
 
-/// What the first line of a job's log says; texts where they are known.
+/// The first line of a job's log; unknown texts are none.
 #[derive(Debug, Serialize)]
 pub struct Job {
     /// [`JOB_LOG_VERSION`].
     pub hocket_job_log: u32,
     /// The version of Hocket.
     pub hocket: &'static str,
-    /// What the MPI calls itself.
+    /// The version text of the MPI library.
     pub mpi: Option<String>,
-    /// The program's file.
+    /// The file of the program.
     pub program: Option<String>,
-    /// Who ran it.
+    /// The user who ran it.
     pub user: Option<String>,
     /// The host of rank 0.
     pub host: Option<String>,
-    /// The number that the batch system gave the job.
+    /// The job number of the batch system.
     pub job: Option<String>,
     /// The file of rules.
     pub rules: Option<String>,
     /// When MPI was initialised, in UTC.
     pub start: Option<String>,
-    /// From then until it was finalised.
+    /// The time from then until MPI was finalised.
     pub elapsed_s: f64,
-    /// Ranks of MPI_COMM_WORLD.
+    /// Number of ranks of MPI_COMM_WORLD.
     pub ranks: i32,
-    /// Their nodes.
+    /// Number of their nodes.
     pub nodes: i32,
 }
 
 impl Job {
-    /// The line.
+    /// The line as JSON.
     pub fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 }
 
-/// A call of a collective, as the log counts it.
+/// A call of a collective for the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Logged<'a> {
-    /// What the program called.
+    /// The MPI function that was called.
     pub function: &'a str,
-    /// The collective that it is.
+    /// Its collective.
     pub collective: Collective,
-    /// Ranks of its communicator.
+    /// Number of ranks of its communicator.
     pub ranks: u32,
-    /// Whether this rank counts the call for all of them.
+    /// Whether this rank counts the call for all ranks.
     pub is_counted: bool,
-    /// The size as rules see it, if all ranks know it.
+    /// The size for rules, if all ranks know it.
     pub size_bytes: Option<u64>,
-    /// This rank's data.
+    /// Bytes of this rank's data.
     pub bytes: u64,
-    /// Time inside the call; not a number where it was not measured.
+    /// The time inside the call; NaN if it was not measured.
     pub time_s: f64,
 }
 
-/// Who answered a call.
+/// How a call was done.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
-    /// An algorithm, by this rule.
+    /// By an algorithm, chosen by this rule.
     Algorithm { name: &'a str, rule: &'a str },
-    /// MPI, for this reason.
+    /// By MPI, for this reason.
     Passed { reason: &'a str },
 }
 
-/// What is counted together; texts by their numbers.
+/// The key of calls that are counted together; texts by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     function: u32,
@@ -87,12 +87,12 @@ struct Key {
     answer: u32,
     /// The rule of an algorithm; none if the call was left to MPI.
     rule: Option<u32>,
-    /// None of entries beyond `MOST_ENTRIES`.
+    /// None for entries beyond `MOST_ENTRIES`.
     ranks: Option<u32>,
     class: Option<SizeClass>,
 }
 
-/// Sizes with the same highest bit, by its number and one more; 0 is the size 0.
+/// Sizes with the same number of binary digits; 0 is the size 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct SizeClass(u32);
 
@@ -109,7 +109,7 @@ impl SizeClass {
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     calls: u64,
-    /// Calls of this process, whoever counts them for all ranks.
+    /// All calls of this process, also those that another rank counts.
     own_calls: u64,
     bytes: u64,
     time_s: f64,
@@ -124,7 +124,7 @@ impl Count {
     }
 }
 
-/// Texts, each with a number.
+/// Numbered texts.
 #[derive(Debug, Default)]
 struct Texts {
     numbers: FxHashMap<Box<str>, u32>,
@@ -189,10 +189,10 @@ impl Log {
         self.counts.entry(key).or_default().add(count);
     }
 
-    /// Adds what [`Log::lines`] of another process's log says.
+    /// Adds the [`Log::lines`] of another process.
     ///
     /// # Errors
-    /// A line that is not one of those.
+    /// A line of another form.
     pub fn merge(&mut self, lines: &str) -> Result<()> {
         for line in lines.lines() {
             let line: Line = serde_json::from_str(line).map_err(|error| Error::new(error.to_string()))?;
@@ -211,7 +211,7 @@ impl Log {
         Ok(())
     }
 
-    /// One line of JSON for each entry, in the order of their texts.
+    /// One line of JSON per entry, sorted by texts.
     pub fn lines(&self) -> String {
         let line = |(key, count): (&Key, &Count)| {
             let text = |number| self.texts.text(number).to_owned();
@@ -246,7 +246,7 @@ impl Log {
 }
 
 impl fmt::Display for Log {
-    /// This process's calls, one line for each function and algorithm or reason; numbers first, so that they are aligned.
+    /// This process's calls, a line per function and algorithm or reason; numbers come first, to be aligned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>9} {:>15} {:>11}  function, algorithm", "calls", "bytes", "time")?;
         let (mut ran, mut passed) = (BTreeMap::<_, Count>::new(), BTreeMap::<_, Count>::new());
@@ -309,7 +309,7 @@ mod tests {
                  \"calls\":{calls},\"bytes\":{bytes},\"time_s\":{time_s:?}}}\n"
             )
         };
-        // Both ranks' bytes and times; calls are counted by the first.
+        // Bytes and times of both ranks are added; calls are counted by the first.
         let expected = [entry(0, 1, 0, 1.0), entry(8, 2, 46, 2.0), entry(16, 1, 32, 1.0)].concat();
         let (ran, passed) = (first.lines(), "\"size_from_bytes\":null,\"calls\":2,\"bytes\":6,\"time_s\":null}\n");
         assert!(

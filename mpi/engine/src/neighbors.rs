@@ -1,4 +1,4 @@
-//! The neighbours of a rank, as `hocket.h` describes them, in terms of Rust.
+//! The Rust form of a rank's neighbours in `hocket.h`.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hocket_core::{Counts, Neighborhood, Neighbors, Sent, Stencil};
 
-/// `hocket_neighbors`, as C lays it out.
+/// `hocket_neighbors`, in C layout.
 #[repr(C)]
 pub struct NeighborsC {
     sent: i32,
@@ -20,20 +20,20 @@ pub struct NeighborsC {
     offsets: *const i32,
 }
 
-/// So many numbers; none if there is no list.
+/// A list of `count` numbers; empty if there is no list.
 unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
-    // SAFETY: the caller gives so many.
+    // SAFETY: the caller gives this many.
     if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(first, count) } }
 }
 
-/// Ranks, those of blocks without one being negative.
+/// Ranks; a negative number means a block without rank.
 unsafe fn ranks(first: *const i32, count: i32) -> Vec<Option<usize>> {
-    // SAFETY: the caller gives so many.
+    // SAFETY: the caller gives this many.
     unsafe { list(first, count as usize) }.iter().map(|rank| usize::try_from(*rank).ok()).collect()
 }
 
 impl NeighborsC {
-    /// The blocks of a rank that sends `same` elements to all its neighbours, or blocks of the first of these counts.
+    /// The counts of a rank that sends `same` elements to all its neighbours, or else blocks of `counts[0]`.
     pub unsafe fn counts(
         &self,
         rank: usize,
@@ -62,10 +62,10 @@ impl NeighborsC {
         Counts::Neighbors(Arc::new(Neighbors::of_one(rank, ranks_of_call, edges, is_uniform, stencil)))
     }
 
-    /// The grid, where all ranks know it.
+    /// The grid, if all ranks know it.
     unsafe fn stencil(&self) -> Option<Stencil> {
         let dimensions = usize::try_from(self.dimensions).ok().filter(|count| *count > 0)?;
-        // SAFETY: the caller gives a size for each dimension, and a number in each for every block that is sent.
+        // SAFETY: the caller gives a size per dimension, and an offset per dimension and sent block.
         let (sizes, offsets) =
             unsafe { (list(self.sizes, dimensions), list(self.offsets, dimensions * self.sent as usize)) };
         Some(Stencil {

@@ -1,4 +1,4 @@
-//! A running program: started, resumed when messages have ended, and started anew for the next call like it.
+//! A running program: started, resumed when messages have ended, and restarted for the next equal call.
 
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::world::Process;
 pub enum Progress {
     /// It waits for messages.
     Waits,
-    /// Its result is there, and nothing is under way.
+    /// Its result is complete, and no message is under way.
     Done,
     /// A function of the caller failed.
     Failed(Failure),
@@ -30,18 +30,18 @@ pub struct Operation {
     has_ended: bool,
     /// Its algorithm.
     pub entry: &'static Entry,
-    /// The rule that chose it; empty if none did.
+    /// The rule that chose it; empty without one.
     pub(crate) rule: &'static str,
-    /// The call that it is for, with the algorithm's parameters.
+    /// Its call, with the algorithm's parameters.
     pub(crate) call: Rc<Call>,
-    /// How that call's elements lie in memory.
+    /// The layout of the call's elements in memory.
     pub(crate) layout: Layout,
-    /// Whether that call returns before it is complete.
+    /// Whether the call returns before it is complete.
     pub(crate) is_nonblocking: bool,
 }
 
 impl Operation {
-    /// The program of `entry` for a blocking call that it accepts, not yet started.
+    /// The program of `entry` for a blocking call that it has accepted, not yet started.
     pub fn new(entry: &'static Entry, call: Call, layout: Layout, rank: usize, transport: Transport) -> Self {
         let process = Rc::new(Process::new(rank, call.ranks, call.commutative, layout, transport));
         let call = Rc::new(call);
@@ -58,7 +58,7 @@ impl Operation {
         self.resume();
     }
 
-    /// Continues as far as possible. If it `may_wait`, it waits for messages when it can do nothing else.
+    /// Continues as far as possible. If it `may_wait`, it waits for messages when nothing else is possible.
     pub fn advance(&mut self, may_wait: bool) -> Progress {
         while self.state() == Progress::Waits {
             let has_news = self.process.world.borrow_mut().look(may_wait);
@@ -77,7 +77,7 @@ impl Operation {
         state
     }
 
-    /// For how long the result of this rank has been complete; zero if the program has not said so.
+    /// The time since which the result of this rank has been complete; zero if the program has not said so.
     pub fn complete_for(&self) -> Duration {
         self.process.world.borrow().complete_for().unwrap_or_default()
     }

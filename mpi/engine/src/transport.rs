@@ -6,22 +6,21 @@ use std::ffi::{c_int, c_void};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ended {
-    /// The number it was started under.
+    /// The number under which it was started.
     pub slot: u32,
     /// The sender of a receive's message.
     pub source: u32,
-    /// The number of elements that a receive got.
+    /// The number of elements received.
     pub count: usize,
 }
 
-/// Where a receive that takes a message from any rank takes it from.
+/// The source of a receive from any rank.
 pub const ANY_SOURCE: i32 = -1;
 
-/// What [`Transport::send`] may return to an operation if the data have left: [`Transport::test`] does not tell of the message.
+/// A result of [`Transport::send`]: the data has left already, and [`Transport::test`] will not report the message.
 pub const HAS_LEFT: c_int = -1;
 
-/// The functions. Each returns 0, or a code of the caller's with which the operation then fails. Each gets the `user`
-/// with which the operation was started.
+/// The functions. Each returns 0 or the error code of the operation, and gets the `user` of its start.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Transport {
@@ -29,7 +28,7 @@ pub struct Transport {
     pub send: unsafe extern "C" fn(*mut c_void, u32, *const c_void, usize, i32, u32) -> c_int,
     /// Starts to receive up to `count` elements into `into`, from a rank or [`ANY_SOURCE`].
     pub receive: unsafe extern "C" fn(*mut c_void, u32, *mut c_void, usize, i32, u32) -> c_int,
-    /// Takes up to `room` operations that have ended; if `may_wait`, waits until there is one.
+    /// Takes up to `room` operations that have ended; if `may_wait`, waits for one.
     pub test: unsafe extern "C" fn(*mut c_void, c_int, *mut Ended, usize, *mut usize) -> c_int,
     /// target = source ∘ target, for `count` elements.
     pub reduce: unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, usize) -> c_int,
@@ -46,7 +45,7 @@ pub struct Link<'t> {
     pub user: *mut c_void,
 }
 
-/// The code of the caller's that a function returned.
+/// The caller's error code.
 pub type Failure = c_int;
 
 fn checked(code: c_int) -> Result<(), Failure> {
@@ -67,10 +66,10 @@ impl Link<'_> {
         checked(unsafe { (self.table.receive)(self.user, slot, into.cast(), count, from, tag) })
     }
 
-    /// See [`Transport::test`]; the operations that have ended, at the beginning of `ended`.
+    /// See [`Transport::test`]. Returns the ended operations, at the beginning of `ended`.
     pub fn test<'e>(&self, may_wait: bool, ended: &'e mut [Ended]) -> Result<&'e [Ended], Failure> {
         let mut count = 0;
-        // SAFETY: there is room for as many as it says.
+        // SAFETY: `ended` has room for this many.
         checked(unsafe {
             (self.table.test)(self.user, may_wait.into(), ended.as_mut_ptr(), ended.len(), &raw mut count)
         })?;

@@ -1,4 +1,4 @@
-//! A rank whose verbs move real bytes, by the functions of a [`Link`].
+//! A rank whose verbs move real bytes through the functions of a [`Link`].
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -13,7 +13,7 @@ use hocket_core::{
 use crate::buffers::{Buffers, Layout};
 use crate::transport::{ANY_SOURCE, Ended, Failure, HAS_LEFT, Link, Transport};
 
-/// The world of one operation, of which this process is a rank.
+/// The world of one operation, in which this process is a rank.
 pub struct Process {
     rank: usize,
     size: usize,
@@ -38,27 +38,27 @@ impl Home for Process {
     }
 }
 
-/// This process's part of one operation: its buffers, and its messages under way.
+/// This process's part of one operation: its buffers and its messages under way.
 pub struct Messages {
     commutative: bool,
     transport: Transport,
     user: *mut c_void,
     buffers: Buffers,
-    /// Room for the left operands that are combined into the right ones.
+    /// Working memory for the left operands of a non-commutative operator.
     spare: Span,
     /// Messages under way, and the branches that wait for them.
     slots: Slots<Received, Path>,
     /// Number of messages under way.
     under_way: usize,
-    /// Slots of branches that compute, and the times at which they are done.
+    /// The slots of branches that compute, and the times at which they end.
     computing: Vec<(u32, Instant)>,
     woken: Woken,
     failure: Option<Failure>,
-    /// When the program said that its result is complete.
+    /// When the program reported its result as complete.
     complete: Option<Instant>,
 }
 
-/// Room for operations that have ended, per look.
+/// The largest number of ended operations taken at a time.
 const ENDED_AT_A_LOOK: usize = 8;
 
 impl Messages {
@@ -78,7 +78,7 @@ impl Messages {
         }
     }
 
-    /// Makes ready for a call on these buffers.
+    /// Prepares a call on these buffers.
     pub fn restart(&mut self, user: *mut c_void, input: *mut u8, result: *mut u8) {
         self.user = user;
         self.buffers.restart(input, result);
@@ -87,7 +87,7 @@ impl Messages {
         self.complete = None;
     }
 
-    /// Frees memory that the next call would not use again.
+    /// Frees memory that the next call should not keep.
     pub fn end(&mut self) {
         self.buffers.end();
     }
@@ -97,7 +97,7 @@ impl Messages {
         self.under_way == 0
     }
 
-    /// For how long the result has been complete, if the program has said so.
+    /// The time since which the result has been complete, if the program has reported it.
     pub fn complete_for(&self) -> Option<Duration> {
         Some(self.complete?.elapsed())
     }
@@ -107,17 +107,17 @@ impl Messages {
         self.failure
     }
 
-    /// The program was polled: no branch is known to be able to go on.
+    /// The program was polled, so no branch is known to be able to go on.
     pub fn polled(&mut self) {
         self.woken = Woken::NONE;
     }
 
-    /// Whether some branch computes; such a branch can go on at any time.
+    /// Whether some branch computes, and so may go on at any time.
     pub fn is_computing(&self) -> bool {
         !self.computing.is_empty()
     }
 
-    /// Takes messages that have ended. Returns true if there were any. Waits for one if it may and no branch computes.
+    /// Takes ended messages. Returns true if there were any. Waits for one if it `may_wait` and no branch computes.
     pub fn look(&mut self, may_wait: bool) -> bool {
         let mut room = [Ended::default(); ENDED_AT_A_LOOK];
         let may_wait = may_wait && !self.is_computing();
@@ -143,7 +143,7 @@ impl Messages {
         Link { table: &self.transport, user: self.user }
     }
 
-    /// Starts a message under a number of its own.
+    /// Starts a message under a new slot.
     fn start(&mut self, start: impl FnOnce(&Self, u32) -> Result<(), Failure>) -> u32 {
         let slot = self.slots.open();
         match start(self, slot) {
@@ -181,7 +181,7 @@ impl Messages {
         self.note(outcome);
     }
 
-    /// target = target ∘ source, for an operator whose operands must stay in order.
+    /// target = target ∘ source, for a non-commutative operator.
     fn combine_right(&mut self, source: Span, target: Span) -> Result<(), Failure> {
         if self.spare.len < source.len {
             self.spare = self.buffers.scratch(source.len);
@@ -224,7 +224,7 @@ impl World for Messages {
         Features { path: Path::ROOT, ..Features::PLAIN }
     }
 
-    /// The process runs its rank itself, when messages have ended.
+    /// The process itself resumes its rank when messages have ended.
     fn next(&mut self) -> Option<usize> {
         None
     }

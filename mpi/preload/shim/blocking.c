@@ -1,4 +1,4 @@
-/* Blocking calls, each run by the thread that makes it, from its beginning to its end. */
+/* Blocking calls: the calling thread runs each from beginning to end. */
 #include <sched.h>
 
 #include "log.h"
@@ -12,7 +12,6 @@ double hocket_last_complete_for_s(void)
     return last_complete_for_s;
 }
 
-/* Runs an operation on the caller's buffers from its beginning to its end. */
 static void run(struct operation *operation)
 {
     place(operation);

@@ -1,5 +1,4 @@
-/* Communicators. This file owns the attribute that holds a communicator's state, and per thread the state used last.
- */
+/* Communicators. This file owns the attribute with the state of a communicator, and per thread the last used state. */
 #include "communicator.h"
 
 #include <stdlib.h>
@@ -9,7 +8,7 @@ static const hocket_transport *transport;
 unsigned freed_communicators;
 THREAD_OWNED struct last_used last_used = {.comm = MPI_COMM_NULL};
 
-/* Why all calls of a communicator are left to MPI, or NULL; then `nodes` has the node of each rank, to be freed. */
+/* Why all calls of a communicator are left to MPI, or NULL. `nodes` gets the node of each rank; the caller frees it. */
 static const char *reason_against(MPI_Comm comm, int **nodes)
 {
     int is_inter, ranks;
@@ -27,7 +26,7 @@ static const char *reason_against(MPI_Comm comm, int **nodes)
     const char *reason = NULL;
     for (int i = 0; i < ranks; i++)
         if (translated[i] == MPI_UNDEFINED)
-            reason = "has processes of another MPI_COMM_WORLD";
+            reason = "its communicator has processes of another MPI_COMM_WORLD";
         else
             numbers[i] = shim.nodes[translated[i]];
     *nodes = numbers;
@@ -36,7 +35,7 @@ static const char *reason_against(MPI_Comm comm, int **nodes)
     return reason;
 }
 
-/* Receives the messages to a rank that took no part in a call: MPICH frees no communicator that has such. */
+/* Receives messages to a rank that took no part in a call: MPICH does not free a communicator with pending messages. */
 static void clear_messages(MPI_Comm comm)
 {
     MPI_Status status;
@@ -136,7 +135,7 @@ int has_private(MPI_Comm comm, struct communicator *state)
         PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
         state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
     } else {
-        state->reason = "it cannot be duplicated";
+        state->reason = "its communicator cannot be duplicated";
         state->private_comm = MPI_COMM_NULL;
     }
     return code == MPI_SUCCESS;
@@ -162,7 +161,7 @@ struct communicator *state_of(MPI_Comm comm)
 
 void shim_learn_left(MPI_Comm comm)
 {
-    /* A communicator with one such call only is not worth a state. */
+    /* One such call is not worth a state: wait for the second one in a row. */
     THREAD_CACHE MPI_Comm left;
     int is_first = left != comm;
     left = comm;
@@ -192,7 +191,7 @@ MPI_Comm shim_revoked(MPI_Comm comm)
     struct communicator *state = known_state_of(comm);
     if (!state)
         return MPI_COMM_NULL;
-    state->reason = "it is revoked";
+    state->reason = "its communicator is revoked";
     return state->private_comm;
 }
 

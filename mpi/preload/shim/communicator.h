@@ -1,5 +1,5 @@
-/* The state of a communicator of the program: its private communicator, and its algorithms, for which libhocket keeps the operations of
- * earlier calls. It is an attribute of the communicator, and lives until that is freed and no started call uses it. */
+/* The state of a communicator: its private communicator, and its algorithms, which keep operations for later calls. It
+ * is an attribute. It lives until the communicator is freed and no started call uses it. */
 #ifndef HOCKET_SHIM_COMMUNICATOR_H
 #define HOCKET_SHIM_COMMUNICATOR_H
 
@@ -14,48 +14,48 @@ struct communicator {
     /* Why all its calls are left to MPI, or NULL. */
     const char *reason;
     hocket_communicator *algorithms;
-    /* The node of each rank, and memory that those of this node share, or NULL. */
+    /* The node of each rank; the shared memory of this node, or NULL. */
     int *nodes;
     struct node_memory *memory;
-    /* The numbers of the next operations of each form: ranks may order one form and the other differently. */
+    /* The numbers of the next operations, one per form: ranks may order calls of different forms differently. */
     unsigned sequences[FORMS];
-    /* By collective, the bytes below which blocking calls are left to MPI. `left_by`, the rules that say so, is atomic. */
+    /* Per collective: blocking calls below these bytes are left to MPI. `left_by` are the rules behind this; atomic. */
     uint64_t left_below[HOCKET_COLLECTIVES];
     const void *left_by;
-    /* Two counts per rank, for the call that is described. */
+    /* Two counts per rank for the call that is being described. */
     size_t *counts;
-    /* Those of this rank; NULL before they are asked for. */
+    /* The neighbours of this rank; NULL until they are needed. */
     struct neighbors *neighbors;
-    /* Guards `algorithms`, `sequences`, and the change of `left_below`. */
+    /* Guards `algorithms`, `sequences` and changes of `left_below`. */
     pthread_mutex_t lock;
-    /* The communicator itself, and started calls; atomic. */
+    /* The number of users: the communicator itself and its started calls; atomic. */
     int users;
     /* The program has freed the communicator; atomic. */
     int is_freed;
 };
 
-/* Creates the attribute, for algorithms that send by these functions, and removes it from the communicators that the program cannot free. */
+/* Creates the attribute, and removes it from communicators that the program cannot free. Algorithms send by `by`. */
 void begin_communicators(const hocket_transport *by);
 void end_communicators(void);
 
-/* The communicator that this thread used last, and how many had been freed then. */
+/* The communicator that this thread used last; `freed` is the value of freed_communicators at that time. */
 struct last_used {
     MPI_Comm comm;
     struct communicator *state;
     unsigned freed;
 };
 extern THREAD_OWNED struct last_used last_used;
-/* Number of communicators with a state that have been freed: a state used last is not trusted after it has changed; atomic. */
+/* Counts freed communicators with a state: once it changes, last_used is invalid; atomic. */
 extern unsigned freed_communicators;
 
-/* The state of a communicator, created if there is none; NULL if this is no communicator. */
+/* The state of a communicator, created if missing; NULL if this is no communicator. */
 struct communicator *state_of(MPI_Comm comm);
 /* The state of a communicator; NULL if there is none. */
 struct communicator *known_state_of(MPI_Comm comm);
-/* Creates the private communicator, without the attributes: their functions belong to the program. All ranks call this
- * in the same order, and it waits for them. Returns 0 if MPI cannot create it. */
+/* Creates the private communicator without the attributes, whose functions belong to the program. All ranks call this
+ * in the same order and wait for each other. Returns 0 if MPI cannot create it. */
 int has_private(MPI_Comm comm, struct communicator *state);
-/* The communicator, or a call that was started on it, is gone: the last one frees the state. */
+/* Removes one user, the communicator or a started call. The last one frees the state. */
 void release_communicator(struct communicator *state);
 
 #pragma GCC visibility pop

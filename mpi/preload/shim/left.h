@@ -1,20 +1,20 @@
-/* Blocking calls that the rules leave to MPI because of their size alone. A short call would take a third longer if it were described
- * first. What is not known here is asked in shim_run(). */
+/* Blocking calls that the rules leave to MPI by their size alone. To describe a short call first would make it a third
+ * slower. Calls that are not decided here go to shim_run(). */
 #ifndef HOCKET_SHIM_LEFT_H
 #define HOCKET_SHIM_LEFT_H
 
 #include "communicator.h"
 #include "types.h"
 
-/* The bytes of elements, if the type is a named one that this thread met last; else -1. */
+/* The bytes of elements if `type` is named and this thread's last type; else -1. */
 static inline MPI_Count bytes_if_known(MPI_Count count, MPI_Datatype type)
 {
     int is_known = last_shape.is_named && last_shape.type == type && count >= 0 && count < MOST_AT_ONCE;
     return is_known ? count * (MPI_Count)last_shape.bytes : -1;
 }
 
-/* Returns 1 if a call is left to MPI that has so many bytes, or blocks of so many; 0 if it has to be looked at: its bytes are -1, its
- * communicator was not used last, or calls are counted. */
+/* Returns 1 if the rules leave a call of these bytes, or with blocks of these bytes, to MPI. Returns 0 if this is
+ * undecided: the bytes are -1, the communicator is not the last used one, or calls are counted. */
 static inline int is_left_at_once(MPI_Comm comm, hocket_collective collective, MPI_Count bytes)
 {
     const struct communicator *state = last_used.state;

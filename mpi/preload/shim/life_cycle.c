@@ -1,4 +1,4 @@
-/* Beginning and end: reads the settings of the process from the environment, alike on all ranks. */
+/* Beginning and end: reads the settings of the process from the environment. All ranks get the same settings. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "transport.h"
 #include "types.h"
 
-/* Reads a file of text; returns its length, or -1. Only a regular file surely has an end, and opens without waiting. */
+/* Reads a text file; returns its length, or -1. Only regular files: others may have no end, or block at opening. */
 static int read_text(const char *file, char **text)
 {
     struct stat about;
@@ -28,7 +28,7 @@ static int read_text(const char *file, char **text)
     return memchr(*text, 0, length) ? -1 : (int)length;
 }
 
-/* Adds the rules that rank 0 reads from a file, for all ranks: their files may differ, their choices must not. */
+/* Adds the rules of a file that rank 0 reads: the files of ranks may differ, but their choices must agree. */
 static void add_rules(const char *file, char *problem, size_t room)
 {
     int length;
@@ -42,7 +42,7 @@ static void add_rules(const char *file, char *problem, size_t room)
         text[length] = 0;
         hocket_add_rules(text, file, problem, room);
     } else {
-        snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a file of rules", file);
+        snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a rule file", file);
     }
     free(text);
 }
@@ -55,7 +55,7 @@ static void read_shared_memory(char *problem, size_t room)
         snprintf(problem, room, "HOCKET_SHARED_MEMORY: got \"%s\", expected on or off", setting);
 }
 
-/* HOCKET_RULES of rank 0 names files, separated by colons; the rules of an earlier one are tried first. */
+/* HOCKET_RULES of rank 0 names files, separated by colons. Earlier files win. */
 static void read_rules(char *problem, size_t room)
 {
     const char *named = getenv("HOCKET_RULES");
@@ -73,7 +73,7 @@ static void read_rules(char *problem, size_t room)
     free(names);
 }
 
-/* Which ranks share a node, and whether they crowd this one. */
+/* Finds the ranks of each node, and whether this node has more ranks than processors. */
 static void find_nodes(void)
 {
     MPI_Comm here;
@@ -142,7 +142,7 @@ void shim_end(void)
 }
 
 #ifdef HAS_SESSIONS
-/* Sessions that have not ended. */
+/* Sessions that are open. */
 static int sessions;
 
 void shim_begin_session(MPI_Session session)

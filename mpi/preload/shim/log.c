@@ -1,6 +1,5 @@
-/* The log. This file decides what is counted of a call, prints the summary, and writes the log of the job: each rank's entries go
- * up a binomial tree to rank 0, which adds them up.
- */
+/* The log. This file counts calls, prints the summary, and writes the log of the job. The entries of all ranks go up a
+ * binomial tree to rank 0, which adds them up. */
 #include "log.h"
 
 #include <errno.h>
@@ -14,15 +13,15 @@
 
 enum { PATH_ROOM = 4096, TEXT_ROOM = 256 };
 
-/* The summary is printed once. */
+/* The summary has been printed. */
 static int has_summary;
 
-/* Of rank 0: the folder of the job's log; of all: when it began. */
+/* On rank 0: the folder of the job's log. On all ranks: when the job began. */
 static char folder[PATH_ROOM];
 static struct timespec begun;
 static double begun_s;
 
-/* What is counted of a call */
+/* Counting calls */
 
 static size_t element_bytes(const struct call *call)
 {
@@ -34,7 +33,7 @@ static size_t element_bytes(const struct call *call)
     return (size_t)bytes;
 }
 
-/* Returns 1 if all ranks know the size of a call, which MPI has not refused, as rules see it. */
+/* Returns 1 if all ranks know the size of a call as rules define it. The caller excludes refused calls. */
 static int has_size(const struct call *call)
 {
     switch (call->asked.collective) {
@@ -159,7 +158,7 @@ void print_summary(void)
 
 static void tell_no_log(const char *path, const char *problem)
 {
-    print_line("HOCKET_JOB_LOG: %s: %s; the job has no log", path, problem);
+    print_line("HOCKET_JOB_LOG: %s: %s; this job writes no log", path, problem);
 }
 
 void begin_job_log(void)
@@ -170,7 +169,7 @@ void begin_job_log(void)
         if (stat(named, &about) || (S_ISDIR(about.st_mode) && access(named, W_OK | X_OK)))
             tell_no_log(named, strerror(errno));
         else if (!S_ISDIR(about.st_mode) || !realpath(named, folder))
-            tell_no_log(named, "not a folder");
+            tell_no_log(named, "not a folder, expected a folder");
         else
             shim.log_job = 1;
     }
@@ -179,7 +178,7 @@ void begin_job_log(void)
     begun_s = PMPI_Wtime();
 }
 
-/* The lines of this process's log, to be freed. */
+/* The lines of this process's log; the caller frees them. */
 static char *lines(void)
 {
     size_t length = hocket_log_lines(NULL, 0);
@@ -212,7 +211,7 @@ static int send_to(int rank, MPI_Comm comm)
     return code;
 }
 
-/* Adds the entries of all ranks to those of rank 0. */
+/* Adds the entries of all ranks to the log of rank 0. */
 static int gather(MPI_Comm comm)
 {
     int ranks, code = PMPI_Comm_size(comm, &ranks);
@@ -234,7 +233,7 @@ static const char *first_set(const char *const *names)
     return NULL;
 }
 
-/* Writes texts to a new file, which has its name when it is complete. Returns 0, or -1 and errno. */
+/* Writes texts to a new file, which gets its name once it is complete. Returns 0, or -1 with errno set. */
 static int write_file(const char *path, const char *about, const char *entries)
 {
     char part[PATH_ROOM + TEXT_ROOM];
@@ -302,7 +301,7 @@ static void write_job_log(void)
 void end_job_log(void)
 {
     MPI_Comm comm;
-    /* Without the attributes of MPI_COMM_WORLD, whose functions belong to the program. */
+    /* A split copies no attributes: their functions belong to the program. */
     if (!shim.log_job || PMPI_Comm_split(MPI_COMM_WORLD, 0, shim.world_rank, &comm) != MPI_SUCCESS)
         return;
     PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -313,5 +312,5 @@ void end_job_log(void)
     if (code == MPI_SUCCESS)
         write_job_log();
     else
-        tell_no_log(folder, "the logs of ranks are missing");
+        tell_no_log(folder, "some ranks gave no log");
 }

@@ -1,4 +1,4 @@
-/* The log: calls are counted in each process, printed as HOCKET_LOG asks, and gathered to a file of the job as HOCKET_JOB_LOG asks. */
+/* The log: each process counts its calls. HOCKET_LOG prints the counts; HOCKET_JOB_LOG gathers them into a file. */
 #ifndef HOCKET_SHIM_LOG_H
 #define HOCKET_SHIM_LOG_H
 
@@ -6,20 +6,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Reads HOCKET_LOG. What is wrong with it is a problem. */
+/* Reads HOCKET_LOG; writes an error to `problem`. */
 void read_log(char *problem, size_t room);
-/* Reads HOCKET_JOB_LOG; all ranks of MPI_COMM_WORLD call it. What is wrong with it is told by rank 0, and there is no log. */
+/* Reads HOCKET_JOB_LOG; all ranks of MPI_COMM_WORLD call it. On an error, rank 0 prints a line and there is no log. */
 void begin_job_log(void);
 /* Writes the log of the job; all ranks of MPI_COMM_WORLD call it. */
 void end_job_log(void);
-/* Prints the summary, once. */
+/* Prints the summary, at most once. */
 void print_summary(void);
 
-/* Logs a call that is left to MPI, before it is made. Blocking ones are counted by log_left. */
+/* Logs a call that is left to MPI, before MPI runs it. log_left counts blocking calls. */
 void log_passed(const struct call *call);
-/* Counts a blocking call that was left to MPI, after it was made. */
+/* Counts a blocking call after MPI has run it. */
 void log_left(const struct call *call);
-/* Prints one line about a call that was wrong: its error, or, once per process, what was wrong if MPI reports no error. */
+/* Prints one line about a wrong call: its error. If MPI reports no error, prints what was wrong, once per process. */
 void tell_wrong(const struct call *call);
 /* Logs an operation that has ended. */
 void log_ran(const struct operation *operation);

@@ -1,4 +1,4 @@
-/* Waiting for all ranks while nonblocking calls go on. */
+/* Waits for other ranks while nonblocking calls go on. */
 #include "meeting.h"
 
 #include "started.h"

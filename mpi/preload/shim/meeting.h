@@ -1,4 +1,4 @@
-/* What waits for all ranks of a communicator while nonblocking calls may be under way, besides what shim.h has of that. */
+/* Waits for all ranks of a communicator while nonblocking calls may be under way; more functions are in shim.h. */
 #ifndef HOCKET_SHIM_MEETING_H
 #define HOCKET_SHIM_MEETING_H
 
@@ -6,8 +6,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Creates the private communicator for a prepared call, if it is the first of its communicator that has an algorithm. Returns 0
- * if MPI cannot: then the call is left to MPI. */
+/* Creates the private communicator for the first prepared call of its communicator. Returns 0 and leaves the call to
+ * MPI if MPI cannot create it. */
 int has_private_for(struct operation *operation);
 
 #pragma GCC visibility pop

@@ -1,11 +1,10 @@
-/* Neighbours. This file asks MPI for them, and gives them to libhocket in its form.
- */
+/* Neighbours. This file asks MPI for the neighbours of a rank, and describes them for libhocket. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "communicator.h"
 
-/* Memory for so many neighbours to send to and to receive from, and for a grid of so many dimensions. */
+/* Allocates `sent` and `received` neighbours, and a grid of `dimensions`. */
 static struct neighbors *room_for(int sent, int received, int dimensions)
 {
     size_t all = (size_t)sent + (size_t)received, grid = (size_t)dimensions * ((size_t)sent + 1);
@@ -42,13 +41,13 @@ static int32_t *offsets(struct neighbors *neighbors, int dimensions)
     return sizes(neighbors) + dimensions;
 }
 
-/* A grid: its dimensions, where a rank is, and whether its borders meet in all dimensions, or in none, or (-1) in some. */
+/* A grid, and the place of a rank. `is_periodic`: its borders meet in all dimensions (1), none (0) or some (-1). */
 struct grid {
     int dimensions, is_periodic;
     int *sizes, *periods, *place;
 };
 
-/* To be freed by its `sizes`. */
+/* The caller frees `sizes`, which owns all arrays. */
 static struct grid grid_of(MPI_Comm comm)
 {
     struct grid grid;
@@ -64,7 +63,7 @@ static struct grid grid_of(MPI_Comm comm)
     return grid;
 }
 
-/* Says that all ranks have their neighbours at the same places of a grid. */
+/* Records that all ranks have their neighbours at the same relative places of a grid. */
 static void set_grid(struct neighbors *neighbors, const struct grid *grid)
 {
     neighbors->graph.dimensions = grid->dimensions;
@@ -73,7 +72,6 @@ static void set_grid(struct neighbors *neighbors, const struct grid *grid)
         sizes(neighbors)[i] = grid->sizes[i];
 }
 
-/* The two neighbours along each dimension. */
 static struct neighbors *on_grid(MPI_Comm comm)
 {
     struct grid grid = grid_of(comm);
@@ -117,7 +115,7 @@ static struct neighbors *on_distributed_graph(MPI_Comm comm, int dimensions)
     return neighbors;
 }
 
-/* The kind of a topology. Open MPI says of a distributed graph that it is of the kind of the communicator that it was made from. */
+/* The kind of a topology. Open MPI reports a distributed graph with the kind of its parent communicator. */
 static int kind_of(MPI_Comm comm)
 {
     MPI_Errhandler handler;
@@ -154,7 +152,7 @@ struct neighbors *shim_neighbors(const struct call *call)
     return state->neighbors;
 }
 
-/* Sets the relative places of the ranks to which this rank sends, each from 0 on. */
+/* Sets the relative places of the destinations; each coordinate is between 0 and the size of its dimension. */
 static void set_offsets(struct neighbors *neighbors, MPI_Comm comm, const struct grid *grid)
 {
     int *place = shim_room(sizeof *place * ((size_t)grid->dimensions + 1));
@@ -167,7 +165,7 @@ static void set_offsets(struct neighbors *neighbors, MPI_Comm comm, const struct
     free(place);
 }
 
-/* Returns 1 if the relative places are the same on all ranks; all call it. */
+/* Returns 1 if all ranks have the same relative places; all ranks call it. It compares a hash of them. */
 static int are_same_everywhere(const struct neighbors *neighbors, MPI_Comm comm, int dimensions)
 {
     unsigned long long sum = (unsigned long long)neighbors->graph.sent, ends[2];
@@ -179,7 +177,7 @@ static int are_same_everywhere(const struct neighbors *neighbors, MPI_Comm comm,
            ends[0] == ~ends[1];
 }
 
-/* The rank at a relative place of another one, on a grid whose borders meet. */
+/* The rank at a relative place of another rank, on a periodic grid. */
 static int moved(const hocket_neighbors *graph, int rank, const int32_t *offset)
 {
     int moved = 0;
@@ -188,7 +186,7 @@ static int moved(const hocket_neighbors *graph, int rank, const int32_t *offset)
     return moved;
 }
 
-/* Returns 1 if edges lead from rank 0 to all ranks, where all have their neighbours at the same relative places. */
+/* Returns 1 if paths of edges lead from rank 0 to all ranks. All ranks have the same relative places. */
 static int are_joined(const hocket_neighbors *graph, int ranks)
 {
     int *reached = shim_room(sizeof *reached * (size_t)ranks), count = 1;

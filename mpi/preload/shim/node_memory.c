@@ -1,5 +1,4 @@
-/* Memory that ranks of a node share. This file owns the lanes, and the messages that were taken out of them before they were asked for.
- */
+/* Memory that the ranks of a node share. This file owns the lanes, and messages that were taken out early. */
 #include "node_memory.h"
 
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 
 enum { CACHE_LINE = 64, CELLS = 64, BYTES_OF_CELL = 52 };
 
-/* A part of a message. It has arrived if `turn` is one more than its place in the stream of cells, of which the lane holds the last. */
+/* A part of a message. It has arrived when `turn` is its number in the lane, counted from 1. */
 struct cell {
     uint32_t turn;
     int32_t tag;
@@ -24,7 +23,7 @@ struct cell {
 
 struct lane {
     _Alignas(CACHE_LINE) struct cell cells[CELLS];
-    /* How many cells the receiver has taken. */
+    /* Cells that the receiver has taken. */
     _Alignas(CACHE_LINE) uint32_t taken;
 };
 
@@ -39,7 +38,7 @@ struct waiting {
     size_t bytes;
 };
 
-/* A message that has arrived before it was asked for. */
+/* A message that was taken out of a lane early, to be received later. */
 struct parcel {
     struct parcel *next;
     int tag;
@@ -47,12 +46,12 @@ struct parcel {
     char data[];
 };
 
-/* What this rank knows of another one on its node. */
+/* The state of this rank's messages with another rank of its node. */
 struct peer {
     struct lane *to, *from;
-    /* Cells sent and taken, and those that the other one had taken when this rank looked last. */
+    /* Cells sent and taken by this rank, and cells that the other rank had taken when last looked at. */
     uint32_t sent, taken, known_taken;
-    /* Messages that it was sent, and those of them that have left; the others wait. */
+    /* Messages sent to the other rank, and messages that have left; the rest waits. */
     uint32_t messages, left;
     struct waiting *waiting;
     struct parcel *parcels;
@@ -61,12 +60,12 @@ struct peer {
 struct node_memory {
     void *base;
     size_t bytes;
-    /* For each rank of the communicator, its number among those of the node, or -1. */
+    /* For each rank of the communicator: its number on the node, or -1. */
     int *numbers;
     struct peer *peers;
 };
 
-/* The most bytes of one communicator, and of all on a node; how many this process has. */
+/* The most bytes of one communicator and of the process; the present bytes of the process. */
 enum { MOST_OF_ONE = 1 << 25, MOST_OF_ALL = 1 << 28 };
 static size_t bytes_of_all;
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,7 +74,7 @@ static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum { NAME = 64 };
 
-/* A name that no other process chooses, also not one of the same number in another container. */
+/* Makes a unique name, also among containers whose process ids coincide. */
 static void choose_name(char name[NAME], const void *own)
 {
     struct timespec now;
@@ -83,7 +82,7 @@ static void choose_name(char name[NAME], const void *own)
     snprintf(name, NAME, "/hocket-%ld-%lld-%ld-%p", (long)getpid(), (long long)now.tv_sec, now.tv_nsec, own);
 }
 
-/* Maps the memory of a name; the one that creates it reserves it, too, so that no access to it can fail later. */
+/* Maps the memory of a name. The creator also reserves it, so that no later access can fail. */
 static void *map(const char *name, size_t bytes, int creates)
 {
     int file = shm_open(name, creates ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);
@@ -98,7 +97,7 @@ static void *map(const char *name, size_t bytes, int creates)
     return base == MAP_FAILED ? NULL : base;
 }
 
-/* Sets aside bytes of those that this process may share. */
+/* Reserves bytes of the process's limit; returns 0 if it is exceeded. */
 static int may_share(size_t bytes)
 {
     pthread_mutex_lock(&memory_lock);
@@ -115,8 +114,8 @@ static void give_up(size_t bytes)
     pthread_mutex_unlock(&memory_lock);
 }
 
-/* The first rank of the node creates the memory, and tells the others its name, which is empty if it could not. They tell whether they
- * have it, and are told whether all have. */
+/* The first rank of the node creates the memory and sends its name, empty on failure, to the others. They answer
+ * whether they have mapped it; the first rank then tells them whether all have. Returns NULL unless all have. */
 static void *agreed(MPI_Comm comm, const int *others, int count, int is_first, size_t bytes, int tag)
 {
     char name[NAME] = "";
@@ -151,7 +150,7 @@ static void *agreed(MPI_Comm comm, const int *others, int count, int is_first, s
     return are_all ? base : NULL;
 }
 
-/* The other ranks of this rank's node, and numbers of all of them on the node. */
+/* Finds the other ranks of this node, and the numbers of all ranks on the node; returns how many others there are. */
 static int others_of(const int *nodes, int rank, int ranks, int *others, int *numbers)
 {
     int count = 0, number = 0;
@@ -269,7 +268,7 @@ int has_left(struct node_memory *memory, int rank, uint32_t number)
     return (int32_t)(peer->left - number) >= 0;
 }
 
-/* The first cell of the next message in a lane if all its cells have arrived, or NULL. */
+/* The first cell of the next message of a lane; NULL if cells of it are missing. */
 static const struct cell *next_message(const struct peer *peer)
 {
     const struct cell *cells = peer->from->cells, *first = &cells[peer->taken % CELLS];
@@ -279,7 +278,6 @@ static const struct cell *next_message(const struct peer *peer)
     return __atomic_load_n(&cells[(last - 1) % CELLS].turn, __ATOMIC_ACQUIRE) == last ? first : NULL;
 }
 
-/* Takes the next message out of a lane. */
 static void take_next(struct peer *peer, size_t bytes, char *into, size_t room)
 {
     size_t copied = bytes < room ? bytes : room;
@@ -291,7 +289,7 @@ static void take_next(struct peer *peer, size_t bytes, char *into, size_t room)
     __atomic_store_n(&peer->from->taken, peer->taken, __ATOMIC_RELEASE);
 }
 
-/* The place of the first parcel of a tag, or of none. */
+/* The first parcel with a tag, as a place in the list; the end of the list if there is none. */
 static struct parcel **find(struct peer *peer, int tag)
 {
     struct parcel **place = &peer->parcels;
@@ -300,7 +298,7 @@ static struct parcel **find(struct peer *peer, int tag)
     return place;
 }
 
-/* Takes messages out of a lane, to be kept, until the next one is of this tag. */
+/* Moves messages from a lane to the parcels until the next message has this tag. */
 static const struct cell *look_for(struct peer *peer, int tag)
 {
     const struct cell *next;

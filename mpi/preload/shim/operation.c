@@ -1,4 +1,4 @@
-/* Operations. This file chooses the algorithm of a call, and packs and unpacks what the algorithm cannot work on where it is. */
+/* Operations. This file chooses the algorithm of a call, and packs data that the algorithm cannot use in place. */
 #include "operation.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ static int is_of_neighbors(const struct call *call)
     return call->asked.collective == HOCKET_NEIGHBOR_ALLGATHER || call->asked.collective == HOCKET_NEIGHBOR_ALLTOALL;
 }
 
-/* Why a call is left to MPI, or NULL; sets the state of its communicator. A call must be left on all ranks or on none: reasons come
- * from what MPI has all ranks of a call agree about. */
+/* Returns why a call is left to MPI, or NULL; sets the state of its communicator. A call is left on all ranks or on
+ * none: reasons depend only on values that MPI requires to agree on all ranks. */
 static const char *reason_of(const struct call *call, struct communicator **state)
 {
     if (!shim.is_ready)
@@ -27,16 +27,16 @@ static const char *reason_of(const struct call *call, struct communicator **stat
     *state = call->comm == MPI_COMM_NULL ? NULL : state_of(call->comm);
     if (!*state)
         return "no communicator";
-    /* A nonblocking call must not wait for the private communicator. All ranks decide alike, since all have made the same
-     * calls before. */
+    /* A nonblocking call must not wait for the private communicator. All ranks have made the same calls before, so that
+     * they decide alike. */
     if (!(*state)->reason && call->form == NONBLOCKING && (*state)->private_comm == MPI_COMM_NULL)
-        return "no blocking call on its communicator before";
+        return "no earlier blocking call on its communicator";
     if (!(*state)->reason && is_of_neighbors(call) && !call->asked.neighbors)
         return "no neighbours";
     return (*state)->reason;
 }
 
-/* Describes elements that are moved as bytes. */
+/* Elements are moved as bytes. */
 static void describe_bytes(struct operation *operation, hocket_call *asked, size_t element_bytes)
 {
     operation->type = MPI_BYTE;
@@ -45,7 +45,7 @@ static void describe_bytes(struct operation *operation, hocket_call *asked, size
     asked->layout = (hocket_layout){(ptrdiff_t)element_bytes, 0, element_bytes};
 }
 
-/* Describes the elements that the program works on: those of the caller's type, or bytes. */
+/* Describes the elements of the program: of the caller's type in reductions, else bytes. */
 static const char *describe_elements(struct operation *operation, struct call *call)
 {
     hocket_call *asked = &call->asked;
@@ -68,15 +68,15 @@ static const char *describe_elements(struct operation *operation, struct call *c
     return shape->bytes ? NULL : "a type without data";
 }
 
-/* Returns 1 if no other operation under way can have the next one's tags. Those of a persistent call are its own for good:
- * the messages of one start are taken before those of the next, since MPI keeps the order of messages from one rank to
- * another, and no algorithm receives from any rank. */
+/* Returns 1 if the next operation has tags that no other operation under way uses. A persistent call keeps its tags.
+ * Its starts may reuse them: MPI keeps the order of messages between two ranks, and no algorithm receives from any
+ * rank. */
 static int has_tags(const struct communicator *state, enum form form)
 {
     return form != PERSISTENT || state->sequences[form] < shim.most_operations;
 }
 
-/* Takes an operation from libhocket, and tags for it. */
+/* Takes an operation from libhocket, and its tags; returns why there is none, or NULL. */
 static const char *take_operation(struct operation *operation, struct call *call, struct communicator *state)
 {
     const char *reason = "its communicator has no tags left";
@@ -89,7 +89,7 @@ static const char *take_operation(struct operation *operation, struct call *call
     return operation->program ? NULL : reason;
 }
 
-/* Gives the program back to libhocket, which keeps it for a call like this one. */
+/* Returns the program to libhocket, which keeps it for the next call like this one. */
 static void give_back(struct operation *operation)
 {
     struct communicator *state = operation->comm;
@@ -99,7 +99,7 @@ static void give_back(struct operation *operation)
     unlock(&state->lock);
 }
 
-/* The memory of an operation: nothing is allocated before it is needed. */
+/* Initialises an operation without allocating memory. */
 static void clear(struct operation *operation, struct communicator *state, struct call *call)
 {
     operation->comm = state;
@@ -119,7 +119,7 @@ static struct view without_memory(struct view view)
     return (struct view){NULL, bytes, MPI_BYTE, 1};
 }
 
-/* The program may use its buffers as soon as it knows that MPI refuses its call: this rank's part uses none of them. */
+/* After a refused call the program may reuse its buffers at once, so that this rank uses none of them. */
 static void leave_buffers(struct call *call)
 {
     if (!call->is_refused || call->op != MPI_OP_NULL)
@@ -157,8 +157,7 @@ int leave(struct operation *operation)
 
 /* Running it */
 
-/* Returns 1 if a block, by its number, is among those of a call. Where blocks are received in another length than sent, this rank's
- * own block is none: it was moved before. */
+/* Returns 1 if a call has block `number`. The own block of an uneven alltoallv is left out: it was moved before. */
 static int has_piece(const struct operation *operation, const struct pieces *pieces, int number)
 {
     const struct call *call = operation->call;
@@ -167,7 +166,7 @@ static int has_piece(const struct operation *operation, const struct pieces *pie
     return !(call->is_uneven && call->asked.collective == HOCKET_ALLTOALLV && number == operation->comm->rank);
 }
 
-/* Packs, or unpacks, all blocks, which lie one after the other at `packed`. */
+/* Packs or unpacks all blocks; at `packed` they lie one after the other. */
 static int pack_pieces(const struct operation *operation, const struct pieces *pieces, void *address, char *packed,
                        int unpacks)
 {
@@ -183,7 +182,7 @@ static int pack_pieces(const struct operation *operation, const struct pieces *p
     return MPI_SUCCESS;
 }
 
-/* Returns 1 if the blocks lie one after the other without gaps, and where the first one lies. */
+/* Returns 1 if the blocks lie one after the other without gaps; sets `at` to the first. */
 static int are_together(const struct operation *operation, const struct pieces *pieces, void *address, void **at)
 {
     char *end = NULL;
@@ -199,7 +198,7 @@ static int are_together(const struct operation *operation, const struct pieces *
     return 1;
 }
 
-/* The address at which the program finds the bytes of a view: their own, or that of room for a packed copy. */
+/* The address of a view's bytes for the program: the bytes themselves, or room for a packed copy. */
 static void *place_of(const struct operation *operation, struct view view, const struct pieces *pieces, struct room *room)
 {
     void *at = view.address;
@@ -224,7 +223,7 @@ static int pack_view(const struct operation *operation, struct view view, const 
                           : pack(operation, view, packed, unpacks);
 }
 
-/* The same where blocks have places of their own: that of this rank, or in alltoallv all. */
+/* For v-collectives: packs this rank's block, for alltoallv all blocks. */
 static int pack_own_pieces(struct operation *operation, char *packed)
 {
     const struct call *call = operation->call;
@@ -236,7 +235,7 @@ static int pack_own_pieces(struct operation *operation, char *packed)
     return pack(operation, shim_piece(pieces, call->result.address, operation->comm->rank), packed, 0);
 }
 
-/* Packs the input of a call in place, which is a part of its result, to its place in the packed result. */
+/* Packs the input of a call in place, a part of its result, to its place in the packed result. */
 static int pack_own_part(struct operation *operation, char *packed)
 {
     struct call *call = operation->call;
@@ -254,14 +253,14 @@ static int pack_own_part(struct operation *operation, char *packed)
     return pack(operation, own, packed, 0);
 }
 
-/* Returns 1 if parts of the result stay as they are, and were packed with it: blocks of neighbours that are none. */
+/* Returns 1 if parts of the result stay unchanged and have to be packed, too: blocks without a neighbour. */
 static int keeps_result(const struct operation *operation)
 {
     const struct call *call = operation->call;
     return call->asked.neighbors && !call->result_pieces.counts;
 }
 
-/* Returns 1 if the result is this rank's own data, and must not be written: at the root of a broadcast. */
+/* Returns 1 at the root of a broadcast: the result is its own data and must not be written. */
 static int gives_result(const struct operation *operation)
 {
     const hocket_call *asked = &operation->call->asked;
@@ -282,8 +281,8 @@ static int is_scattered(const struct call *call)
     return call->asked.collective == HOCKET_SCATTER || call->asked.collective == HOCKET_SCATTERV;
 }
 
-/* On a rank that receives blocks of another length than it sends: moves its own blocks to their places, cut off if they do
- * not fit. The algorithm does the rest, in place but for alltoallv, where the other blocks are as long as they are sent. */
+/* Moves this rank's own blocks, received in another length than sent, to their places; cuts them off if they do not
+ * fit. The algorithm does the rest in place, except for alltoallv, whose other blocks have equal lengths. */
 static void move_own_blocks(struct operation *operation)
 {
     struct call *call = operation->call;
@@ -311,7 +310,7 @@ void place(struct operation *operation)
     operation->result_at = place_of(operation, operation->result, &call->result_pieces, &operation->packed_result);
 }
 
-/* Returns 1 if no message of a call is longer than memory of the node takes, as far as every rank knows. */
+/* Returns 1 if every rank knows that no message of the call exceeds MOST_SHARED bytes. */
 static int is_short(const struct operation *operation)
 {
     const hocket_call *asked = &operation->call->asked;
@@ -366,12 +365,12 @@ int advance(struct operation *operation, int may_wait)
         return state != HOCKET_WAITS;
     if (operation->packed_result.bytes && !gives_result(operation))
         note(operation, pack_view(operation, operation->result, &call->result_pieces, operation->packed_result.bytes, 1));
-    /* What MPI refuses is reported before it runs. */
+    /* The error of a refused call was reported before. */
     call->code = call->is_refused ? MPI_SUCCESS : operation->error;
     return 1;
 }
 
-/* Most operations have used none of their rooms: the test spares them the function. */
+/* The test saves a call of free: most operations use no room. */
 static void free_room(const struct room *room)
 {
     if (room->bytes)

@@ -1,4 +1,4 @@
-/* Operators that the program frees while calls need them: they are freed in MPI when none does, as later ones are freed. */
+/* Operators that the program frees while calls need them. A later MPI_Op_free, or the end, frees them in MPI. */
 #include "operators.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Frees those that are left, once all calls have ended. */
+/* Frees the remaining operators, after all calls have ended. */
 void end_operators(void);
 
 #pragma GCC visibility pop

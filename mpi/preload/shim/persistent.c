@@ -1,5 +1,4 @@
-/* Persistent calls. This file owns their requests, and finds the call of a request.
- */
+/* Persistent calls. This file owns their requests, and finds the call of a request. */
 #include "persistent.h"
 
 #include <sched.h>
@@ -9,23 +8,23 @@
 #include "started.h"
 
 struct persistent {
-    /* First: the call is known as this, too. */
+    /* Must come first: pointers are cast between the two structs. */
     struct started started;
-    /* Atomic: the thread that advances the call completes it, and the one that waits takes it. */
+    /* Atomic: one thread completes the call, another one may take it. */
     enum state state;
-    /* The error of a start of which nothing else fails. */
+    /* The error that each start returns if nothing else fails. */
     int first_code;
-    /* A start has failed in the middle of its messages: the call cannot run again. */
+    /* A start has failed with messages under way: the call cannot run again. */
     int is_broken;
     int is_forgotten;
     struct persistent *next;
 };
 
-/* Calls by request. */
+/* A hash table of calls by request. */
 enum { BUCKETS = 1024, BUCKET_BITS = 10 };
 static struct persistent *buckets[BUCKETS];
 static pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Calls that there are; atomic. */
+/* Number of persistent calls; atomic. */
 static int planned_count;
 
 static struct persistent **bucket_of(MPI_Request request)
@@ -126,7 +125,7 @@ int shim_plan(struct call *call, MPI_Request *request)
         free(persistent);
         return 0;
     }
-    /* There is no request that the program could start. */
+    /* A refused call has no request to start. */
     if (call->is_refused) {
         call->code = report_refused(&started->call);
         started->operation.is_done = 1;
@@ -186,7 +185,7 @@ int shim_take(MPI_Request request, MPI_Comm *comm)
     return started->code;
 }
 
-/* Ends a call, or has it ended when it is complete. */
+/* Ends a call now, or when it is complete. */
 static void forget(struct persistent *persistent)
 {
     lock_active();

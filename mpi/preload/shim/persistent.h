@@ -22,7 +22,7 @@
 
 /* Returns 1 if a persistent call has this operator. */
 int is_planned(MPI_Op op);
-/* Ends the persistent calls whose requests the program has not freed, and frees these: MPICH would print a line about each. */
+/* Ends the persistent calls with unfreed requests, and frees the requests: MPICH would print a line about each. */
 void forget_all(void);
 
 #pragma GCC visibility pop

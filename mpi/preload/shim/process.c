@@ -1,4 +1,4 @@
-/* The settings of the process, and helpers that all parts use; it uses none of them. */
+/* The settings of the process, and helpers of all parts. It depends on no other part. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void *grown(void *memory, size_t bytes)
 {
     void *grown = realloc(memory, bytes ? bytes : 1);
     if (!grown) {
-        print_line("out of memory: %zu bytes", bytes);
+        print_line("out of memory: %zu bytes requested", bytes);
         PMPI_Abort(MPI_COMM_WORLD, 1);
     }
     return grown;

@@ -1,8 +1,8 @@
-/* Settings of the process, which life_cycle.c sets when MPI is initialised; they do not change afterwards,
- * except `is_ready`, `log_summary` and what sessions need. Below are also helpers that all parts use.
+/* Settings of the process, and helpers of all parts. life_cycle.c sets the settings when MPI is initialised. Later
+ * only `is_ready` and `log_summary` change, and sessions set some of them.
  *
- * Locks of the preloaded library. A thread that holds one may take only those in the last column. MPI is called while
- * judge_lock or active_lock is held, never while one of the others is.
+ * Locks of the preloaded library. A thread that holds a lock may take only the locks of the last column. MPI is called
+ * only without a lock, or under judge_lock or active_lock.
  *
  *     lock                     it guards                                              taken while it is held
  *     communicator's `lock`    its `algorithms`, the numbers of its operations,       none
@@ -16,9 +16,9 @@
  *     memory_lock              how much memory is shared                              none
  *         (node_memory.c)
  *
- * A blocking operation belongs to the thread that runs it and needs no lock. Atomic are `users`, `is_freed`, `left_by`,
- * `freed_communicators`, `active_count`, the code that a started call ended with, and of persistent calls `planned_count`,
- * `started_count` and `state`.
+ * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_by`,
+ * `freed_communicators`, `active_count`, `ended`, the final code of a started call, and for persistent calls
+ * `planned_count`, `started_count` and `state`.
  */
 #ifndef HOCKET_SHIM_PROCESS_H
 #define HOCKET_SHIM_PROCESS_H
@@ -28,7 +28,7 @@
 
 #include "shim.h"
 
-/* Tells ThreadSanitizer that libhocket, which is not compiled for it, changes an object. */
+/* Tells ThreadSanitizer that libhocket, compiled without it, changes an object. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_write8(void *object);
 #define CHANGES(object) __tsan_write8(object)
@@ -36,38 +36,38 @@ void __tsan_write8(void *object);
 #define CHANGES(object) ((void)0)
 #endif
 
-/* Names of internal functions must not meet those of the program. */
+/* Hides internal functions, so that their names cannot clash with names of the program. */
 #pragma GCC visibility push(hidden)
 
 struct shim {
     int is_ready;
     /* Why all calls are left to MPI, or NULL. */
     const char *off;
-    /* Nonblocking calls are left to MPI. */
+    /* Nonblocking and persistent calls are left to MPI. */
     int leaves_started;
     int log_calls, log_summary, world_rank;
-    /* Calls are counted for the log of the job. */
+    /* Calls are counted for the job's log. */
     int log_job;
-    /* Short messages within a node may go by memory. */
+    /* Short messages within a node may use shared memory. */
     int shares_memory;
-    /* There are more ranks on this node than processors: a rank that waits lets others run. */
+    /* This node has more ranks than processors: a waiting rank yields its processor. */
     int is_crowded;
-    /* For each rank of MPI_COMM_WORLD, the lowest such rank on its node. */
+    /* For each rank of MPI_COMM_WORLD: the lowest rank on its node. */
     int *nodes;
     int has_threads;
-    /* Operations of one communicator and kind that have tags of their own; later ones use the same tags again. */
+    /* Operations of one communicator and form with distinct tags; later ones reuse the tags. */
     unsigned most_operations;
 };
 extern struct shim shim;
 
-/* What each thread keeps of its last call; the library is loaded at the start of the program, which makes that cheap. */
+/* State of a thread about its last call. This fast model needs a library that is loaded at the program's start. */
 #define THREAD_OWNED _Thread_local __attribute__((tls_model("initial-exec")))
 #define THREAD_CACHE static THREAD_OWNED
 
-/* Tags for the messages of one operation. */
+/* Number of tags of one operation. */
 enum { TAGS_PER_OPERATION = 64 };
 
-/* The first tag of the operation of this number among those of its form. */
+/* The first tag of operation `number` of its form. */
 static inline int first_tag(unsigned number, enum form form)
 {
     return (int)((number % shim.most_operations * FORMS + form) * TAGS_PER_OPERATION);
@@ -79,16 +79,16 @@ static inline int other_tag(void)
     return (int)(shim.most_operations * FORMS * TAGS_PER_OPERATION);
 }
 
-/* Bytes and elements that one call of MPI is given at most. */
+/* The most bytes or elements of one MPI call. */
 enum { MOST_AT_ONCE = 1 << 30 };
 
 /* Prints one line to stderr. */
 void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory of another size, with what it held; if there is none, the program is aborted. */
+/* Resizes memory and keeps its contents; aborts the program if there is no memory. */
 void *grown(void *memory, size_t bytes);
 
-/* A program of one thread is spared the locks of every call. */
+/* Only programs with MPI_THREAD_MULTIPLE need the locks. */
 static inline void lock(pthread_mutex_t *mutex)
 {
     if (shim.has_threads)

@@ -1,4 +1,4 @@
-/* Calls under way. This file owns the lists of active and of ended calls, and the requests of nonblocking ones. */
+/* Calls under way. This file owns the lists of active and of ended calls, and the requests of nonblocking calls. */
 #include "started.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Requests */
 
-/* While a thread waits for a request or tests it: the error of the call that the request belongs to, and the communicator
- * whose handler is told. */
+/* While a thread waits for a request or tests it: the error of the request's call, and the communicator whose error
+ * handler gets it. */
 THREAD_CACHE struct {
     int is_asked, code;
     MPI_Comm comm;
@@ -41,8 +41,8 @@ static int query_request(void *state, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-/* Waits for a request or tests it. Its error goes to the error handler of its communicator, where MPI would call the
- * handler of another one. */
+/* Waits for a request or tests it. Its error goes to the error handler of its communicator; MPI would call another
+ * handler. */
 static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status *status)
 {
     ending.is_asked = 1;
@@ -63,7 +63,7 @@ void end_call(struct started *started)
     pthread_mutex_unlock(&ended_lock);
 }
 
-/* MPI must not be called from here: the call is freed later. */
+/* MPI must not be called from here, so that the call is freed later. */
 static int free_request(void *state)
 {
     end_call(state);
@@ -78,7 +78,7 @@ static int cancel_request(void *state, int is_complete)
 
 /* Calls */
 
-/* A type that stays when the caller frees its own. */
+/* A copy of the type that stays when the caller frees its own. */
 static MPI_Datatype held(MPI_Datatype type)
 {
     if (type != MPI_DATATYPE_NULL && !is_named(type))
@@ -91,7 +91,7 @@ static void *copied(const void *array, size_t bytes)
     return memcpy(shim_room(bytes), array, bytes);
 }
 
-/* The arrays, too: callers such as mpi4py free those of a nonblocking call before it has ended, although MPI forbids it. */
+/* Copies the arrays, too: mpi4py and others free them before a nonblocking call has ended, which MPI forbids. */
 static void hold_pieces(struct pieces *pieces)
 {
     size_t number = (size_t)pieces->number;
@@ -108,7 +108,7 @@ static void hold_pieces(struct pieces *pieces)
     pieces->types = types;
 }
 
-/* Returns 1 if a call needs its counts until it is freed. Those of neighbours nobody asks for again. */
+/* Returns 1 if a call owns a copy of its counts until it is freed. Counts of neighbours are not read again. */
 static int has_own_counts(const struct call *call)
 {
     return call->form == PERSISTENT && call->asked.counts && !call->asked.neighbors;
@@ -149,7 +149,7 @@ static void release_pieces(const struct pieces *pieces)
     free((void *)pieces->types);
 }
 
-/* Frees what was held. */
+/* Frees the copies that hold() made. */
 static void let_go(const struct started *started)
 {
     const struct call *call = &started->call;
@@ -218,7 +218,7 @@ void shim_progress(void)
     pthread_mutex_unlock(&active_lock);
 }
 
-/* Appends a call to those that are active, in the order in which they were started. */
+/* Appends a call to the active calls, which stay in the order of their starts. */
 static void append(struct started *started)
 {
     pthread_mutex_lock(&active_lock);

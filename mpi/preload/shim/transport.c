@@ -1,6 +1,4 @@
-/* The functions that libhocket calls. This file owns the messages under way, as it starts them and takes those that have
- * ended, and their tags.
- */
+/* The functions that libhocket calls. This file owns the messages under way and their tags. */
 #include "transport.h"
 
 #include <sched.h>
@@ -40,8 +38,8 @@ int send_to_self(const struct operation *operation, struct view from, struct vie
     return code;
 }
 
-/* As many elements at a time as fit an int. MPICH 4.0 packs nothing at MPI_BOTTOM, and MPI_Pack packs no element of more
- * bytes than an int counts. */
+/* Packs or unpacks as many elements at a time as an int counts. MPICH 4.0 packs nothing at MPI_BOTTOM. MPI_Pack cannot
+ * pack an element of more bytes than an int counts. */
 int pack(const struct operation *operation, struct view view, char *packed, int unpacks)
 {
     struct shape shape = *shape_of(view.type);
@@ -66,7 +64,7 @@ int pack(const struct operation *operation, struct view view, char *packed, int 
     return MPI_SUCCESS;
 }
 
-/* A place for one more message. */
+/* Makes room for one more message. */
 static struct message *next_message(struct operation *operation)
 {
     if (operation->under_way == operation->message_room) {
@@ -80,7 +78,7 @@ static struct message *next_message(struct operation *operation)
     return &operation->messages[operation->under_way];
 }
 
-/* Starts to send to a peer, or to receive from it, by MPI. */
+/* Starts to send to a peer or to receive from it, by MPI. */
 static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
                          int tag)
 {
@@ -100,7 +98,7 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
     return code;
 }
 
-/* The same by memory of the node. */
+/* The same by shared memory. */
 static int start_shared(struct operation *operation, int sends, uint32_t slot, void *at, size_t bytes, int peer, int tag)
 {
     uint32_t number = 0;
@@ -133,7 +131,7 @@ static int transport_receive(void *user, uint32_t slot, void *into, size_t count
     return begin(user, 0, slot, into, count, from == HOCKET_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag);
 }
 
-/* The error that MPI's own broadcast returns if it is shorter than a rank expects. */
+/* The error of MPI's own broadcast on a rank that expects more data than it gets. */
 #ifdef OPEN_MPI
 enum { ERROR_OF_SHORT_BROADCAST = MPI_SUCCESS };
 #else
@@ -156,7 +154,7 @@ static int is_truncated(int code)
     return class == MPI_ERR_TRUNCATE;
 }
 
-/* Messages are tested one by one, since MPI would report an error of several to the handler of MPI_COMM_WORLD. */
+/* Tests messages one by one: MPI would report an error of several to the error handler of MPI_COMM_WORLD. */
 static int has_ended(struct operation *operation, struct message *message, hocket_ended *ended, int *code)
 {
     MPI_Status status;
@@ -192,8 +190,8 @@ static int has_ended_shared(struct operation *operation, const struct message *m
     return 1;
 }
 
-/* Advances MPI, and looks for a message where it is not expected: ranks that give a call different counts may disagree about the
- * way that its messages go. */
+/* Advances MPI, and looks for a message on the other way, by MPI or by shared memory. Ranks that give a call different
+ * counts may disagree on the way. */
 static int look_elsewhere(struct operation *operation, struct message *message)
 {
     struct node_memory *memory = operation->comm->memory;
@@ -214,11 +212,11 @@ static int look_elsewhere(struct operation *operation, struct message *message)
     return PMPI_Irecv(message->at, (int)message->room, MPI_BYTE, message->peer, message->tag, comm, &message->request);
 }
 
-/* After so many looks in vain there is one elsewhere. */
+/* Number of vain looks before look_elsewhere. */
 enum { LOOKS_BETWEEN = 256 };
 
-/* Takes the messages that have ended; the others stay in their order. Memory of the node belongs to the blocking call of its
- * communicator: other threads may advance a nonblocking one. */
+/* Takes the messages that have ended; the others keep their order. Only blocking calls look into shared memory: another
+ * thread may advance a nonblocking call of the same communicator. */
 static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
     int may_share = operation->comm->memory && operation->call->form == BLOCKING;

@@ -1,5 +1,5 @@
-/* The functions by which libhocket sends, receives, reduces and copies, and packing; and what an operation has of memory and
- * messages. Tags belong to operations: each has TAGS_PER_OPERATION of its own. */
+/* The functions by which libhocket sends, receives, reduces and copies; packing; the memory and the messages of an
+ * operation. Each operation has TAGS_PER_OPERATION tags. */
 #ifndef HOCKET_SHIM_TRANSPORT_H
 #define HOCKET_SHIM_TRANSPORT_H
 
@@ -20,39 +20,39 @@ struct message {
     MPI_Request request;
     uint32_t slot;
     int is_receive;
-    /* The bytes that are sent, or the most that are received. */
+    /* The bytes sent, or the most bytes to receive. */
     size_t room;
     void *at;
     int peer, tag;
-    /* It goes by memory of the node; its number if it is sent. */
+    /* Whether it uses shared memory; if it is sent, its number there. */
     int is_shared;
     uint32_t number;
 };
 
-/* Messages that an operation has place for without allocating memory. */
+/* Messages of an operation without allocated memory. */
 enum { FEW_MESSAGES = 8 };
 
 struct operation {
     struct communicator *comm;
     struct call *call;
     hocket_operation *program;
-    /* The type of the elements that the program works on, and whether they lie one after the other without gaps. */
+    /* The type of the program's elements, and whether they lie one after the other without gaps. */
     MPI_Datatype type;
     int is_dense;
     int is_done;
-    /* The first error: the program goes on, since other ranks wait for it, and the call returns this. */
+    /* The first error. The program still goes on, since other ranks wait for it; then the call returns this error. */
     int error;
-    /* The first of its tags. */
+    /* The first tag of the operation. */
     int first_tag;
-    /* The memory by which messages to ranks of this node go, or NULL; and how often it has looked for messages. */
+    /* The shared memory for messages within this node, or NULL; the number of looks for messages. */
     struct node_memory *memory;
     unsigned looks;
-    /* What the program is given of the call's input and result, and where it finds them: there, or packed. */
+    /* Input and result of the program, and where they lie: in place or packed. */
     struct view input, result;
     void *input_at, *result_at;
-    /* Packed data, and elements that are copied. */
+    /* Packed data, and a buffer for copies of elements with gaps. */
     struct room packed_input, packed_result, copying;
-    /* Messages under way: `few`, or allocated if there are more. */
+    /* Messages under way: `few`, or allocated memory for more. */
     struct message *messages;
     int under_way, message_room;
     struct message few[FEW_MESSAGES];

@@ -1,13 +1,12 @@
-/* Data types. This file owns the communicator of this process alone on which MPI checks types and operators, and, per
- * thread, the shape of the type seen last.
- */
+/* Data types. This file owns the communicator on which MPI checks types and operators, and per thread the shape of the
+ * last type. */
 #include "types.h"
 
 #include <limits.h>
 
 #include "envelope.h"
 
-/* Errors on it go to no handler. */
+/* A copy of MPI_COMM_SELF that returns errors. */
 static MPI_Comm judge;
 static pthread_mutex_t judge_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -51,7 +50,7 @@ struct view shim_piece(const struct pieces *pieces, void *address, int number)
     return (struct view){(char *)address + place * step, (size_t)count, type, 0};
 }
 
-/* What MPI says of a type and an operator for it, or MPI_OP_NULL: it is asked by calls that touch no elements. */
+/* The error code of MPI for a type and an operator (or MPI_OP_NULL), from calls that touch no element. */
 static int code_of(MPI_Datatype type, MPI_Op op)
 {
     THREAD_CACHE struct {
@@ -88,7 +87,7 @@ int shim_error_of(MPI_Count count, MPI_Datatype type, MPI_Op op)
     return class;
 }
 
-/* No data lie below this address. */
+/* No data can lie below this address. */
 enum { LEAST_ADDRESS = 4096 };
 
 int shim_is_memory(const void *address, MPI_Datatype type)
@@ -97,7 +96,7 @@ int shim_is_memory(const void *address, MPI_Datatype type)
     return !shape->bytes || (uintptr_t)address + (uintptr_t)shape->layout.true_lower_bound >= LEAST_ADDRESS;
 }
 
-/* A type of more elements than an int holds. */
+/* Makes one element of `large` from `count` elements, more than an int holds. */
 static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
 {
     MPI_Datatype many, types[2];

@@ -1,4 +1,4 @@
-/* Data types of the caller: how their elements lie in memory, and counts that an int does not hold. */
+/* Data types of the caller: the layout of their elements, and counts above the range of an int. */
 #ifndef HOCKET_SHIM_TYPES_H
 #define HOCKET_SHIM_TYPES_H
 
@@ -6,8 +6,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* How the elements of a type lie in memory; dense if they lie one after the other without gaps, as those of most named
- * types do, and of types made of these by MPI_Type_contiguous and MPI_Type_dup. */
+/* The layout of a type's elements. Dense elements lie one after the other without gaps, as elements of most named types
+ * do, and of types made from these by MPI_Type_contiguous and MPI_Type_dup. */
 struct shape {
     MPI_Datatype type;
     int is_named, is_dense;
@@ -15,9 +15,9 @@ struct shape {
     hocket_layout layout;
 };
 
-/* The shape of the type for which this thread asked last. */
+/* The last shape that shape_of returned in this thread. */
 extern THREAD_OWNED struct shape last_shape;
-/* The shape of a type, valid until the thread asks for the next one. */
+/* The shape of a type, valid until the next call in this thread. */
 const struct shape *shape_of(MPI_Datatype type);
 
 /* The address of an element. */
@@ -26,8 +26,7 @@ static inline char *element(const void *base, size_t index, ptrdiff_t extent)
     return (char *)base + (ptrdiff_t)index * extent;
 }
 
-/* A count and a type as MPI takes them: if an int cannot hold the number of elements, one element of a type made for
- * them. */
+/* A count and a type for MPI. If the count exceeds an int, it is one element of a type made for this. */
 struct counted {
     int count;
     MPI_Datatype type;
@@ -37,7 +36,7 @@ struct counted {
 int counted(size_t count, MPI_Datatype type, struct counted *counted);
 void release_counted(struct counted *counted);
 
-/* Creates and frees the communicator that MPI checks types and operators on. */
+/* Creates and frees the communicator for MPI's checks of types and operators. */
 void begin_types(void);
 void end_types(void);
 

@@ -51,7 +51,9 @@ class Call:
             Error: A text is not a size, there is no size, or both `size` and `size_bytes` are given.
         """
         if (size is None) == (self.size_bytes is None):
-            raise Error(f"call: got {'no size' if size is None else 'size and size_bytes'}, expected one of them")
+            raise Error(
+                f"call: got {'no size' if size is None else 'size and size_bytes'}, expected either size or size_bytes"
+            )
         given = self.size_bytes if size is None else size
         for name, value in (("size_bytes", given), ("element_bytes", self.element_bytes)):
             object.__setattr__(self, name, size_bytes(name, value) if isinstance(value, str) else value)

@@ -71,7 +71,7 @@ def several(what: str, values: Any, kind: Any, expected: str) -> tuple[Any, ...]
         Error: The argument is not a collection, or one of its values has another type.
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-        raise Error(f"{what}: got {shown(values)}, expected several: {expected}")
+        raise Error(f"{what}: got {shown(values)}, expected a list of {expected}")
     return tuple(instance(what, value, kind, expected) for value in values)
 
 
@@ -202,4 +202,4 @@ def json_text(what: str, value: Any) -> str:
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise Error(f"{what}: got what is not plain data: {error}") from None
+        raise Error(f"{what}: cannot be written as JSON: {error}") from None

@@ -67,18 +67,18 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
     try:
         with open(file, "rb", opener=_open_at_once if only_regular else None) as stream:
             if only_regular and not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise Error(f"{file}: neither pipe nor device is read here, expected a regular file")
+                raise Error(f"{file}: is a pipe or a device, expected a regular file")
             while piece := stream.read(_PIECE_BYTES):
                 pieces.append(piece)
                 length += len(piece)
                 if length > most_bytes:
-                    raise Error(f"{file}: longer than expected, {most_bytes} bytes at most")
+                    raise Error(f"{file}: too long, expected at most {most_bytes} bytes")
                 check_memory(file, 3 * length)  # the bytes, the text, and the parsed content
         text = b"".join(pieces).decode()
     except OSError as error:
         raise unreadable(file, error) from error
     except UnicodeDecodeError as error:
-        raise Error(f"{file}: not UTF-8 text, at byte {error.start}") from error
+        raise Error(f"{file}: invalid byte at offset {error.start}, expected UTF-8 text") from error
     return io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
 
 
@@ -93,7 +93,7 @@ def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError):  # invalid JSON, invalid UTF-8, or an integer that Python does not convert
         found = None
     if not isinstance(found, dict):
-        raise Error(f"{where}: expected an object of JSON")
+        raise Error(f"{where}: expected a JSON object")
     return found
 
 
@@ -164,10 +164,8 @@ def make_folder(path: str | PathLike[str]) -> None:
     Raises:
         Error: The folder cannot be made.
     """
-    try:
+    with _naming(path):
         Path(path).mkdir(exist_ok=True)
-    except OSError as error:
-        raise Error(f"{fspath(path)}: cannot be written: {error.strerror}") from error
 
 
 def write(path: str | PathLike[str], content: bytes | str) -> None:

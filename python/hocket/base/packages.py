@@ -1,4 +1,4 @@
-"""Optional packages: loaded when they are needed; the error for a missing one says how to install it."""
+"""Packages that are loaded when they are needed; the error for a missing one says how to install it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["optional"]
+__all__ = ["Lazy", "optional"]
 
 
 def optional(module: str, *, extra: str | None = None) -> Any:
@@ -24,5 +24,15 @@ def optional(module: str, *, extra: str | None = None) -> Any:
         return import_module(module)
     except (ImportError, RuntimeError) as error:  # mpi4py raises RuntimeError where there is no MPI library
         package = module.partition(".")[0]
-        way = f"`pip install {package}`" + (f", or Hocket with its extra `{extra}`" if extra else "")
-        raise Error(f"{package} is not usable here ({error}): {way}") from error
+        way = f"`pip install {package}`" + (f", or install Hocket with its extra `{extra}`" if extra else "")
+        raise Error(f"{package} cannot be used here ({error}): run {way}") from error
+
+
+class Lazy:
+    """A module that is loaded when it is first used, because a command that does without it starts sooner."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)

@@ -11,12 +11,7 @@ __all__ = ["Place", "places"]
 
 @dataclass(frozen=True)
 class Place:
-    """The contestants that share a place.
-
-    Attributes:
-        names: Their names.
-        time_s: The shortest time of them.
-    """
+    """The contestants that share a place, and the shortest time of them."""
 
     names: tuple[str, ...]
     time_s: float

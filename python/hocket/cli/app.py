@@ -89,7 +89,7 @@ _SECTIONS = {
     summaries=_SUMMARIES,
     sections=_SECTIONS,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(f"{version()} (commit {commit()})", message="%(prog)s %(version)s")
 @click.pass_context

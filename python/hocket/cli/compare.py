@@ -15,28 +15,9 @@ from hocket.base.call import Call
 from hocket.base.parallel import workers
 from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
-from hocket.cli import completion
+from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.options import (
-    all_option,
-    as_csv_option,
-    as_json_option,
-    call_options,
-    check_files,
-    engine_option,
-    jobs_option,
-    link_maps_option,
-    load_option,
-    machine_option,
-    only_one_form,
-    plot_option,
-    ranks_option,
-    required,
-    seed_option,
-    sizes_option,
-    until_option,
-)
-from hocket.cli.output import print_csv, print_json, print_transposed, print_words, progress
+from hocket.cli.output import print_csv, print_files, print_json, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import Algorithm, algorithms_named
@@ -44,12 +25,12 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import picture_of
-from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, default_lines, not_compared_lines
+from hocket.drawing.wording import MEASURED, ONE_SAMPLE, TOLD_APART, best_lines, default_lines, not_compared_lines
 from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import Engine, Trials
+from hocket.simulating.simulation import Engine, MeasuredAs, Trials
 
 __all__ = ["compare"]
 
@@ -57,23 +38,29 @@ __all__ = ["compare"]
 @click.command()
 @click.argument("collective", shell_complete=completion.collectives)
 @click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-@ranks_option(required=True)
-@sizes_option
-@call_options
-@machine_option
-@engine_option
+@options.ranks(required=True)
+@options.sizes
+@options.call
+@options.machine
+@options.engine
+@options.measured_as
 @compared_trials_option
-@seed_option
-@until_option
-@plot_option
-@link_maps_option
+@options.seed
+@options.until
+@options.plot
+@click.option(
+    "--links",
+    type=options.PICTURE,
+    help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
+    f"{options.PICTURE_ENDS}.",
+)
 @click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(DEFAULTS)}.")
-@load_option
-@jobs_option
+@options.load
+@options.jobs
 @yes_option
-@all_option
-@as_csv_option
-@as_json_option
+@options.every
+@options.as_csv
+@options.as_json
 def compare(
     collective: str,
     names: tuple[str, ...],
@@ -82,6 +69,7 @@ def compare(
     call_of: partial[Call],
     machine: Machine,
     engine: Engine,
+    measured_as: MeasuredAs,
     trials: int | None,
     seed: int,
     until_ci: float | None,
@@ -99,24 +87,26 @@ def compare(
 
     Algorithms made for a topology take part if the machine has that topology, or if they are named.
     """
-    only_one_form(as_csv, as_json)
+    options.only_one_form(as_csv, as_json)
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = made_for(machine, candidates)
     if sizes is None and collective == "barrier":
         sizes = (0,)
-    sizes = required(sizes, "--sizes", "sizes such as 8B..64MiB")
+    sizes = options.required(sizes, "--sizes", "sizes such as 8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     topology = None if links is None else _topology(machine, sizes, len(candidates))
-    check_files({"--plot": plot, "--links": links})
+    options.check_files({"--plot": plot, "--links": links})
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     repeated = replace(compared_trials(trials, seed, until_ci, machine), threads=threads)
     efforts_s = {
-        (call.size_bytes, each.name): simulation_s(each, of_algorithm(each, call), machine=machine, trials=repeated)
+        (call.size_bytes, each.name): simulation_s(
+            each, of_algorithm(each, call), machine=machine, trials=repeated, measured_as=measured_as
+        )
         for call in calls
         for each in candidates
     }
@@ -156,6 +146,7 @@ def compare(
                 calls,
                 machine=machine,
                 engine=engine,
+                measured_as=measured_as,
                 trials=repeated,
                 defaults=libraries,
                 keep=[] if links is None else ["links"],
@@ -190,7 +181,7 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
         raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
     topology = Topology.parse(machine.text, machine.file)
     if topology is None:
-        raise click.UsageError(f"--links: on machine {machine.name} messages do not meet, expected one with a topology")
+        raise click.UsageError(f"--links: machine {machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, runs)
     return topology
 
@@ -332,8 +323,10 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if found.machine.noise:
         print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}", is_piped_whole=False)
+    if found.simulations[0].measured_as != "isolated":
+        print_words(f"  times of a call {MEASURED[found.simulations[0].measured_as]}", is_piped_whole=False)
     for name in found.not_verified:
-        print_words(f"  {name} is not verified: it takes none of the few ranks at which programs are verified first")
+        print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
     for library in dict.fromkeys(default.library for default in found.defaults):
         click.echo(f"\n{library} without tuning")
         for line in default_lines(found, library):
@@ -347,6 +340,4 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
         click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
     if any(pictures.values()):
         click.echo()
-    for what, path in pictures.items():
-        if path is not None:
-            click.echo(f"{what}: {path}")
+    print_files(pictures)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import click
 
-from hocket.base.files import writable
 from hocket.base.units import format_count
-from hocket.cli.options import OneOf, Read, schedule_size_option
+from hocket.cli import options
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
 from hocket.definitions.machine import Machine
 from hocket.schedules.formats import format_for
@@ -19,10 +18,12 @@ __all__ = ["convert"]
 
 @click.command()
 @click.argument("source", type=click.Path())
-@click.argument("target", type=Read(writable, name="FILE"))
+@click.argument("target", type=options.FILE)
 @format_option
-@schedule_size_option
-@click.option("--collective", type=OneOf(COLLECTIVES), help="The collective of SOURCE, if the file does not name it.")
+@options.schedule_size
+@click.option(
+    "--collective", type=options.OneOf(COLLECTIVES), help="The collective of SOURCE, if the file does not name it."
+)
 @calc_machine_option
 def convert(
     source: str, target: str, form: str | None, size: int | None, collective: str | None, machine: Machine | None

@@ -19,12 +19,7 @@ yes_option = click.option(
 
 
 def announce(efforts_s: Sequence[float], *, jobs: int = 1, yes: bool) -> None:
-    """Say how long some work takes in total, if it takes long.
-
-    Args:
-        efforts_s: Time of each piece of work on one core, in seconds.
-        jobs: Number of pieces that run at a time.
-        yes: Whether the user gave --yes.
+    """Say how long some work takes in total, if it takes long, given the seconds of each piece on one core.
 
     Raises:
         UsageError: The work takes too long to start without --yes.
@@ -33,7 +28,7 @@ def announce(efforts_s: Sequence[float], *, jobs: int = 1, yes: bool) -> None:
     if time_s > _TOO_LONG_S and not yes:
         limit = format_duration(_TOO_LONG_S)
         raise click.UsageError(
-            f"this takes about {format_duration(time_s)}, expected at most {limit}, or --yes to begin it all the same"
+            f"this takes about {format_duration(time_s)}, expected at most {limit}, or --yes to start it anyway"
         )
     tell(time_s)
 

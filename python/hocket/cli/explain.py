@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import click
 
-from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.options import (
-    algorithm_argument,
-    as_json_option,
-    call_options,
-    chosen,
-    engine_option,
-    load_option,
-    machine_option,
-    ranks_option,
-    required,
-    seed_option,
-    size_option,
-    space_time_option,
-)
-from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.cli.output import print_facts, print_result, print_table, progress, write_picture
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.drawing.plot import picture_of
 from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
 from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call
@@ -38,17 +21,17 @@ __all__ = ["explain"]
 
 
 @click.command()
-@algorithm_argument
-@ranks_option(required=True)
-@size_option
-@call_options
-@machine_option
-@engine_option
-@seed_option
-@space_time_option
-@load_option
+@options.algorithm
+@options.ranks(required=True)
+@options.size
+@options.call
+@options.machine
+@options.engine
+@options.seed
+@options.space_time
+@options.load
 @yes_option
-@as_json_option
+@options.as_json
 def explain(
     names: tuple[str, ...],
     ranks: int,
@@ -66,18 +49,17 @@ def explain(
 
     The time is the length of the critical path: a chain of operations and messages, each waiting for the one before.
     """
-    algorithm = chosen(names, algorithms)
-    size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
+    algorithm = options.chosen(names, algorithms)
+    size_bytes = 0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB")
     call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
     announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):
         found = explain_call(
             algorithm, call, machine=machine, engine=engine, trials=Trials(count=1, seed=seed), among=algorithms
         )
-    if plot is not None:
-        files.write(plot, picture_of(found.plot, Path(plot).suffix))
+    write_picture(plot, found.plot)
     if as_json:
-        print_json({**found.as_dict(), "plot": plot, "version": version()})
+        print_result({**found.as_dict(), "plot": plot})
         return
     _print(found)
     if plot is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import mean
 
 import click
@@ -12,35 +11,21 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.parallel import workers
-from hocket.base.units import format_bytes, format_count, format_ratio, parse_duration
-from hocket.base.version import version
-from hocket.cli import completion
-from hocket.cli.options import (
-    Read,
-    as_csv_option,
-    as_json_option,
-    check_files,
-    jobs_option,
-    only_one_form,
-    output_option,
-    parameter_option,
-    picture_file,
-    ranks_option,
-    seed_option,
-)
-from hocket.cli.output import print_csv, print_facts, print_json, print_table, print_words, progress
-from hocket.drawing.plot import picture_of
+from hocket.base.units import format_bytes, format_count, format_ratio
+from hocket.cli import completion, options
+from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
 from hocket.fitting import fit as fit_machine
 from hocket.fitting.judging import AS_FAST
 from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
+from hocket.simulating.simulation import MeasuredAs
 
 __all__ = ["fit"]
 
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
 _ENDED = {
-    "steps": "the search ended after as many steps as it takes at most",
-    "time limit": "the search ended with the time; more time may find better values",
+    "steps": "the search reached its largest number of steps",
+    "time limit": "the search reached the time limit; more time may find better values",
     "interrupted": "the search was interrupted; more time may find better values",
 }
 
@@ -59,51 +44,46 @@ def _condition(text: str) -> str:
     shell_complete=completion.machines,
     help='The machine file; values to be fitted are "?" or ranges such as "0.1 us..20 us".',
 )
-@output_option
+@options.output
 @click.option(
     "--only",
-    type=Read(_condition, name="CONDITION"),
+    type=options.Read(_condition, name="CONDITION"),
     multiple=True,
     help="Use only measurements that meet this condition, such as system=lumi; may be given several times.",
 )
 @click.option(
     "--hold-out",
-    type=Read(_condition, name="CONDITION"),
+    type=options.Read(_condition, name="CONDITION"),
     multiple=True,
     help="Judge by measurements that meet this condition, such as ranks>64, instead of fitting to them; "
     "may be given several times.",
 )
 @click.option("--algorithm", metavar="NAME", help="The algorithm measured in OSU or IMB output, or `default`.")
-@ranks_option(help="Number of ranks of OSU output.")
-@parameter_option
+@options.ranks(help="Number of ranks of OSU output.")
+@options.measured_as
+@options.parameter
 @click.option(
     "--cells",
     type=click.IntRange(min=1),
     default=DEFAULT_CELLS,
-    show_default=True,
     help="Fit to at most this many measured calls, spread over collectives, algorithms, ranks and sizes.",
 )
 @click.option(
     "--starts",
     type=click.IntRange(min=1),
     default=DEFAULT_STARTS,
-    show_default=True,
     help="Number of points from which the search starts.",
 )
-@seed_option
+@options.seed
 @click.option(
     "--time-limit",
-    type=Read(parse_duration, name="TIME"),
+    type=options.DURATION,
     help="Stop the search after this time, such as 90s or 10m, and take the best values found.",
 )
-@click.option(
-    "--plot",
-    type=Read(picture_file, name="FILE"),
-    help="Also draw simulated times over measured times.",
-)
-@jobs_option
-@as_csv_option
-@as_json_option
+@click.option("--plot", type=options.PICTURE, help="Also draw simulated times over measured times.")
+@options.jobs
+@options.as_csv
+@options.as_json
 def fit(
     measurements: tuple[str, ...],
     machine: str,
@@ -112,6 +92,7 @@ def fit(
     hold_out: tuple[str, ...],
     algorithm: str | None,
     ranks: int | None,
+    measured_as: MeasuredAs,
     param: tuple[tuple[str, str], ...],
     cells: int,
     starts: int,
@@ -128,9 +109,9 @@ def fit(
     columns collective, algorithm, ranks, size_bytes and time_s. If the machine file has no values to fit, the command
     only judges it.
     """
-    only_one_form(as_csv, as_json)
-    check_files({"--output": output, "--plot": plot})
-    told = Told(algorithm, ranks, param)
+    options.only_one_form(as_csv, as_json)
+    options.check_files({"--output": output, "--plot": plot})
+    told = Told(algorithm, ranks, param, measured_as)
     readings = [read_measurements(path, told) for path in measurements]
     with workers(jobs) as executor, progress("simulating", None):
         found = fit_machine(
@@ -144,8 +125,7 @@ def fit(
             time_limit_s=time_limit,
             executor=executor,
         )
-    if plot is not None:
-        files.write(plot, picture_of(found.plot, Path(plot).suffix))
+    write_picture(plot, found.plot)
     if output is not None:
         files.write(output, found.machine.text)
     if output is None or not files.is_stdout(output):
@@ -170,8 +150,7 @@ def _show(
 
     unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if taken(one))
     if as_json:
-        entry = {**found.as_dict(), "no_counterpart": dict(unknown)}
-        print_json({**entry, **dict(written), "version": version()})
+        print_result({**found.as_dict(), "no_counterpart": dict(unknown), **dict(written)})
         return
     if as_csv:
         print_csv(found.records())
@@ -194,13 +173,13 @@ def _print_values(found: Fit) -> None:
     print_table(["key", "value", "95 % interval", ""], rows, right=["value"])
     for value in found.values:
         if not value.is_known:
-            print_words(f"the measurements do not tell {value.name} well: add {value.advice}")
+            print_words(f"the measurements determine {value.name} poorly: add {value.advice}")
     for pair in found.pairs:
         names = f"{pair.first} and {pair.second} cannot be told apart (correlation {pair.correlation:.2f})"
         print_words(f"{names}: add {pair.advice}")
     for other in found.others:
         texts = ", ".join(f"{name} = {value:.3g}" for name, value in other.items())
-        print_words(f"on few calls other values do almost as well (in s, s/B or B/s): {texts}")
+        print_words(f"on a few of the calls, other values fit almost as well (in s, s/B or B/s): {texts}")
 
 
 def _remark(is_known: bool, is_at_bound: bool) -> str:
@@ -210,7 +189,9 @@ def _remark(is_known: bool, is_at_bound: bool) -> str:
 def _print_deviations(found: Fit) -> None:
     columns = ["calls", "median", "bias", *(f"{band:.0%}" for band in BANDS)]
     click.echo()
-    print_words("median of |ln(simulated / measured)|; bias: with its sign; share of calls at most so far off")
+    print_words(
+        "median of |ln(simulated / measured)|; bias: the median with its sign; last columns: calls within a deviation"
+    )
     rows = [[use, *_cells(one)] for use, one in found.deviations.items()]
     print_table(["", *columns], rows, right=columns)
     programs = sorted({(one.collective, one.algorithm) for one in found.cells})
@@ -234,7 +215,7 @@ def _print_deviations(found: Fit) -> None:
 
 def _cells(one: Deviation | None) -> list[str]:
     if one is None:
-        raise Error("no measured call, expected some")
+        raise Error("no measured call is left, expected at least one")
     return [str(one.cells), f"{one.median:.3f}", f"{one.bias:+.2f}", *(f"{share:.0%}" for share in one.within)]
 
 
@@ -263,7 +244,7 @@ def _print_regret(what: str, some: Sequence[Regret]) -> None:
         slower = sum(ratio > AS_FAST for ratio, _ in beside)
         own = format_ratio(mean(default for _, default in beside))
         print_words(
-            f"  the library's own choices: {own} at {len(beside)} of them; the simulation's are slower at {slower}"
+            f"  the library's own choices: {own} at {len(beside)} points; simulated choices are slower at {slower}"
         )
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from hocket.cli import completion
-from hocket.cli.options import as_json_option, load_option
+from hocket.cli import completion, options
 from hocket.cli.output import print_json, print_table
 from hocket.definitions.library import Algorithm, find_collective
 
@@ -16,8 +15,8 @@ __all__ = ["list_algorithms"]
 
 @click.command("list")
 @click.argument("collective", required=False, shell_complete=completion.collectives)
-@load_option
-@as_json_option
+@options.load
+@options.as_json
 def list_algorithms(collective: str | None, algorithms: tuple[Algorithm, ...], as_json: bool) -> None:
     """List the algorithms, of one COLLECTIVE or of all."""
     wanted = find_collective(collective) if collective is not None else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hocket.cli import completion
-from hocket.cli.options import Read, as_json_option
+from hocket.cli import completion, options
 from hocket.cli.output import print_json, print_table
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import with_host
@@ -14,9 +13,9 @@ __all__ = ["machines"]
 
 
 @click.command()
-@click.argument("machine", required=False, type=Read(Machine.load, name="NAME"), shell_complete=completion.machines)
+@click.argument("machine", required=False, type=options.MACHINE, shell_complete=completion.machines)
 @click.option("--convert", is_flag=True, help="Print the machine file with a section [host] and without comments.")
-@as_json_option
+@options.as_json
 def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
     """List the machines that come with Hocket, or print a machine file to copy and change.
 

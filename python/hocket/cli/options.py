@@ -1,4 +1,4 @@
-"""Options that several commands share, and the parsing of their texts."""
+"""Options that several commands share, and the parsing of their texts; commands say `options.machine`."""
 
 from __future__ import annotations
 
@@ -21,57 +21,6 @@ from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
-
-__all__ = [
-    "DURATION",
-    "FILE",
-    "MACHINE",
-    "PICTURE",
-    "PICTURE_ENDS",
-    "RANK",
-    "RANK_COUNTS",
-    "SHARE",
-    "SIZE",
-    "OneOf",
-    "Read",
-    "algorithm",
-    "as_csv",
-    "as_json",
-    "call",
-    "check_files",
-    "chosen",
-    "element",
-    "engine",
-    "every",
-    "graph",
-    "jobs",
-    "link_maps",
-    "links",
-    "links_over_time",
-    "load",
-    "load_paths",
-    "machine",
-    "neighbors",
-    "only_one_form",
-    "output",
-    "parameter",
-    "picture_file",
-    "plot",
-    "rank_counts",
-    "ranks",
-    "required",
-    "root",
-    "schedule_size",
-    "seed",
-    "shown_plot",
-    "size",
-    "sizes",
-    "space_time",
-    "timeline",
-    "tolerance",
-    "trials",
-    "until",
-]
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -146,7 +95,7 @@ def only_one_form(as_csv: bool, as_json: bool) -> None:
         UsageError: Both CSV and JSON are requested.
     """
     if as_csv and as_json:
-        raise click.UsageError("--csv: got --json, too, expected one of them")
+        raise click.UsageError("--csv: cannot be combined with --json")
 
 
 def check_files(files: Mapping[str, str | None]) -> None:
@@ -177,13 +126,7 @@ def call(command: F) -> F:
     def collect(
         root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
     ) -> Any:
-        fields: dict[str, Any] = {
-            "root": root,
-            "neighbors": neighbors,
-            "element_bytes": element,
-            "in_place": in_place,
-            "param": param,
-        }
+        fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
         usual: dict[str, Any] = {"root": 0, "neighbors": None, "element_bytes": 1, "in_place": False, "param": ()}
         given: dict[str, Any] = {name: value for name, value in fields.items() if value != usual[name]}
         return command(call_of=partial(_call, **given), **rest)
@@ -216,10 +159,6 @@ def _element_bytes(text: str) -> int:
     return size_bytes
 
 
-def _library(paths: tuple[str, ...]) -> tuple[Algorithm, ...]:
-    return library(paths, base=catalogue())
-
-
 FILE = Read(writable, name="FILE")
 PICTURE = Read(picture_file, name="FILE")
 MACHINE = Read(Machine.load, name="MACHINE")
@@ -230,7 +169,6 @@ RANK = Read(parse_count, name="RANK")
 RANK_COUNTS = Read(parse_ranks, name="LIST")
 
 PICTURE_ENDS = f"the file ends in {' or '.join(PICTURES)}"
-_MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 
 ranks = partial(click.option, "--ranks", "-n", type=Read(_rank_count, name="P"), help="Number of ranks.")
 rank_counts = click.option("--ranks", "-n", type=RANK_COUNTS, help="Rank counts, such as 1-64 or 1-8,16,32.")
@@ -253,33 +191,11 @@ sizes = click.option(
     "A range includes both ends.",
 )
 timeline = click.option("--timeline", type=FILE, help="Also write a trace for ui.perfetto.dev and chrome://tracing.")
-links = click.option(
-    "--links",
-    type=FILE,
-    help="Also write the load of each link, on a machine where messages share links: as CSV, "
-    f"or as a map if {_MAP_ENDS}.",
-)
-links_over_time = click.option(
-    "--links-over-time",
-    type=FILE,
-    help=f"Also write the load of links over time: as CSV, or as maps if {_MAP_ENDS}; HTML has a slider.",
-)
-link_maps = click.option(
-    "--links",
-    type=PICTURE,
-    help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
-    f"{PICTURE_ENDS}.",
-)
 plot = click.option("--plot", type=PICTURE, help=f"Also draw time over size; {PICTURE_ENDS}.")
 space_time = click.option(
     "--plot", type=PICTURE, help=f"Also draw ranks over time, messages as lines; {PICTURE_ENDS}; HTML can be zoomed."
 )
 graph = click.option("--graph", type=FILE, help="Also write the dependencies of tasks as DOT, for Graphviz.")
-shown_plot = click.option(
-    "--plot",
-    type=PICTURE,
-    help=f"Also draw the network of a machine, or what the ranks of a schedule do over time; {PICTURE_ENDS}.",
-)
 output = click.option("--output", "-o", type=FILE, help="The file to write; by default, and with -, stdout.")
 machine = click.option(
     "--machine",
@@ -291,6 +207,14 @@ machine = click.option(
 engine = click.option(
     "--engine", type=OneOf(["auto", "dataflow", "events"]), default="auto", help="The engine that keeps virtual time."
 )
+measured_as = click.option(
+    "--as",
+    "measured_as",
+    type=OneOf(["isolated", "pico", "osu", "imb"]),
+    default="isolated",
+    help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
+    "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
+)
 trials = click.option(
     "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."
 )
@@ -301,9 +225,6 @@ until = click.option(
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "
     "--trials is then the largest number of trials.",
 )
-tolerance = click.option(
-    "--tolerance", type=SHARE, default="3%", help="How much slower than the fastest a choice may be."
-)
 _load = partial(
     click.option,
     "--load",
@@ -312,7 +233,7 @@ _load = partial(
     envvar="HOCKET_LOAD",
     help="A Python file that defines algorithms; may be given several times. Also: HOCKET_LOAD.",
 )
-load = _load("algorithms", callback=lambda _ctx, _param, paths: _library(paths))
+load = _load("algorithms", callback=lambda _ctx, _param, paths: library(paths, base=catalogue()))
 load_paths = _load("load")
 jobs = click.option(
     "--jobs",

@@ -9,7 +9,7 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from hocket.base import files
+from hocket.base.version import version
+from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,17 +28,22 @@ if TYPE_CHECKING:
 __all__ = [
     "Bar",
     "GrowingTable",
+    "csv_text",
     "hand_out",
     "print_csv",
     "print_facts",
+    "print_files",
     "print_json",
+    "print_result",
     "print_table",
     "print_transposed",
     "print_words",
     "progress",
     "width",
+    "write_picture",
 ]
 
+_HOW_TO_OPEN = {"timeline": " (open it at ui.perfetto.dev or chrome://tracing)"}
 _WIDE = 1000  # columns, if no terminal sets a limit
 _READABLE = 80
 
@@ -46,12 +53,24 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def print_result(entry: Mapping[str, Any]) -> None:
+    """Print a result as JSON, with the version of Hocket."""
+    print_json({**entry, "version": version()})
+
+
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as CSV; the columns are all names in the rows, and a missing value is an empty cell."""
+    """Print rows as CSV; the columns are all names in the rows."""
     columns = dict.fromkeys(name for row in rows for name in row)
-    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    click.echo(csv_text(columns, rows), nl=False)
+
+
+def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; a missing value is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    return text.getvalue()
 
 
 def hand_out(
@@ -61,7 +80,7 @@ def hand_out(
     output: str | None,
     as_json: bool,
     draw: Callable[[], alt.TopLevelMixin],
-    show: Callable[[list[tuple[str, str | None]]], None],
+    show: Callable[[Mapping[str, str | None]], None],
 ) -> None:
     """Write a picture and results to the requested files, and print the results.
 
@@ -73,11 +92,7 @@ def hand_out(
         draw: Draws the picture.
         show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
     """
-    from hocket.base.version import version
-    from hocket.drawing.plot import encode
-
-    if plot is not None:
-        files.write(plot, encode(draw(), Path(plot).suffix))
+    write_picture(plot, draw)
     entry = {**entry, "plot": plot, "version": version()}
     if output is not None:
         files.write(output, json.dumps(entry) + "\n")
@@ -86,7 +101,20 @@ def hand_out(
     if as_json:
         print_json(entry)
     else:
-        show([("plot", plot), ("results", output)])
+        show({"plot": plot, "results": output})
+
+
+def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> None:
+    """Draw a picture and write it to a file, if there is one."""
+    if path is not None:
+        files.write(path, picture_of(draw, Path(path).suffix))
+
+
+def print_files(written: Mapping[str, str | None]) -> None:
+    """Print what each written file is, and its name; None if it was not requested."""
+    for what, path in written.items():
+        if path is not None:
+            click.echo(f"{what}: {path}{_HOW_TO_OPEN.get(what, '')}")
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
@@ -146,13 +174,7 @@ def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
 
 
 def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    """Print a row for each name, in blocks with as many columns as fit.
-
-    Args:
-        names: The names of the rows.
-        columns: The titles of the columns.
-        cells: The cells of each row.
-    """
+    """Print a row of cells for each name, in blocks with as many columns as fit."""
     widths = [max(len(title), *(_cells(row[column]) for row in cells)) for column, title in enumerate(columns)]
     first, most = 0, width() - 1 - max(map(len, names))
     while first < len(columns):

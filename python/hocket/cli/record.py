@@ -8,22 +8,9 @@ import click
 
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.options import (
-    algorithm_argument,
-    as_json_option,
-    call_options,
-    check_files,
-    chosen,
-    graph_option,
-    load_option,
-    output_option,
-    ranks_option,
-    required,
-    size_option,
-)
-from hocket.cli.output import print_json
+from hocket.cli.output import print_result
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
 from hocket.definitions.calls import made, values
 from hocket.definitions.library import Algorithm
@@ -37,17 +24,17 @@ __all__ = ["record"]
 
 
 @click.command()
-@algorithm_argument
-@ranks_option(required=True)
-@size_option
-@call_options
+@options.algorithm
+@options.ranks(required=True)
+@options.size
+@options.call
 @format_option
-@output_option
+@options.output
 @calc_machine_option
-@graph_option
-@load_option
+@options.graph
+@options.load
 @yes_option
-@as_json_option
+@options.as_json
 def record(
     names: tuple[str, ...],
     ranks: int,
@@ -62,13 +49,13 @@ def record(
     as_json: bool,
 ) -> None:
     """Record what every rank does in a call: a schedule, in a format of `hocket convert`."""
-    algorithm = chosen(names, algorithms)
-    size_bytes = 0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB")
+    algorithm = options.chosen(names, algorithms)
+    size_bytes = 0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB")
     call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
     format = format_for(output or files.STDOUT, form)
     if as_json and not format.is_text:
-        raise click.UsageError(f"--json: got --format {format.name}, which is no text, expected another one")
-    check_files({"--output": output, "--graph": graph})
+        raise click.UsageError(f"--json: got --format {format.name}, a binary format, expected a text format")
+    options.check_files({"--output": output, "--graph": graph})
     announce([recording_s(algorithm, call, machine=machine)], yes=yes)
     schedule = record_call(algorithm, call, machine=machine)
     drawing = None if graph is None else dependency_graph(schedule)
@@ -78,7 +65,7 @@ def record(
     if graph is not None and drawing is not None:
         files.write(graph, drawing)
     if as_json:
-        print_json(
+        print_result(
             {
                 "collective": algorithm.collective,
                 "algorithm": algorithm.name,
@@ -88,7 +75,6 @@ def record(
                 "format": format.name,
                 "output": output,
                 "schedule": schedule.data if format.name == "json" else as_bytes(schedule, format, machine).decode(),
-                "version": version(),
             }
         )
     elif written:

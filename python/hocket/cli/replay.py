@@ -11,20 +11,12 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_bytes, format_time
-from hocket.cli.options import (
-    Read,
-    as_json_option,
-    machine_option,
-    seed_option,
-    space_time_option,
-    timeline_option,
-    trials_option,
-    until_option,
-)
-from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli import options
+from hocket.cli.output import print_facts, print_files, print_json, print_table
 from hocket.cli.trials import asked_trials, spread
 from hocket.definitions.machine import Machine
-from hocket.drawing.space_time import space_time_picture
+from hocket.drawing.plot import picture_of
+from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.timeline import events_timeline
 from hocket.drawing.wording import carried
 from hocket.rules.choosing import rules_text
@@ -46,22 +38,21 @@ def _factor(text: str) -> float:
 
 @click.command()
 @click.argument("trace", type=click.Path())
-@machine_option
+@options.machine
 @click.option("--rule", multiple=True, help="A rule, such as 'allreduce: ring'; takes precedence over --rules.")
 @click.option("--rules", type=click.Path(), help="A file of rules, one per line, or mpich-5.0 or openmpi-5.0.")
 @click.option(
     "--scale-compute",
-    type=Read(_factor, name="FACTOR"),
+    type=options.Read(_factor, name="FACTOR"),
     default="1",
-    show_default=True,
     help="Multiply the traced computation time between calls by this factor.",
 )
-@trials_option
-@seed_option
-@until_option
-@timeline_option
-@space_time_option
-@as_json_option
+@options.trials
+@options.seed
+@options.until
+@options.timeline
+@options.space_time
+@options.as_json
 def replay(
     trace: str,
     machine: Machine,
@@ -93,7 +84,7 @@ def replay(
     else:
         found, events = replay_events(trace, machine, **options)
     if plot is not None:
-        files.write(plot, space_time_picture(events, Path(plot).suffix, title=found.title))
+        files.write(plot, picture_of(lambda: space_time_chart(events, title=found.title), Path(plot).suffix))
     if timeline is not None:
         files.write(timeline, events_timeline(events, found.as_dict()))
         if files.is_stdout(timeline):
@@ -102,10 +93,7 @@ def replay(
         print_json(found.as_dict())
         return
     _print(found)
-    if timeline is not None:
-        click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
-    if plot is not None:
-        click.echo(f"plot: {plot}")
+    print_files({"timeline": timeline, "plot": plot})
 
 
 def _print(found: Replay) -> None:

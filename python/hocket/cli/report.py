@@ -5,20 +5,8 @@ from __future__ import annotations
 import click
 
 from hocket.base import files
-from hocket.base.files import writable
-from hocket.base.units import format_ranks, parse_bytes, parse_ranks
-from hocket.cli import completion
-from hocket.cli.options import (
-    OneOf,
-    Read,
-    load_paths_option,
-    machine_option,
-    parameter_option,
-    rank_counts_option,
-    required,
-    seed_option,
-    sizes_option,
-)
+from hocket.base.units import format_ranks
+from hocket.cli import completion, options
 from hocket.cli.output import progress
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import find_collective
@@ -31,31 +19,35 @@ __all__ = ["report"]
 
 
 @click.command()
-@click.argument("file", type=Read(writable, name="FILE"))
+@click.argument("file", type=options.FILE)
 @click.argument("collective", shell_complete=completion.collectives)
 @click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-@rank_counts_option
-@sizes_option
-@parameter_option
-@machine_option
-@click.option("--beside", type=Read(Machine.load, name="MACHINE"), help="A second machine, shown beside the first.")
+@options.rank_counts
+@options.sizes
+@options.parameter
+@options.machine
+@click.option("--beside", type=options.MACHINE, help="A second machine, shown beside the first.")
 @compared_trials_option
-@seed_option
+@options.seed
 @click.option(
     "--explain", "algorithm", metavar="ALGORITHM", help="The algorithm to draw and to verify; by default the fastest."
 )
-@click.option("--at", type=Read(parse_bytes, name="SIZE"), help="The size at which to draw it; by default the largest.")
+@click.option("--at", type=options.SIZE, help="The size at which to draw it; by default the largest.")
 @click.option(
     "--verify-ranks",
-    type=Read(parse_ranks, name="LIST"),
+    type=options.RANK_COUNTS,
     default=VERIFIED_RANKS,
     show_default=format_ranks(VERIFIED_RANKS),
     help="Rank counts at which to verify it.",
 )
 @click.option(
-    "--view", "views", type=OneOf(list(VIEWS)), multiple=True, help="Only this view; may be given several times."
+    "--view",
+    "views",
+    type=options.OneOf(list(VIEWS)),
+    multiple=True,
+    help="Only this view; may be given several times.",
 )
-@load_paths_option
+@options.load_paths
 def report(
     file: str,
     collective: str,
@@ -84,8 +76,8 @@ def report(
     question = Question(
         collective=collective,
         names=names,
-        ranks=required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
-        sizes_bytes=required(sizes, "--sizes", "sizes such as 8B..64MiB"),
+        ranks=options.required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
+        sizes_bytes=options.required(sizes, "--sizes", "sizes such as 8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
         named=Named(load=load),

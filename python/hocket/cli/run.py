@@ -27,7 +27,7 @@ def run(arguments: Sequence[str] | None) -> int:
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
     if sys.stdout is None:  # closed by the caller
-        return _bad_input("stdout is closed, expected somewhere to print to")
+        return _bad_input("stdout is closed, expected an open stdout")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -46,7 +46,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         return _bad_input(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
-        return _bad_input("there is no memory left, expected less work")
+        return _bad_input("out of memory, expected a smaller call or fewer calls")
     return int(status or 0)
 
 

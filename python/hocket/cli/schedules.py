@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hocket.base import files
-from hocket.cli.options import OneOf, Read
+from hocket.cli import options
 from hocket.definitions.machine import Machine
 from hocket.schedules.formats import FORMATS, Format, format_of, load
 from hocket.schedules.schedule import Schedule
@@ -15,13 +15,13 @@ __all__ = ["as_bytes", "calc_machine_option", "format_option", "hand_out", "read
 format_option = click.option(
     "--format",
     "form",
-    type=OneOf(list(FORMATS)),
+    type=options.OneOf(list(FORMATS)),
     help="The format; by default the ending of the file's name tells it "
     f"({', '.join(format.ending for format in FORMATS.values())}), else goal.",
 )
 calc_machine_option = click.option(
     "--machine",
-    type=Read(Machine.load, name="MACHINE"),
+    type=options.MACHINE,
     help="The machine that gives the times of reductions and copies in GOAL and Chakra; without it they are 0. "
     "It also completes a recorded call, for example with the sizes of the torus.",
 )
@@ -65,6 +65,6 @@ def as_bytes(schedule: Schedule, format: Format, machine: Machine | None) -> byt
     """
     if format.as_bytes is None:
         raise click.UsageError(
-            f"a schedule in {format.name} is a file for each rank, expected what their names begin with"
+            f"format {format.name} writes a file for each rank, expected the prefix of their names, not stdout"
         )
     return format.as_bytes(schedule, machine)

@@ -7,8 +7,7 @@ import secrets
 import click
 
 from hocket.base.packages import optional
-from hocket.cli import completion
-from hocket.cli.options import load_paths_option
+from hocket.cli import completion, options
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Named
 
@@ -27,7 +26,7 @@ __all__ = ["serve"]
     shell_complete=completion.machines,
     help="A machine file that the page offers beside the presets; may be given several times.",
 )
-@load_paths_option
+@options.load_paths
 def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...]) -> None:
     """Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.
 

@@ -7,18 +7,8 @@ from typing import Any
 import click
 
 from hocket._native import Error
-from hocket.base.units import format_value, parse_count
-from hocket.cli.options import (
-    Read,
-    algorithm_argument,
-    as_json_option,
-    chosen,
-    graph_option,
-    load_option,
-    ranks_option,
-    schedule_size_option,
-    shown_plot_option,
-)
+from hocket.base.units import format_value
+from hocket.cli import options
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.show_collective import show_collective
 from hocket.cli.show_machine import show_machine
@@ -33,21 +23,21 @@ _MOST_RANKS = 64  # rows of a picture
 
 
 @click.command()
-@algorithm_argument
-@ranks_option(help=f"Number of ranks of an algorithm's space-time picture; by default {_RANKS}.")
+@options.algorithm
+@options.ranks(help=f"Number of ranks of an algorithm's space-time picture; by default {_RANKS}.")
+@click.option("--route", nargs=2, type=options.RANK, metavar="A B", help="Show the route between two ranks.")
+@options.schedule_size
 @click.option(
-    "--route", nargs=2, type=Read(parse_count, name="A B"), metavar="A B", help="Show the route between two ranks."
+    "--machine", type=options.MACHINE, help="The machine on which --plot runs a schedule; by default cluster."
 )
-@schedule_size_option
 @click.option(
-    "--machine",
-    type=Read(Machine.load, name="MACHINE"),
-    help="The machine on which --plot runs a schedule; by default cluster.",
+    "--plot",
+    type=options.PICTURE,
+    help=f"Also draw the network of a machine, or what the ranks of a schedule do over time; {options.PICTURE_ENDS}.",
 )
-@shown_plot_option
-@graph_option
-@load_option
-@as_json_option
+@options.graph
+@options.load
+@options.as_json
 def show(
     names: tuple[str, ...],
     ranks: int | None,
@@ -79,24 +69,24 @@ def show(
         show_schedule(names, size, machine=machine, plot=plot, graph=graph, as_json=as_json)
         return
     if (size, machine, graph) != (None, None, None):
-        raise click.UsageError("--size, --machine and --graph: expected them with schedule FILE")
+        raise click.UsageError("--size, --machine and --graph: apply only to schedule FILE")
     if names[:1] == ("machine",):
         if len(names) != 2:
             raise click.UsageError(f"got {len(names) - 1} machines, expected one, a preset or a file")
         if ranks is not None:
-            raise click.UsageError("--ranks: a machine has none, expected it with an algorithm")
+            raise click.UsageError("--ranks: does not apply to a machine, expected an algorithm")
         show_machine(names[1], route=route, plot=plot, as_json=as_json)
         return
     if route is not None:
-        raise click.UsageError("--route: an algorithm has none, expected it with machine MACHINE")
+        raise click.UsageError("--route: does not apply to an algorithm, expected machine MACHINE")
     if plot is not None:
-        raise click.UsageError("--plot: an algorithm has none, expected it with machine MACHINE or schedule FILE")
+        raise click.UsageError("--plot: does not apply to an algorithm, expected machine MACHINE or schedule FILE")
     if len(names) == 1 and is_collective(names[0]):
         if ranks is not None:
-            raise click.UsageError("--ranks: a collective has no picture, expected it with one of its algorithms")
+            raise click.UsageError("--ranks: does not apply to a collective, expected one of its algorithms")
         show_collective(find_collective(names[0]), algorithms, as_json=as_json)
         return
-    _show_algorithm(chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
+    _show_algorithm(options.chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
 
 
 def _show_algorithm(algorithm: Algorithm, ranks: int, *, as_json: bool) -> None:

@@ -13,7 +13,8 @@ from hocket.base.units import format_count
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Hop, Topology
-from hocket.drawing.network_picture import network_picture
+from hocket.drawing.network_picture import network_chart
+from hocket.drawing.plot import picture_of
 
 __all__ = ["show_machine"]
 
@@ -34,18 +35,20 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         if route is not None or plot is not None:
             option = "--plot" if route is None else "--route"
             raise click.UsageError(
-                f"{option}: machine {machine.name} has no topology, expected one whose messages meet"
+                f"{option}: machine {machine.name} has no topology, expected a machine with a topology"
             )
         _show_contention_free(machine, as_json=as_json)
         return
     hops = topology.route(*route) if route else None
     if plot is not None:
-        files.write(plot, network_picture(topology, Path(plot).suffix, route=route))
+        files.write(plot, picture_of(lambda: network_chart(topology, route=route), Path(plot).suffix))
     if as_json:
         listed = {} if hops is None else {"route": [vars(hop) for hop in hops]}
         print_json({**_entry(topology), **listed, "plot": plot})
         return
-    _print(topology)
+    click.secho(topology.machine, bold=True)
+    print_facts(_facts(topology))
+    click.echo(f"\n{topology.picture.rstrip()}")
     if route and hops is not None:
         _print_route(route, hops)
     if plot is not None:
@@ -60,7 +63,7 @@ def _show_contention_free(machine: Machine, *, as_json: bool) -> None:
     click.secho(machine.name, bold=True)
     noise = [(f"noise.{kind}", _text(keys)) for kind, keys in machine.noise.items()]
     print_facts([*_keys(machine), *noise])
-    click.echo("\nno topology: messages travel without disturbing each other")
+    click.echo("\nno topology: messages share no links")
 
 
 def _entry(topology: Topology) -> dict[str, Any]:
@@ -74,12 +77,6 @@ def _entry(topology: Topology) -> dict[str, Any]:
         "links": [link.as_dict() for link in links],
         "is_complete": max(count, topology.directed_links) <= _MOST_LISTED,
     }
-
-
-def _print(topology: Topology) -> None:
-    click.secho(topology.machine, bold=True)
-    print_facts(_facts(topology))
-    click.echo(f"\n{topology.picture.rstrip()}")
 
 
 def _facts(topology: Topology) -> Iterator[tuple[str, str]]:

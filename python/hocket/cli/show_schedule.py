@@ -13,9 +13,8 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_bytes
-from hocket.base.version import version
 from hocket.cli.options import check_files
-from hocket.cli.output import print_facts, print_json, width
+from hocket.cli.output import print_facts, print_files, print_result, width
 from hocket.cli.schedules import read_schedule
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import messages_in_rounds, space_time
@@ -60,12 +59,10 @@ def show_schedule(
     if any(map(files.is_stdout, contents)):
         return
     if as_json:
-        print_json({**entry, "plot": plot, "graph": graph, "version": version()})
+        print_result({**entry, "plot": plot, "graph": graph})
     else:
         _print(entry)
-        for name, written in (("plot", plot), ("graph", graph)):
-            if written is not None:
-                click.echo(f"{name}: {written}")
+        print_files({"plot": plot, "graph": graph})
 
 
 def _entry(schedule: Schedule) -> dict[str, Any]:

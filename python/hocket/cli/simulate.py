@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_time
+from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.options import (
-    algorithm_argument,
-    as_json_option,
-    call_options,
-    check_files,
-    chosen,
-    engine_option,
-    links_option,
-    links_over_time_option,
-    load_option,
-    machine_option,
-    ranks_option,
-    required,
-    seed_option,
-    size_option,
-    space_time_option,
-    timeline_option,
-    trials_option,
-    until_option,
-)
-from hocket.cli.output import print_facts, print_json, progress
+from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress
 from hocket.cli.trials import asked_trials, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
@@ -45,38 +23,44 @@ from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import PICTURES, picture_of
 from hocket.drawing.timeline import timeline as timeline_text
-from hocket.drawing.wording import carried, formula
+from hocket.drawing.wording import MEASURED, carried, formula
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import (
-    Engine,
-    Kept,
-    LinkUse,
-    Passage,
-    Simulation,
-)
+from hocket.simulating.simulation import Engine, Kept, LinkUse, MeasuredAs, Passage, Simulation
 from hocket.simulating.simulation import simulate as simulate_call
 
 __all__ = ["simulate"]
 
+_MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
+
 
 @click.command()
-@algorithm_argument
-@ranks_option()
-@size_option
-@call_options
-@machine_option
-@engine_option
-@trials_option
-@seed_option
-@until_option
-@timeline_option
-@links_option
-@links_over_time_option
-@space_time_option
-@load_option
+@options.algorithm
+@options.ranks()
+@options.size
+@options.call
+@options.machine
+@options.engine
+@options.measured_as
+@options.trials
+@options.seed
+@options.until
+@options.timeline
+@click.option(
+    "--links",
+    type=options.FILE,
+    help="Also write the load of each link, on a machine where messages share links: as CSV, "
+    f"or as a map if {_MAP_ENDS}.",
+)
+@click.option(
+    "--links-over-time",
+    type=options.FILE,
+    help=f"Also write the load of links over time: as CSV, or as maps if {_MAP_ENDS}; HTML has a slider.",
+)
+@options.space_time
+@options.load
 @yes_option
-@as_json_option
+@options.as_json
 def simulate(
     names: tuple[str, ...],
     ranks: int | None,
@@ -84,6 +68,7 @@ def simulate(
     call_of: partial[Call],
     machine: Machine,
     engine: Engine,
+    measured_as: MeasuredAs,
     trials: int,
     seed: int,
     until_ci: float | None,
@@ -103,20 +88,26 @@ def simulate(
     if names[:1] == ("schedule",):
         subject = _schedule(names, ranks, size, call_of)
     else:
-        subject = _call(chosen(names, algorithms), ranks, size, call_of)
-    check_files(
-        {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot},
+        subject = _call(options.chosen(names, algorithms), ranks, size, call_of)
+    options.check_files(
+        {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
     _check_maps(machine, links, links_over_time)
     repeated = asked_trials(trials, seed, until_ci, machine)
     wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in wanted.items() if path is not None]
-    announce([subject.effort_s(machine=machine, trials=repeated)], yes=yes)
+    announce([subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as)], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
         on_trials = bar.reach if has_trials else None
         found = simulate_call(
-            *subject.asked, machine=machine, engine=engine, trials=repeated, keep=keep, on_trials=on_trials
+            *subject.asked,
+            machine=machine,
+            engine=engine,
+            measured_as=measured_as,
+            trials=repeated,
+            keep=keep,
+            on_trials=on_trials,
         )
     contents: dict[str, str | bytes] = {}  # check everything before writing anything
     if links is not None:
@@ -135,14 +126,7 @@ def simulate(
         print_json(found.as_dict())
     else:
         _print(found, subject.algorithm, machine)
-        if links is not None:
-            click.echo(f"links: {links}")
-        if links_over_time is not None:
-            click.echo(f"links over time: {links_over_time}")
-        if plot is not None:
-            click.echo(f"plot: {plot}")
-        if timeline is not None:
-            click.echo(f"timeline: {timeline} (open it at ui.perfetto.dev or chrome://tracing)")
+        print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
 
 
 @dataclass(frozen=True)
@@ -158,7 +142,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_
     if ranks is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
     if call_of.keywords:
-        raise click.UsageError("a schedule is a call already, expected none of --root, --element, --in-place, --param")
+        raise click.UsageError("a schedule describes one call, expected none of --root, --element, --in-place, --param")
     from hocket.cli.schedules import read_schedule
 
     schedule = read_schedule(names, size)
@@ -182,7 +166,7 @@ def _check_maps(machine: Machine, *paths: str | None) -> None:
 def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
-        return _as_csv(LinkUse, map(asdict, found.link_uses))
+        return csv_text([field.name for field in fields(LinkUse)], map(asdict, found.link_uses))
     run = format_time(found.times_s[0])
     return link_picture({run: found.link_uses}, topology, ending, title=found.title)
 
@@ -190,24 +174,16 @@ def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
 def _links_over_time(found: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
     if topology is None:
-        return _as_csv(Passage, map(asdict, found.passages))
+        return csv_text([field.name for field in fields(Passage)], map(asdict, found.passages))
     title = f"{found.title}, {format_time(found.times_s[0])}"
     return activity_picture(found.passages, topology, ending, title=title, end_s=found.times_s[0])
-
-
-def _as_csv(kind: type[LinkUse] | type[Passage], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
     call = call_of(
         [algorithm],
-        ranks=required(ranks, "--ranks", "the number of ranks"),
-        size_bytes=0 if algorithm.collective == "barrier" else required(size, "--size", "a size such as 64KiB"),
+        ranks=options.required(ranks, "--ranks", "the number of ranks"),
+        size_bytes=0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB"),
     )
     return _Subject(algorithm, (algorithm, call), partial(simulation_s, algorithm, call))
 
@@ -215,9 +191,12 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
     facts = [
-        ("time", f"{format_time(found.time_s.mean)} until the last rank ends"),
+        ("time", f"{format_time(found.time_s.mean)} {MEASURED[found.measured_as]}"),
         *spread(found),
-        ("first rank ends", format_time(found.rank_time_s["min"])),
+        (
+            "first rank ends" if found.measured_as == "isolated" else "fastest rank",
+            format_time(found.rank_time_s["min"]),
+        ),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),
     ]

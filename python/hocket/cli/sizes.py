@@ -46,14 +46,9 @@ class SizeTable:
     def print_row(
         self, size_bytes: int, places: Sequence[Place], further: Sequence[str], *, reach: float | None, note: str = ""
     ) -> None:
-        """Print one size; the names of the first places precede it if they have changed.
+        """Print one size; the names of the first places, and a note on them, precede it if they have changed.
 
-        Args:
-            size_bytes: The size.
-            places: The first place, the second, and so on.
-            further: The cells of the additional columns.
-            reach: Half the width of the interval of the fastest time, as a share of this time.
-            note: A note on the places.
+        The reach is half the width of the interval of the fastest time, as a share of this time.
         """
         first, *others = places[: len(self._next) + 1]
         time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")

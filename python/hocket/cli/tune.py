@@ -10,29 +10,18 @@ from typing import Any
 import click
 
 from hocket.base import files
-from hocket.base.units import format_count, parse_duration, parse_ranks, parse_share
+from hocket.base.units import format_count
 from hocket.base.version import version
-from hocket.cli import completion
+from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, placed_in
-from hocket.cli.options import (
-    OneOf,
-    Read,
-    as_json_option,
-    jobs_option,
-    required,
-    seed_option,
-    sizes_option,
-    tolerance_option,
-)
+from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, mpi_options, placed_in
 from hocket.cli.output import print_json, progress
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
 from hocket.cli.tune_ways import tune_ways
 from hocket.definitions.machine import Machine
-from hocket.mpi.installation import KINDS
 from hocket.rules.tuning_files.counterparts import Library, library_of
-from hocket.tuning.candidates import usual_sizes
+from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.choice import DEFAULT
 from hocket.tuning.measuring import Measured
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
@@ -49,39 +38,35 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
 
 @click.command()
 @click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
-@click.option("--ranks", "-n", type=Read(parse_ranks, name="LIST"), help="Numbers of ranks, such as 2 or 2,4,8.")
-@sizes_option
+@click.option("--ranks", "-n", type=options.RANK_COUNTS, help="Numbers of ranks, such as 2 or 2,4,8.")
+@options.sizes
 @click.option(
     "--machine",
-    type=Read(Machine.load, name="MACHINE"),
+    type=options.MACHINE,
     help="Simulate on this machine; with --mpi, --mpicc or --mpiexec, to find out what need not be measured.",
 )
 @click.option(
     "--factor",
     type=click.FloatRange(min=1, min_open=True),
     default=4.0,
-    show_default=True,
     help="With a machine and an MPI: skip choices that the machine predicts to be slower by more than this factor.",
 )
 @click.option(
     "--library",
-    type=Read(library_of, name="LIBRARY"),
+    type=options.Read(library_of, name="LIBRARY"),
     help="With --machine alone: try only algorithms of this library, such as openmpi-5.0, mpich, ucc or nccl.",
 )
-@click.option("--mpi", type=OneOf(list(KINDS)), help="The kind of MPI to use; it is looked up on the path.")
-@click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
-@click.option("--mpiexec", help="The launcher of the MPI; by default the one beside the wrapper.")
+@mpi_options
 @hosts_option
 @lab_option
 @click.option(
     "--time-limit",
     "limit_s",
-    type=Read(parse_duration, name="TIME"),
+    type=options.DURATION,
     default="30m",
-    show_default=True,
     help="How long to measure, such as 90s, 30m or 2h; calls that are not reached are left to the MPI.",
 )
-@tolerance_option
+@click.option("--tolerance", type=options.SHARE, default="3%", help="How much slower than the fastest a choice may be.")
 @click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
 @click.option(
     "--ways",
@@ -96,9 +81,8 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
 )
 @click.option(
     "--threshold",
-    type=Read(parse_share, name="SHARE"),
+    type=options.SHARE,
     default="1%",
-    show_default=True,
     help="With --trace: leaving out rules may lose this share of the gain.",
 )
 @click.option(
@@ -107,16 +91,16 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
     show_default=f"1, or {NOISY_TRIALS} on a machine with noise",
     help="Number of trials on a machine with noise.",
 )
-@seed_option
+@options.seed
 @click.option(
     "--output",
     "-o",
-    type=Read(files.writable_folder, name="DIR"),
+    type=options.Read(files.writable_folder, name="DIR"),
     help="Folder for the results; optional with --check.",
 )
-@jobs_option
+@options.jobs
 @yes_option
-@as_json_option
+@options.as_json
 def tune(
     collectives: tuple[str, ...],
     ranks: tuple[int, ...] | None,
@@ -145,26 +129,28 @@ def tune(
 ) -> None:
     """Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules."""
     if ways and (lab is None or check):
-        raise click.UsageError("--ways: expected --lab beside it, and no --check")
+        raise click.UsageError("--ways: needs --lab, and cannot be combined with --check")
     if ways and (output or machine or trials):
         raise click.UsageError(
             "--ways: expected no --output, --machine or --trials: it simulates the lab, and writes nothing"
         )
-    folder = "" if (check or ways) and output is None else required(output, "--output", "the folder of the results")
+    folder = output or ""
+    if not (check or ways):
+        folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     is_simulated = not (mpi or mpicc or mpiexec or hosts or lab)
     if library is not None and (machine is None or not is_simulated):
-        raise click.UsageError(f"--library: got {library.name}, expected it beside --machine, without an MPI")
+        raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
         measures = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
         _only_simulates(ranks=ranks, sizes=sizes, **measures, check=check)
-        by = required(model, "--machine", "what the trace is replayed on")
+        by = options.required(model, "--machine", "the machine of the replay")
         tune_trace(trace, names, by, baseline, tolerance, threshold, folder=folder, jobs=jobs, as_json=as_json)
         return
     if baseline is not None:
-        raise click.UsageError(f"--baseline: got {baseline}, expected it beside --trace")
-    numbers = required(ranks, "--ranks", "numbers of ranks")
+        raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")
+    numbers = options.required(ranks, "--ranks", "numbers of ranks")
     if model is not None and is_simulated:
         work: Work = BySimulation(model, jobs, progress)
     else:
@@ -176,7 +162,7 @@ def tune(
             points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
             tune_ways(points, measured, Simulated(entered.built), entered, limit_s, as_json)
             return
-    plan = plan_of(names, numbers, sizes or usual_sizes(), confirms=work.confirms)
+    plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms)
 
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
@@ -201,18 +187,18 @@ def _simulated(machine: Machine, trials: int | None, seed: int, library: Library
 
 
 def _only_simulates(**given: object) -> None:
-    """Refuse options that contradict --trace, or that ask for measurements."""
+    """Refuse options that contradict --trace, or that need measurements."""
     for name, value in given.items():
         if value:
-            raise click.UsageError(f"--{name}: cannot stand beside --trace, whose calls are tuned by simulation")
+            raise click.UsageError(f"--{name}: cannot be combined with --trace, which tunes by simulation")
 
 
 def _calls(plan: Plan, check: bool) -> str:
     if check:
         return format_count(len(plan.training), "call")
     judging = format_count(len(plan.held_out), "other")
-    calls = f"{format_count(len(plan.training), 'call')} to decide from, {judging} to judge the decisions"
-    return f"{calls}, more where these change"
+    calls = f"{format_count(len(plan.training), 'call')} to decide, {judging} to judge the decisions"
+    return f"{calls}, more calls where decisions change"
 
 
 def _print_checked(found: Checked, work: Work, folder: str, as_json: bool) -> None:
@@ -223,13 +209,13 @@ def _print_checked(found: Checked, work: Work, folder: str, as_json: bool) -> No
     if as_json:
         print_json({**entry, "folder": folder or None})
         return
-    click.echo(f"the default is slower, beyond the noise, than what should be no faster: {len(found.violations)}")
+    click.echo(f"guidelines that the default violates beyond the noise: {len(found.violations)}")
     for one in found.violations:
         click.echo(f"  {one}")
     if found.undecided:
-        click.echo(f"not known well enough in the time: {found.undecided} of {found.calls} calls")
+        click.echo(f"undecided within the time limit: {found.undecided} of {found.calls} calls")
     if found.left_out:
-        click.echo(f"not measured, since the time was over: {format_count(found.left_out, 'call')}")
+        click.echo(f"not measured within the time limit: {format_count(found.left_out, 'call')}")
     if folder:
         click.echo(f"guidelines and measurements: {folder}/")
 
@@ -250,10 +236,10 @@ def _print(tuning: Tuning, folder: str, own: str | None) -> None:
 def _judged(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
     if tuning.undecided:
-        left = f"{tuning.undecided} of {len(tuning.found)} calls were left to the MPI or to what seemed fastest"
-        lines.append(f"{left}: the time was over before their times were known well enough")
+        undecided = f"{tuning.undecided} of {len(tuning.found)} calls are undecided within the time limit"
+        lines.append(f"{undecided}: the MPI, or the choice that seemed fastest, runs them")
     if tuning.left_out:
-        lines.append(f"{format_count(tuning.left_out, 'call')} left to the MPI: the time was over before their turn")
+        lines.append(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: the MPI runs them")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
@@ -261,7 +247,7 @@ def _judged(tuning: Tuning) -> list[str]:
         noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
         lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
     else:
-        lines.append("no held-out call judges the decisions: the time was over, or there is only one size")
+        lines.append("no held-out call judges the decisions: the time limit was reached, or there is only one size")
     slower = [one for one in tuning.regrets if one.is_slower_than_default]
     lines += [f"slower than the default beyond the noise: {one.point}: {one.choice}" for one in slower]
     return lines

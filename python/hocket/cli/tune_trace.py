@@ -47,7 +47,7 @@ def tune_trace(
     before = application.replayed([])
     calls = traced_calls(application.trace, collectives)
     if not calls:
-        raise Error(f"{file}: has no collective calls that are tuned, expected some of {', '.join(collectives)}")
+        raise Error(f"{file}: has no calls of the collectives to tune, expected some of {', '.join(collectives)}")
     with workers(jobs) as executor, progress("simulating", len(calls)) as on_done:
         proposed = propose(calls, application, tolerance, executor=executor, on_done=on_done)
     replays = len(proposed) * (len(proposed) + 1) // 2

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import click
 
 from hocket.base.units import format_count, format_time
-from hocket.base.version import version
-from hocket.cli.output import print_json, print_table, progress
+from hocket.cli.output import print_result, print_table, progress
 from hocket.lab.laboratory import Lab
 from hocket.tuning.choice import Point
 from hocket.tuning.measuring import Measured
@@ -24,7 +23,7 @@ def tune_ways(points: Sequence[Point], by: Measured, model: Simulated, lab: Lab,
         found = try_ways(points, by, model, limit_s=limit_s, on_done=on_done)
     library = by.installation.library
     if as_json:
-        print_json({"lab": lab.summary, "mpi": library, **found.as_dict(), "version": version()})
+        print_result({"lab": lab.summary, "mpi": library, **found.as_dict()})
         return
     click.secho(f"{format_count(len(points), 'call')} under {library}, lab: {lab.summary}", bold=True)
     _print(found)

@@ -10,20 +10,9 @@ import click
 
 from hocket.base.parallel import workers
 from hocket.base.units import format_count, parse_count
-from hocket.base.version import version
-from hocket.cli import completion
+from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.options import (
-    Read,
-    as_json_option,
-    chosen,
-    element_option,
-    jobs_option,
-    load_option,
-    parameter_option,
-    rank_counts_option,
-)
-from hocket.cli.output import print_json, progress
+from hocket.cli.output import print_result, progress
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
 from hocket.definitions.verification import Finding, Verdict, planned
@@ -40,23 +29,19 @@ _WRONG = 1
 @click.command()
 @click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE", shell_complete=completion.names)
 @click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
-@rank_counts_option
+@options.rank_counts
 @click.option(
     "--count",
-    type=Read(parse_count, name="N"),
+    type=options.Read(parse_count, name="N"),
     help="Check only this number of elements instead of several small ones, if the collective has elements.",
 )
-@click.option(
-    "--root",
-    type=Read(parse_count, name="RANK"),
-    help="Check only this root instead of all, if the collective has one.",
-)
-@element_option
-@parameter_option
-@load_option
-@jobs_option
+@click.option("--root", type=options.RANK, help="Check only this root instead of all, if the collective has one.")
+@options.element
+@options.parameter
+@options.load
+@options.jobs
 @yes_option
-@as_json_option
+@options.as_json
 def verify(
     names: tuple[str, ...],
     is_all: bool,
@@ -80,7 +65,7 @@ def verify(
     """
     if names[:1] == ("schedule",):
         if (is_all, ranks, count, root, element, param) != (False, None, None, None, 1, ()):
-            raise click.UsageError("a schedule is a call already, expected no option but --json")
+            raise click.UsageError("a schedule describes one call, expected no option but --json")
         return _verify_schedule(names[1:], as_json)
     chosen_ones = _chosen(names, is_all, algorithms)
     rank_counts = ranks or _RANKS
@@ -90,7 +75,7 @@ def verify(
     with workers(jobs) as executor, progress("verifying", len(work.tasks)) as on_done:
         verdict = work.done(executor=executor, on_done=on_done)
     if as_json:
-        print_json(_entry(verdict))
+        print_result(_entry(verdict))
     else:
         _print(verdict, {algorithm.label: algorithm for algorithm in chosen_ones})
     return 0 if verdict.ok else _WRONG
@@ -104,7 +89,7 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
     verdict = form.checked(file)
     (finding,) = verdict.findings
     if as_json:
-        print_json(_entry(verdict))
+        print_result(_entry(verdict))
     else:
         parts = [_result(verdict.findings), format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
         limit = f"; messages only: {form.lacks}" if form.lacks else ""
@@ -123,7 +108,7 @@ def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
     if len(names) == 1 and is_collective(names[0]):
         return algorithms_named(names[0], (), among=algorithms)
-    return (chosen(names, algorithms),)
+    return (options.chosen(names, algorithms),)
 
 
 def _entry(verdict: Verdict) -> dict[str, Any]:
@@ -135,13 +120,13 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "exploration": exploration(verdict.findings),
         "orders": sum(finding.orders for finding in verdict.findings),
         "overtaking": max((finding.overtaking for finding in verdict.findings), default=0),
-        "version": version(),
     }
 
 
 def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
-    for _, group in groupby(verdict.findings, key=lambda finding: finding.label):
-        _print_algorithm(tuple(group))
+    for label, group in groupby(verdict.findings, key=lambda finding: finding.label):
+        findings = tuple(group)
+        click.echo(f"{label}: {_result(findings)}, {finding_text(findings)}")
     for counterexample in verdict.counterexamples[:_SHOWN]:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
         click.echo(f"\n{counterexample_text(counterexample, algorithms[label])}")
@@ -149,10 +134,6 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
         left = format_count(len(verdict.counterexamples) - _SHOWN, "more counterexample")
         click.echo(f"\nand {left}; --json prints all")
     click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked")
-
-
-def _print_algorithm(findings: tuple[Finding, ...]) -> None:
-    click.echo(f"{findings[0].label}: {_result(findings)}, {finding_text(findings)}")
 
 
 def _result(findings: tuple[Finding, ...]) -> str:

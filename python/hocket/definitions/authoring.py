@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 import textwrap
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from os import PathLike, fspath
@@ -15,7 +14,7 @@ from types import ModuleType
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import read_text
-from hocket.definitions.calls import describe
+from hocket.definitions.calls import describe, line_in
 from hocket.definitions.library import Algorithm, Parameter, Refuses, algorithms, find_collective
 from hocket.typing import Program
 
@@ -139,14 +138,8 @@ def _module(file: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise Error(f"{file}:{_line_of(error, spec.origin)}: {describe(error)}") from error
+        raise Error(f"{file}:{line_in(spec.origin, error) or 1}: {describe(error)}") from error
     return module
-
-
-def _line_of(error: BaseException, file: str | None) -> int:
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == file and frame.lineno]
-    return lines[-1] if lines else 1
 
 
 def _listing(program: Program) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "element_size",
     "fields_of",
     "guarded",
+    "line_in",
     "made",
     "made_of_any",
     "numbers",
@@ -239,7 +240,7 @@ def describe(error: BaseException) -> str:
     try:
         text = " ".join(str(error).split())
     except Exception:
-        text = "its message cannot be told"
+        text = "its error message cannot be printed"
     if isinstance(error, Error):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -250,19 +251,19 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
     if algorithm.program is None:
         return None
     file = inspect.getfile(algorithm.program)
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    if lines:
-        return f"{file}:{lines[-1]}: "
+    if line := line_in(file, error):
+        return f"{file}:{line}: "
     return None if isinstance(error, Error) else ""
 
 
-def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
-    """Return the sizes of the machine's torus, if the algorithm takes sizes and none were given.
+def line_in(file: str | None, error: BaseException) -> int | None:
+    """Return the last line of a file that an error passed through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] if lines else None
 
-    Raises:
-        Error: The machine's topology is not a torus, its torus has more axes than the algorithm takes, or it does not
-            have one node for each rank.
-    """
+
+def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
+    """Return the sizes of the machine's torus, if the algorithm takes sizes and none were given."""
     axes = [parameter.name for parameter in algorithm.parameters if parameter.name in AXES]
     if not set(AXES[:3]).issubset(axes) or not call.parameters.keys().isdisjoint(AXES):
         return {}

@@ -11,12 +11,15 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import function, mapping, shown, text, truth, whole
+from hocket.base.packages import Lazy
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+else:
+    np = Lazy("numpy")
 
 __all__ = ["run"]
 
@@ -81,7 +84,7 @@ def run(
     algorithm, root = as_algorithm(algorithm), whole("root", root)
     _check_arrays(inputs)
     if algorithm.collective == "barrier" and all(array is None for array in inputs):
-        inputs = _nothing(len(inputs))
+        inputs = [np.empty(0, np.uint8)] * len(inputs)
     dtype = _common_dtype(inputs)
     shape = () if isinstance(operator, str) else _element_shape(inputs)
     call = Call(
@@ -104,39 +107,31 @@ def run(
     return [_array(result, dtype, shape) for result in results]
 
 
-def _nothing(ranks: int) -> list[NDArray[Any]]:
-    import numpy as np
-
-    return [np.empty(0, np.uint8)] * ranks
-
-
 def _on_bytes(operator: Combine, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Callable[[bytes, bytes], bytes]:
     def combine(left: bytes, right: bytes) -> bytes:
-        import numpy as np
-
         combined = operator(_array(left, dtype, shape), _array(right, dtype, shape))
         try:
             return np.asarray(combined, dtype).tobytes()
         except (TypeError, ValueError, OverflowError):
-            raise Error(f"operator: got {shown(combined)} from it, expected an array of {dtype.name}") from None
+            raise Error(f"operator: returned {shown(combined)}, expected an array of {dtype.name}") from None
 
     return combine
 
 
 def _check_arrays(inputs: Sequence[object]) -> None:
-    import numpy as np
-
     if not isinstance(inputs, Sequence | np.ndarray):
         raise Error(f"inputs: got {type(inputs).__name__}, expected an array for each rank")
     for rank, array in enumerate(inputs):
         if not (array is None or isinstance(array, np.ndarray)):
-            raise Error(f"inputs: got {type(array).__name__} for rank {rank}, expected an array of NumPy")
+            raise Error(f"inputs: got {type(array).__name__} for rank {rank}, expected a NumPy array")
 
 
 def _element_shape(inputs: Sequence[NDArray[Any] | None]) -> tuple[int, ...]:
     shapes = {array.shape[1:] for array in inputs if array is not None}
     if len(shapes) != 1 or 0 in (shape := shapes.pop()):
-        raise Error("inputs: got elements of several shapes or none, expected arrays alike but for the first axis")
+        raise Error(
+            "inputs: got arrays of different or empty shapes, expected shapes that differ only in the first axis"
+        )
     return shape
 
 
@@ -168,13 +163,10 @@ def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: in
 
 
 def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> list[bytes]:
-    return [_bytes(array) if _contributes(collective, rank, root) else b"" for rank, array in enumerate(inputs)]
-
-
-def _contributes(collective: str, rank: int, root: int) -> bool:
-    if collective.removesuffix("v") in ("broadcast", "scatter"):
-        return rank == root
-    return collective != "barrier"
+    if collective == "barrier":
+        return [b""] * len(inputs)
+    is_only_of_root = collective.removesuffix("v") in ("broadcast", "scatter")
+    return [b"" if is_only_of_root and rank != root else _bytes(array) for rank, array in enumerate(inputs)]
 
 
 def _bytes(array: NDArray[Any] | None) -> bytes:
@@ -182,7 +174,5 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
 
 
 def _array(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    import numpy as np
-
     array: NDArray[Any] = np.frombuffer(data, dtype).reshape(-1, *shape).copy()
     return array

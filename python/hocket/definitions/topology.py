@@ -230,11 +230,7 @@ class Topology(Result):
             Error: The limit is not a whole number.
         """
         found = json.loads(_native.topology_parts(self.text, self.file, whole("most", most)))
-        vertices = (_vertex(vertex) for vertex in found["vertices"])
-        links = (
-            Link(link["id"], link["name"], link["from"], link["to"], _spot(link["spot"])) for link in found["links"]
-        )
-        return tuple(vertices), tuple(links)
+        return tuple(map(_vertex, found["vertices"])), tuple(map(_link, found["links"]))
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
         """Return the steps from one rank's node to another's; none if it is the same node.
@@ -248,10 +244,9 @@ class Topology(Result):
 
 
 def _vertex(found: Mapping[str, Any]) -> Vertex:
-    across, down = found["position"]
-    return Vertex(found["id"], found["name"], tuple(found["ranks"]), (across, down))
+    return Vertex(**{**found, "ranks": tuple(found["ranks"]), "position": tuple(found["position"])})
 
 
-def _spot(found: Mapping[str, Any]) -> Spot:
-    across, down = found["axes"]
-    return Spot(**{**found, "axes": (across, down)})
+def _link(found: Mapping[str, Any]) -> Link:
+    spot = Spot(**{**found["spot"], "axes": tuple(found["spot"]["axes"])})
+    return Link(found["id"], found["name"], found["from"], found["to"], spot)

@@ -13,39 +13,28 @@ from hocket.definitions.machine import Machine
 
 __all__ = ["KINDS", "halved", "quiet", "toml", "with_host", "with_more_ports", "with_peers_known"]
 
-KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "latency": (
-        frozenset({"latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"}),
-        frozenset(),
-    ),
+KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
     "bandwidth": (
-        frozenset({"G"}),
-        frozenset(
-            {"bandwidth", "link_bandwidth", "injection_bandwidth", "ejection_bandwidth", "memory_bandwidth"},
-        ),
+        ("G",),
+        ("bandwidth", "link_bandwidth", "injection_bandwidth", "ejection_bandwidth", "memory_bandwidth"),
     ),
     "overhead": (
-        frozenset(
-            {"o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer"}
-            | {"send_overhead", "software_latency"},
+        (
+            *("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer"),
+            *("send_overhead", "software_latency"),
         ),
-        frozenset(),
+        (),
     ),
-    "computation": (
-        frozenset({"reduce_latency", "copy_latency", "call_overhead"}),
-        frozenset({"reduce_bandwidth", "copy_bandwidth"}),
-    ),
+    "computation": (("reduce_latency", "copy_latency", "call_overhead"), ("reduce_bandwidth", "copy_bandwidth")),
 }
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 
 _OF_COSTS = ("network", "node", "host")  # sections that contain costs
-_OF_HOST = frozenset({"from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive"}) | {
-    "both_ways",
-    "S",
-    "request",
-    "answer",
-    "new_peer",
-}
+_OF_HOST = (
+    *("from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive"),
+    *("both_ways", "S", "request", "answer", "new_peer"),
+)
 """The keys of a loggp network that may be in [host]."""
 
 _MOST_PORTS = 1024  # the limit in a machine file
@@ -84,7 +73,9 @@ def with_host(machine: Machine) -> Machine:
         return machine
     network, node = dict(sections["network"]), dict(sections.get("node", {}))
     if machine.model == "hockney":
-        raise Error(f"machine {machine.name}: got the model hockney, expected circuits, links, loggp or packets")
+        raise Error(
+            f"machine {machine.name}: got the network model hockney, expected circuits, links, loggp or packets"
+        )
     if machine.model == "loggp":
         host = {key: network.pop(key) for key in [*network] if key in _OF_HOST}
     else:

@@ -168,7 +168,7 @@ def planned(
 ) -> Verification:
     """Return the planned verification of algorithms, each with the parameters that it declares; see `verify`."""
     if not isinstance(ranks, Iterable):
-        raise Error(f"ranks: got {shown(ranks)}, expected several rank counts such as [{shown(ranks)}]")
+        raise Error(f"ranks: got {shown(ranks)}, expected a list of rank counts such as [{shown(ranks)}]")
     rank_counts = tuple(whole("ranks", number) for number in ranks)
     wanted = {
         "count": None if count is None else whole("count", count),
@@ -177,27 +177,20 @@ def planned(
     }
     known = several("algorithms", algorithms, Algorithm, "algorithms")
     given = {} if parameters is None else mapping("parameters", parameters)
-    values = [(algorithm, _values_to_try(algorithm, given, element_bytes)) for algorithm in known]
-    tasks = [_Task(algorithm, number, tried, wanted) for algorithm, tried in values for number in rank_counts]
-    return Verification(tuple(tasks))
+    asked = [(one, {"parameters": _values_to_try(one, given, element_bytes), **wanted}) for one in known]
+    return Verification(tuple(_Task(one, number, options) for one, options in asked for number in rank_counts))
 
 
 @dataclass(frozen=True)
 class _Task:
     algorithm: Algorithm
     ranks: int
-    parameters: dict[str, list[int]]
-    wanted: dict[str, int | None]
+    wanted: dict[str, Any]
 
     @property
     def request(self) -> dict[str, Any]:
-        return {
-            "collective": self.algorithm.collective,
-            "algorithm": self.algorithm.name,
-            "ranks": self.ranks,
-            "parameters": self.parameters,
-            **self.wanted,
-        }
+        whose = {"collective": self.algorithm.collective, "algorithm": self.algorithm.name, "ranks": self.ranks}
+        return {**whose, **self.wanted}
 
 
 @dataclass(frozen=True)
@@ -225,12 +218,16 @@ class Verification:
         in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
         verdict = Verdict(tuple(finding for _, finding in in_order))
         if not verdict.checked:
-            raise Error(verdict.refusals[0].sentence if verdict.refusals else "nothing to verify, expected rank counts")
+            raise Error(
+                verdict.refusals[0].sentence
+                if verdict.refusals
+                else "nothing to verify, expected at least one rank count"
+            )
         return verdict
 
 
 def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
-    """Return the values to try of each numeric parameter: the given one, or else those that the parameter lists."""
+    """Return the values to try of each numeric parameter: the given value, or else the values that the parameter lists."""
     given = declared_by(algorithm, given)
     complete(algorithm, given)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from hocket._native import Error
+from hocket.base.packages import Lazy
 from hocket.base.units import format_time
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from hocket.simulating.simulation import Passage
+else:
+    alt = Lazy("altair")
 
 __all__ = ["activity_chart", "activity_picture", "bytes_over_time"]
 
@@ -54,8 +57,6 @@ def activity_chart(
     Raises:
         Error: The call takes no time, there are no links, or there are too many.
     """
-    import altair as alt
-
     if not end_s > 0:
         raise Error("nothing to draw, expected a call that takes time")
     parts = _MOMENTS if has_slider else _MAPS
@@ -103,8 +104,6 @@ def _shares(start: float, end: float, parts: int) -> Iterator[tuple[int, float]]
 
 
 def _sliding(labels: str, most_bytes_per_s: float) -> Colour:
-    import altair as alt
-
     moment = alt.param(name="moment", value=0, bind=alt.binding_range(min=0, max=_MOMENTS - 1, step=1, name="moment "))
     factor, unit = _rate_unit(most_bytes_per_s)
     computed = {

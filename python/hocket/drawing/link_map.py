@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from hocket._native import Error
 from hocket.base.names import among
+from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
 from hocket.definitions.topology import Link, LinkUse, Load, Topology
 from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
 __all__ = ["Cells", "Colour", "Load", "drawn_links", "link_chart", "link_picture", "map_of", "scale_labels"]
 
@@ -128,8 +131,6 @@ def map_of(
         title: The title above the maps.
         subtitle: The line below the title.
     """
-    import altair as alt
-
     encoded = alt.Color(
         "shown:Q",
         title=colour.title,
@@ -167,8 +168,6 @@ def _text(load: Load) -> Callable[[float], str]:
 
 
 def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colour:
-    import altair as alt
-
     labels = {one: scale_labels(value, _text(one)) for one, value in most.items()}
     if not is_choosable:
         return Colour({"shown": f"datum.{load}"}, json.dumps(labels[load]), load, ("link", _TOLD[load]))
@@ -178,8 +177,6 @@ def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colou
 
 def _lines(cells: Cells, colour: Colour, encoded: alt.Color) -> Iterator[alt.HConcatChart]:
     """Give lines of panels; panels of one place are in the same line as far as they fit."""
-    import altair as alt
-
     for panels in _places(cells):
         columns = [_size(panel)[0] for panel in panels]
         side = (_WIDTH - _AXIS * len(panels)) // sum(columns)
@@ -210,8 +207,6 @@ def _size(panel: Cells) -> tuple[int, int]:
 
 
 def _panel(panel: Cells, colour: Colour, encoded: alt.Color, side: int) -> alt.Chart:
-    import altair as alt
-
     columns, lines = _size(panel)
     width, height = min(side, _WIDTH / columns), min(side if lines > 1 else _MOST_SIDE, _HEIGHT / lines)
     rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in panel]

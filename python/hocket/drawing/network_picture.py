@@ -7,14 +7,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
+from hocket.base.packages import Lazy
 from hocket.base.units import format_count
 from hocket.definitions.topology import Hop, Link, Topology, Vertex
-from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
-__all__ = ["network_chart", "network_picture"]
+__all__ = ["network_chart"]
 
 _MOST_LINKS = 6000  # more links become a grey area
 _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
@@ -29,28 +31,16 @@ _COLOURS = {"node": "#4c78a8", "switch": "#9d755d"}
 _SHAPES = {"node": "circle", "switch": "square"}
 
 
-def network_picture(topology: Topology, ending: str, *, route: tuple[int, int] | None = None) -> bytes:
-    """Return the picture as a file: PNG, SVG, or HTML that works offline and zooms with the mouse wheel.
+def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -> alt.LayerChart:
+    """Return the picture as a chart; as HTML it zooms with the mouse wheel.
 
     Args:
         topology: The network.
-        ending: One of `hocket.drawing.plot.PICTURES`.
         route: Two ranks; the route between them is marked.
-
-    Raises:
-        Error: The ending is unknown, there are too many links, or the network has no room for a rank.
-    """
-    return picture_of(lambda: network_chart(topology, route=route), ending)
-
-
-def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -> alt.LayerChart:
-    """Return the picture as a chart; see `network_picture`.
 
     Raises:
         Error: There are too many links, or the network has no room for a rank.
     """
-    import altair as alt
-
     if topology.directed_links > _MOST_LINKS:
         raise Error(f"a picture of {topology.directed_links} links, expected at most {_MOST_LINKS}: a smaller network")
     vertices, links = topology.parts(max(topology.directed_links, topology.nodes + topology.switches))
@@ -88,8 +78,6 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
 
 def _marks(base: alt.Chart, spots: Sequence[Mapping[str, Any]], scale: float) -> alt.Chart:
     """Return the nodes and switches, with a legend if there are both."""
-    import altair as alt
-
     kinds = [kind for kind in _COLOURS if any(spot["kind"] == kind for spot in spots)]
     legend = alt.Legend() if len(kinds) > 1 else None
     size = max(_LEAST_SIZE, min(_MOST_SIZE, (scale * 0.5) ** 2))

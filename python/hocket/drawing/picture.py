@@ -76,12 +76,9 @@ def _cell(to: set[int], source: set[int]) -> str:
 
 
 def _ranges(peers: Sequence[int]) -> str:
-    runs = (list(run) for _, run in groupby(enumerate(peers), key=lambda pair: pair[1] - pair[0]))
-    return ",".join(_range([peer for _, peer in run]) for run in runs)
-
-
-def _range(run: Sequence[int]) -> str:
-    return f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run))
+    numbered = groupby(enumerate(peers), key=lambda pair: pair[1] - pair[0])
+    runs = ([peer for _, peer in run] for _, run in numbered)
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
 
 
 def _bands(columns: Sequence[Sequence[str]], width: int) -> list[list[Sequence[str]]]:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hocket._native import Error
+from hocket.base.packages import Lazy
 from hocket.base.results import drawn
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, WIDTH, chart
+from hocket.drawing.plot import HEIGHT, WIDTH, chart, framed
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.schedules.schedule import Schedule
@@ -23,6 +24,8 @@ from hocket.simulating.sweeps import Table
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
 _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}
@@ -36,13 +39,11 @@ def _simulation(found: Simulation, machine: MachineLike | None = None) -> alt.La
 
 
 def _trials(found: Simulation) -> alt.LayerChart:
-    import altair as alt
-
     times_s = found.time_s
     if found.trials == 1:
         raise Error(
             "plot: got one trial, expected several, such as trials=hocket.Trials(1000) on a machine with noise; "
-            "keep=['events'] keeps what ranks do in one"
+            "keep=['events'] draws what ranks do in a single trial"
         )
     if len(times_s.histogram["counts"]) == 1:
         raise Error(f"plot: got {found.trials} trials that all take {format_time(times_s.mean)}, expected noise")
@@ -68,13 +69,7 @@ def _trials(found: Simulation) -> alt.LayerChart:
         f"95 % up to {format_time(times_s.quantiles['0.95'])}",
         f"red: the mean, {format_time(times_s.mean)}, which is between {between} (95 %)",
     ]
-    return alt.LayerChart(layer=layers).properties(
-        width=WIDTH, height=HEIGHT, title=alt.TitleParams(found.title, subtitle=subtitle, anchor="start")
-    )
-
-
-def _explanation(found: Explanation) -> alt.LayerChart:
-    return space_time_chart(found.simulation.events, title=found.title, path=found.steps)
+    return framed(layers, found.title, subtitle)
 
 
 def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:
@@ -84,8 +79,6 @@ def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:
 
 
 def _replay(found: Replay) -> alt.Chart:
-    import altair as alt
-
     rows = [
         {"rank": rank, "what": what, "order": order, "time_s": time_s, "time": format_time(time_s)}
         for rank, use in enumerate(found.rank_uses)
@@ -115,7 +108,9 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
 
 
 drawn.register(Comparison, chart)
-drawn.register(Explanation, _explanation)
+drawn.register(
+    Explanation, lambda found: space_time_chart(found.simulation.events, title=found.title, path=found.steps)
+)
 drawn.register(Replay, _replay)
 drawn.register(Schedule, _schedule)
 drawn.register(Simulation, _simulation)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
+from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
     from hocket.simulating.comparison import Comparison
+else:
+    alt = Lazy("altair")
 
 __all__ = [
     "FORMATS",
@@ -37,6 +40,7 @@ __all__ = [
     "chart",
     "dashed",
     "encode",
+    "framed",
     "labels_of",
     "legend",
     "picture_of",
@@ -181,8 +185,6 @@ def chart(comparison: Comparison) -> alt.LayerChart:
     Raises:
         Error: No simulation has a size and a time above zero.
     """
-    import altair as alt
-
     lines = _lines(comparison)
     if not lines:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
@@ -198,9 +200,7 @@ def chart(comparison: Comparison) -> alt.LayerChart:
         for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
     ]
     intervals = [_intervals(line, named, all_rows) for line in lines if line.intervals_s]
-    return alt.LayerChart(layer=[*under, *intervals, drawn, _points(base, named)]).properties(
-        width=WIDTH, height=HEIGHT, title=_title(comparison)
-    )
+    return framed([*under, *intervals, drawn, _points(base, named)], comparison.title, _subtitle(comparison))
 
 
 def _lines(comparison: Comparison) -> list[Line]:
@@ -224,15 +224,12 @@ def _lines(comparison: Comparison) -> list[Line]:
         replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
         for line, (name, *_) in zip(lines, groups, strict=True)
     ]
-    return [
-        *dashed(filled),
-        *_bounds(comparison),
-    ]
+    return [*dashed(filled), *_bounds(comparison)]
 
 
 def _bounds(comparison: Comparison) -> list[Line]:
-    times_s = {size: comparison.bounds[size].time_s for size in comparison.sizes_bytes if size > 0}
-    times_s = {size: time_s for size, time_s in times_s.items() if time_s > 0}
+    bounds_s = {size: comparison.bounds[size].time_s for size in comparison.sizes_bytes if size > 0}
+    times_s = {size: bound_s for size, bound_s in bounds_s.items() if bound_s > 0}
     return [Line(_BOUND, colour="black", marker="stroke", dash=(2, 3), times_s=times_s)] if times_s else []
 
 
@@ -284,29 +281,18 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     Raises:
         Error: Nothing has a size above zero.
     """
-    import altair as alt
-
     rows = [
         {
-            "line": one.algorithm,
-            "size_bytes": one.size_bytes,
-            "time_s": one.median_s,
+            **_row(one.algorithm, one.size_bytes, one.median_s),
             "low_s": one.low_s,
             "high_s": one.high_s,
-            "size": format_bytes(one.size_bytes),
             "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
         }
         for one in bench.measurements
         if one.size_bytes > 0 and one.low_s > 0
     ]
     said = [
-        {
-            "line": one.algorithm,
-            "size_bytes": one.size_bytes,
-            "time_s": one.time_s,
-            "size": format_bytes(one.size_bytes),
-            "time": f"{format_time(one.time_s)} simulated",
-        }
+        {**_row(one.algorithm, one.size_bytes, one.time_s), "time": f"{format_time(one.time_s)} simulated"}
         for one in predictions
         if one.size_bytes > 0 and one.time_s > 0
     ]
@@ -324,21 +310,11 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     subtitle = ["medians of measured times with their 95 % intervals"]
     if said:
         subtitle.append(f"dashed: simulated on {machine}")
-    return alt.LayerChart(layer=layers).properties(
-        width=WIDTH,
-        height=HEIGHT,
-        title=alt.TitleParams(
-            f"{bench.collective} on {bench.ranks} ranks, {' '.join(bench.mpi.partition(',')[0].split())}",
-            subtitle=subtitle,
-            anchor="start",
-        ),
-    )
+    return framed(layers, f"{bench.collective} on {bench.ranks} ranks, {_library(bench.mpi)}", subtitle)
 
 
 def calibration_chart(found: Calibration) -> alt.LayerChart:
     """Return measured times of messages between hosts, or within one, and the times of the model as dashed lines."""
-    import altair as alt
-
     level = found.between
     sizes = [size for size in level.sizes_bytes if size > 0]
     skipped = len(level.sizes_bytes) - len(sizes)
@@ -357,23 +333,27 @@ def calibration_chart(found: Calibration) -> alt.LayerChart:
         if one.from_bytes <= size <= one.last_bytes
     ]
     dashed = _over_size(modelled, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
-    return alt.LayerChart(layer=[_points(_over_size(measured, lines), lines), dashed]).properties(
-        width=WIDTH,
-        height=HEIGHT,
-        title=alt.TitleParams(
-            f"messages, {' '.join(found.mpi.partition(',')[0].split())}",
-            subtitle=[f"first quartiles of {found.samples} samples, {found.date}", "dashed: the model"],
-            anchor="start",
-        ),
-    )
+    subtitle = [f"first quartiles of {found.samples} samples, {found.date}", "dashed: the model"]
+    return framed([_points(_over_size(measured, lines), lines), dashed], f"messages, {_library(found.mpi)}", subtitle)
+
+
+def _library(mpi: str) -> str:
+    """Return the name and the version of an MPI, without further text."""
+    return " ".join(mpi.partition(",")[0].split())
+
+
+def framed(
+    layers: Sequence[alt.Chart], title: str, subtitle: Sequence[str], *, width: int = WIDTH, height: int = HEIGHT
+) -> alt.LayerChart:
+    """Return layers as a picture of this size in pixels, with a title above it."""
+    heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start")
+    return alt.LayerChart(layer=list(layers)).properties(width=width, height=height, title=heading)
 
 
 def _over_size(
     rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]] | None = None
 ) -> alt.Chart:
     """Return time over size, with both axes logarithmic; ticks fit all rows."""
-    import altair as alt
-
     ticked = all_rows or rows
     return alt.Chart({"values": rows}).encode(
         x=alt.X("size_bytes:Q", title="size of the message")
@@ -398,8 +378,6 @@ def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) ->
 
 
 def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
-    import altair as alt
-
     shape = alt.Shape("line:N").scale(domain=labels_of(lines), range=[line.marker for line in lines])
     points: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(
         shape=shape.legend(legend(lines)),
@@ -410,8 +388,6 @@ def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
 
 def legend(lines: Sequence[Line]) -> alt.Legend:
     """Return a legend with the full names of all lines."""
-    import altair as alt
-
     return alt.Legend(title=None, labelLimit=0, symbolLimit=len(lines))
 
 
@@ -421,23 +397,17 @@ def labels_of(lines: Iterable[Line]) -> list[str]:
 
 
 def _rows(line: Line) -> list[dict[str, Any]]:
-    return [
-        {
-            "line": line.label,
-            "dash": line.dash,
-            "size_bytes": size_bytes,
-            "time_s": time_s,
-            "size": format_bytes(size_bytes),
-            "time": format_time(time_s),
-        }
-        for size_bytes, time_s in line.times_s.items()
-    ]
+    return [{**_row(line.label, size_bytes, time_s), "dash": line.dash} for size_bytes, time_s in line.times_s.items()]
+
+
+def _row(line: str, size_bytes: int, time_s: float) -> dict[str, Any]:
+    """Return a point of a line, with its size and time in words."""
+    words = {"size": format_bytes(size_bytes), "time": format_time(time_s)}
+    return {"line": line, "size_bytes": size_bytes, "time_s": time_s, **words}
 
 
 def size_axis(sizes_bytes: Iterable[int]) -> alt.Axis:
     """Return an axis with the sizes, thinned out evenly so that labels do not overlap."""
-    import altair as alt
-
     return alt.Axis(values=thinned(sizes_bytes), labelExpr=_SIZE_LABEL)
 
 
@@ -449,25 +419,13 @@ def thinned(values: Iterable[int]) -> list[int]:
 
 def time_axis(times_s: Iterable[float]) -> alt.Axis:
     """Return a logarithmic time axis with 1, 2 and 5 times powers of ten, or only the powers if there are many."""
-    import altair as alt
-
     exponents = [math.floor(math.log10(time_s)) for time_s in times_s]
     steps = (1, 2, 5) if max(exponents) - min(exponents) < _TICKS // 3 else (1,)
     values = [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]
     return alt.Axis(values=values, labelExpr=_TIME_LABEL)
 
 
-def _title(comparison: Comparison) -> alt.TitleParams:
-    import altair as alt
-
-    machine = comparison.machine
+def _subtitle(comparison: Comparison) -> list[str]:
     named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
-    return alt.TitleParams(
-        comparison.title,
-        subtitle=[
-            machine.parameters,
-            comparison.trials,
-            *(textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []),
-        ],
-        anchor="start",
-    )
+    parameters = textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []
+    return [comparison.machine.parameters, comparison.trials, *parameters]

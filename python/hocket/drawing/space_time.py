@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
+from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time, time_unit
-from hocket.drawing.plot import picture_of
+from hocket.drawing.plot import framed
+from hocket.drawing.wording import parts_of
 from hocket.simulating.critical_paths import Step, matched
 from hocket.simulating.simulation import Event
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
-__all__ = ["space_time_chart", "space_time_picture"]
+__all__ = ["space_time_chart"]
 
 _MOST_OPERATIONS = 100_000  # more events take a browser seconds to draw
 _WIDTH = 1000  # pixels
@@ -25,25 +29,17 @@ _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect
 _TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3a5f", "#9ccc65")
 
 
-def space_time_picture(events: Iterable[Event], ending: str, *, title: str, path: Sequence[Step] = ()) -> bytes:
-    """Return the picture as a file: PNG, SVG, or HTML that works offline and zooms with the mouse wheel.
+def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step] = ()) -> alt.LayerChart:
+    """Return the picture as a chart; as HTML it zooms with the mouse wheel.
 
     Args:
         events: The operations of each rank over time.
-        ending: One of `PICTURES`.
         title: The title of the picture.
         path: The critical path, if it should be marked.
 
     Raises:
-        Error: The ending is not one of `PICTURES`, or there is nothing or too much to draw.
+        Error: There is nothing or too much to draw.
     """
-    return picture_of(lambda: space_time_chart(events, title=title, path=path), ending)
-
-
-def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step] = ()) -> alt.LayerChart:
-    """Return the picture as a chart; see `space_time_picture`."""
-    import altair as alt
-
     known = tuple(events)
     end_s = max((event.end_s for event in known), default=0.0)
     if not end_s > 0:
@@ -80,8 +76,7 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
     if path:
         subtitle.append("red: the critical path")
     height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, _RANK_HEIGHT * ranks))
-    heading = alt.TitleParams(title, subtitle=subtitle, anchor="start")
-    chart = alt.LayerChart(layer=used).properties(width=_WIDTH, height=height, title=heading)
+    chart = framed(used, title, subtitle, width=_WIDTH, height=height)
     drawing: alt.LayerChart = chart.resolve_scale(color="independent").interactive()
     return drawing
 
@@ -116,12 +111,11 @@ def _messages(events: Sequence[Event], scale: float) -> Iterator[dict[str, Any]]
 
 def _path(steps: Iterable[Step], scale: float) -> Iterator[dict[str, Any]]:
     for step in steps:
-        parts = ", ".join(f"{part} {format_time(value)}" for part, value in step.parts_s.items() if value > 0)
         yield {
             **_row(step.event, scale),
             "rank": step.from_rank,
             "to_rank": step.event.rank,
             "start": step.start_s / scale,
             "what": f"critical path: {step.event.kind}",
-            "time": parts,
+            "time": parts_of(step),
         }

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.names import among
+from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, dashed, labels_of, legend, size_axis, styled, thinned, time_axis
 from hocket.simulating.sweeps import Table
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
 __all__ = ["table_chart"]
 
@@ -40,9 +43,9 @@ def table_chart(
     records = table.records()
     numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
     columns = ("collective", "algorithm", *parameters, *_WHERE)
-    _check("x", x, numbers)
-    _check("color", color, columns)
-    _check("facet", facet, columns)
+    for what, name, known in (("x", x, numbers), ("color", color, columns), ("facet", facet, columns)):
+        if name is not None:
+            among(what, name, known)
     simulated = [record for record in records if record["refusal"] is None]
     x = x or next((name for name in numbers if _varies(simulated, name)), "ranks")
     rows = [row for row in simulated if row["time_mean_s"] > 0 and _has_place(row[x], x)]
@@ -59,11 +62,6 @@ def table_chart(
     same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varied, *line)]
     subtitle = [*_explained(rows), *_left_out(table, len(simulated), len(rows), x)]
     return _chart(drawn, x, _label(rows[0], same), subtitle)
-
-
-def _check(what: str, name: str | None, known: Sequence[str]) -> None:
-    if name is not None:
-        among(what, name, known)
 
 
 def _varies(rows: Iterable[_Row], name: str) -> bool:
@@ -121,8 +119,6 @@ def _left_out(table: Table, simulated: int, drawn: int, x: str) -> Iterator[str]
 def _chart(
     drawn: Sequence[dict[str, Any]], x: str, title: str, subtitle: Sequence[str]
 ) -> alt.LayerChart | alt.FacetChart:
-    import altair as alt
-
     panels = list(dict.fromkeys(point["panel"] for point in drawn))
     if len(panels) > _MOST_PANELS:
         raise Error(f"a picture of {len(panels)} panels, expected at most {_MOST_PANELS}: choose x, color and facet")
@@ -140,8 +136,6 @@ def _chart(
 
 def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) -> list[alt.Chart]:
     """Return the intervals, the lines above them, and the means on top."""
-    import altair as alt
-
     labels, key = labels_of(lines), legend(lines)
     times = time_axis(time_s for row in rows for time_s in (row["time_s"], row["low_s"]))
     base = alt.Chart().encode(
@@ -172,8 +166,6 @@ def _lines(drawn: Sequence[dict[str, Any]]) -> list[Line]:
 
 def _x(values: Sequence[int], x: str) -> alt.X:
     """Return the horizontal axis: logarithmic, unless a parameter has the value 0."""
-    import altair as alt
-
     if x == "size_bytes":
         return alt.X("x:Q", title="size of the message").scale(type="log", base=2, nice=False).axis(size_axis(values))
     axis = alt.Axis(values=thinned(values), format="d")

@@ -7,13 +7,13 @@ Times are first rounded to picoseconds, the finest unit of a machine file.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from hocket.base.checks import memory
+from hocket.schedules.dependencies import paired
 from hocket.simulating.simulation import Event, Simulation
 
 __all__ = ["events_timeline", "timeline"]
@@ -92,23 +92,12 @@ def _slice(bar: _Bar) -> dict[str, Any]:
 
 
 def _arrows(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
-    """Pair the sends and receives of each source, destination and tag in order; connect each pair by an arrow."""
-    for number, (send, recv) in enumerate(_pairs(bars)):
+    """Connect each send and its receive by an arrow."""
+    ends = ((bar.event.kind, bar.event.rank, bar.event.peer, bar.event.tag, bar) for bar in bars)
+    for number, (send, recv) in enumerate(paired(ends)):
         arrow = {"name": "message", "cat": "message", "id": number}
         yield {**arrow, "ph": "s", **send.place, "ts": send.start_ps / _PS_PER_US}
         # The arrow ends within the slice of the receive, also for viewers that round to nanoseconds. At the end of the
         # slice it would belong to the next one.
         inside_ps = max(recv.start_ps, recv.end_ps - _PS_PER_NS)
         yield {**arrow, "ph": "f", "bp": "e", **recv.place, "ts": inside_ps / _PS_PER_US}
-
-
-def _pairs(bars: Iterable[_Bar]) -> Iterator[tuple[_Bar, _Bar]]:
-    channels: dict[tuple[int, int, int], tuple[list[_Bar], list[_Bar]]] = defaultdict(lambda: ([], []))
-    for bar in bars:
-        event = bar.event
-        if event.kind == "send":
-            channels[event.rank, event.peer, event.tag][0].append(bar)
-        elif event.kind == "recv":
-            channels[event.peer, event.rank, event.tag][1].append(bar)
-    for sends, receives in channels.values():
-        yield from zip(sends, receives, strict=False)

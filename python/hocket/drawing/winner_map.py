@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
 from hocket.simulating.comparison import Comparison
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
 __all__ = ["cells", "winner_chart", "winners"]
 
@@ -35,8 +38,6 @@ def winners(found: Comparison) -> Iterator[dict[str, Any]]:
 
 def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Sequence[str]) -> alt.LayerChart:
     """Return the map of the results of `winners` for several rank counts."""
-    import altair as alt
-
     order = list(dict.fromkeys(row["size"] for row in rows))
     longest = max(len(row["fastest"]) for row in rows)
     columns = max(1, _LEGEND_CHARACTERS // longest)
@@ -55,8 +56,6 @@ def cells(
     rows: Sequence[Mapping[str, Any]], order: Sequence[str], *, color: alt.Color, tooltip: Sequence[str]
 ) -> alt.LayerChart:
     """Return coloured cells over ranks and sizes; `order` lists the sizes, and the text is each row's "factor"."""
-    import altair as alt
-
     base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
         x=alt.X("size:O", sort=list(order), title="size"), y=alt.Y("ranks:O", sort="descending", title="ranks")
     )

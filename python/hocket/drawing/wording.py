@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy
     from hocket.simulating.replays import Replay
-    from hocket.simulating.simulation import Circuits, Links, Simulation, Trials
+    from hocket.simulating.simulation import Links, Simulation, Trials
 
 __all__ = [
+    "MEASURED",
     "ONE_SAMPLE",
     "TOLD_APART",
     "Words",
@@ -35,12 +36,21 @@ __all__ = [
     "formula",
     "from_to",
     "not_compared_lines",
+    "parts_of",
     "ranks_of_path",
     "span",
     "trials_words",
 ]
 
 T = TypeVar("T")
+
+MEASURED = {
+    "isolated": "until the last rank ends",
+    "pico": "on the slowest rank, after a barrier",
+    "osu": "in the mean of all ranks, after a barrier",
+    "imb": "on the slowest rank, in a loop of calls",
+}
+"""Whose time is given, by how it is measured."""
 
 _MOST_STEPS = 16  # shown
 _ROUNDING = 1e-9  # difference up to which a formula and a simulation with the same terms agree
@@ -101,11 +111,11 @@ def _times_the_bound(found: Comparison, best: Best) -> str:
 
 def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:
     """Return algorithms that were not compared, with the sizes unless all were refused, and the reason."""
+    refused: dict[tuple[str, str], list[int]] = {}
+    for one in found.not_compared:
+        refused.setdefault((one.algorithm, one.sentence), []).append(one.size_bytes)
     lines = []
-    for (name, sentence), group in groupby(
-        sorted(found.not_compared, key=lambda m: (m.algorithm, m.sentence)), key=lambda m: (m.algorithm, m.sentence)
-    ):
-        sizes = [missing.size_bytes for missing in group]
+    for (name, sentence), sizes in sorted(refused.items()):
         where = "" if name not in found.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
         lines.append((f"{name}{where}", sentence))
     return lines
@@ -140,18 +150,14 @@ def ranks_of_path(steps: Sequence[Step]) -> str:
 
 def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
     """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
-    bounds_s = {
-        "latency": found.bound.latency_s,
-        "bandwidth": found.bound.bandwidth_s,
-        "computation": found.bound.computation_s,
-    }
+    bounds = {name.removesuffix("_s"): format_time(bound_s) for name, bound_s in vars(found.bound).items()}
     parts = (
-        (part, format_time(part_s), f"{part_s / found.time_s:.1%}", _time_if_any(bounds_s.get(part)))
+        (part, format_time(part_s), f"{part_s / found.time_s:.1%}", bounds.get(part, ""))
         for part, part_s in found.parts_s.items()
         if part_s > 0
     )
     steps = (
-        (format_time(step.start_s), _what(step), format_bytes(int(step.event.bytes)), _parts(step))
+        (format_time(step.start_s), _what(step), format_bytes(int(step.event.bytes)), parts_of(step))
         for step in found.steps
     )
     return (
@@ -164,10 +170,6 @@ def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words |
         _remedies("what would help", found.remedies, found.time_s),
         _remedies("faster algorithm", found.faster[:_MOST_FASTER], found.time_s) if found.faster else None,
     )
-
-
-def _time_if_any(time_s: float | None) -> str:
-    return "" if time_s is None else format_time(time_s)
 
 
 def _shortened(values: Sequence[T], gap: T) -> list[T]:
@@ -185,7 +187,8 @@ def _what(step: Step) -> str:
     return f"{event.kind} on {event.rank}"
 
 
-def _parts(step: Step) -> str:
+def parts_of(step: Step) -> str:
+    """Return the parts of a step of a critical path, each with its time."""
     return ", ".join(f"{part} {format_time(part_s)}" for part, part_s in step.parts_s.items() if part_s > 0)
 
 
@@ -211,7 +214,10 @@ def formula(found: Simulation, machine: Machine) -> list[tuple[str, str]]:
 def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
     """Return the load of the network, if messages share links."""
     facts = [("links", _links(found.links))] if found.links else []
-    return [*facts, ("circuits", _circuits(found.circuits))] if found.circuits else facts
+    if circuits := found.circuits:
+        told = f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
+        facts.append(("circuits", told))
+    return facts
 
 
 def _links(links: Links) -> str:
@@ -219,10 +225,6 @@ def _links(links: Links) -> str:
     share = f"{links.waited / max(links.used, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
     return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
-
-
-def _circuits(circuits: Circuits) -> str:
-    return f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
 
 
 def finding_text(findings: Sequence[Finding]) -> str:

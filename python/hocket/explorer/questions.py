@@ -188,7 +188,8 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
 
     collective = field("collective", find_collective)
     machine, machine_name = _machine(texts.get("machine", ""), named)
-    beside = _known_machine(texts.get("beside", ""), named)
+    other = texts.get("beside", "")
+    beside = Machine.load(among("beside", other, named.machine_texts)) if other else None
     return Question(
         collective=collective,
         names=tuple(texts.get("algorithms", "").replace(",", " ").split()),
@@ -200,7 +201,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         algorithm=texts.get("algorithm", "").strip() or None,
         size_bytes=None if collective == "barrier" else field("size", _one_size_if_any),
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
-        parameters=field("parameters", _parameters),
+        parameters=field("parameters", lambda text: tuple(map(parse_parameter, text.replace(",", " ").split()))),
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
         defaults=field("defaults", _defaults),
         beside=beside,
@@ -212,10 +213,6 @@ _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
     *("parameters", "trials", "seed", "defaults", "beside"),
 )
-
-
-def _known_machine(name: str, named: Named) -> Machine | None:
-    return Machine.load(among("beside", name, named.machine_texts)) if name else None
 
 
 def _trials(text: str) -> Trials:
@@ -233,10 +230,6 @@ def _one_size_if_any(text: str) -> int | None:
     if len(sizes_bytes) > 1:
         raise Error(f'got "{text}", expected one size such as 64KiB')
     return sizes_bytes[0] if sizes_bytes else None
-
-
-def _parameters(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(map(parse_parameter, text.replace(",", " ").split()))
 
 
 def _between(least: int, most: int) -> Callable[[str], int]:

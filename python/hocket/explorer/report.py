@@ -42,12 +42,7 @@ def vega() -> str:
 def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:
     """Return the report as the text of an HTML file.
 
-    If a view cannot be made, the report says why in its place.
-
-    Args:
-        question: The question.
-        names: The names of views in `VIEWS`.
-        on_done: Called with the number of finished views.
+    It has the named views of `VIEWS`. If a view cannot be made, the report says why in its place.
 
     Raises:
         Error: No view can be made; the message is the reason of the first one.
@@ -62,11 +57,7 @@ def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: 
             sections.append({"error": f"{name}: {error}"})
     if not any("view" in section for section in sections):
         raise Error(sections[0]["error"])
-    return _filled(_title(question), {**_asked(question), "sections": sections})
-
-
-def _title(question: Question) -> str:
-    return f"{question.collective} on machine {question.machine.name}"
+    return _filled({**_asked(question), "sections": sections})
 
 
 def _asked(question: Question) -> dict[str, Any]:
@@ -80,17 +71,18 @@ def _asked(question: Question) -> dict[str, Any]:
         ("made by", f"Hocket {version()} (commit {commit()})"),
     ]
     machines = [one.text for one in (machine, question.beside) if one is not None]
-    return {"title": _title(question), "facts": facts, "machines": machines}
+    title = f"{question.collective} on machine {machine.name}"
+    return {"title": title, "facts": facts, "machines": machines}
 
 
-def _filled(title: str, data: dict[str, Any]) -> str:
+def _filled(data: dict[str, Any]) -> str:
     """Return the page with its scripts, and a security policy that allows only these scripts."""
     script = "\n".join([vega(), page_file("view.js"), page_file("report.js")])
     style = page_file("style.css")
     policy = f"default-src 'none'; img-src data: blob:; script-src {_hash(script)}; style-src {_hash(style)}"
     return Template(page_file("report.html")).substitute(
         policy=policy,
-        title=html.escape(title),
+        title=html.escape(data["title"]),
         style=style,
         data=json.dumps(data).replace("<", "\\u003c"),
         script=script,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -42,13 +42,8 @@ calls = [{_call(question, question.ranks[-1])} for size_bytes in {_sizes(questio
 found = hocket.compare(algorithms, calls, machine=machine{_trials(question)}{defaults})
 for best in found.best():
     print(best)"""
-    return Source(
-        _command(
-            question,
-            [*words, *_size_words(question), *_trial_words(question), *(["--defaults"] if question.defaults else [])],
-        ),
-        _python(question, _candidates(question), body),
-    )
+    words += [*_size_words(question), *_trial_words(question), *(["--defaults"] if question.defaults else [])]
+    return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
 def mapping(question: Question) -> Source:
@@ -58,10 +53,8 @@ def mapping(question: Question) -> Source:
 for ranks in {list(question.ranks)}:
     calls = [{_call(question, "ranks")} for size_bytes in {_sizes(question)}]
     print(ranks, *hocket.compare(algorithms, calls, machine=machine{_trials(question)}).best())"""
-    return Source(
-        _command(question, [*words, *_size_words(question), *_trial_words(question), "--view", "map"]),
-        _python(question, _candidates(question), body),
-    )
+    words += [*_size_words(question), *_trial_words(question), "--view", "map"]
+    return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
 def explaining(question: Question) -> Source:
@@ -92,10 +85,8 @@ for use in hocket.simulate(algorithm, call, machine=machine{seed}, keep=["links"
 def verifying(question: Question) -> Source:
     """Return the source of a verification."""
     algorithm, ranks = question.explained, list(question.verified_ranks)
-    values = question.values(algorithm)
-    parameters = f", parameters={values}" if values else ""
     body = f"""\
-verdict = hocket.verify(algorithm, {_compact(ranks)}{parameters})
+verdict = hocket.verify(algorithm, {_compact(ranks)}{_parameters(question.values(algorithm))})
 print(verdict.ok, verdict.checked)
 for counterexample in verdict.counterexamples:
     print(counterexample["message"])"""
@@ -200,14 +191,16 @@ def _among(question: Question) -> str:
 
 def _call(question: Question, ranks: object) -> str:
     (call,) = question.calls(1, [0])
-    parameters = f", parameters={call.parameters}" if call.parameters else ""
-    return f"hocket.Call(ranks={ranks}, size_bytes=size_bytes{parameters})"
+    return f"hocket.Call(ranks={ranks}, size_bytes=size_bytes{_parameters(call.parameters)})"
 
 
 def _explained_call(question: Question) -> str:
-    values = question.values(question.explained)
-    parameters = f", parameters={values}" if values else ""
+    parameters = _parameters(question.values(question.explained))
     return f"hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{parameters})"
+
+
+def _parameters(values: Mapping[str, float | str]) -> str:
+    return f", parameters={values}" if values else ""
 
 
 def _trials(question: Question) -> str:

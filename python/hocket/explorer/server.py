@@ -24,7 +24,7 @@ from hocket.base.version import version
 from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
-from hocket.explorer.jobs import FullError, Job, Jobs
+from hocket.explorer.jobs import FullError, Jobs
 from hocket.explorer.questions import Named
 from hocket.explorer.report import page_file, vega
 
@@ -156,15 +156,17 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
         except Error as error:
             return _told(400, str(error))
         except FullError:
-            return _told(503, "too many jobs wait already, expected some of them to be done first")
+            return _told(503, "too many jobs are waiting, try again when some of them are done")
 
     async def look(request: Request) -> Response:
         job = await jobs.look(request.path_params["name"])
         if job is None:
-            return _told(404, "no such job, expected one that was neither fetched nor cancelled")
+            return _told(404, "unknown job: it was fetched or cancelled already, or never existed")
         if job.status is not None:
             return Response(job.content, job.status, media_type="application/json")
-        return JSONResponse(_progress(job, jobs), 202)
+        done, total = job.progress
+        progress = {"is_running": job.is_running, "before": jobs.before(job), "done": done, "total": total}
+        return JSONResponse(progress, 202)
 
     async def cancel(request: Request) -> Response:
         jobs.cancel(request.path_params["name"])
@@ -221,29 +223,20 @@ async def _body(request: Request) -> bytes:
     async for piece in request.stream():
         body += piece
         if len(body) > _MOST_BODY_BYTES:
-            raise Error(f"longer than expected, {_MOST_BODY_BYTES} bytes at most")
+            raise Error(f"request: too long, expected at most {_MOST_BODY_BYTES} bytes")
     return body
 
 
 def _request(body: bytes) -> Mapping[str, Any]:
-    """Return the name of a view and the fields of the form.
-
-    Raises:
-        Error: The body is invalid.
-    """
+    """Return the name of a view and the fields of the form."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        raise Error("got a request that is not JSON") from None
+        raise Error("request: expected JSON") from None
     match found:
         case {"view": str(name), "fields": dict(fields)}:
             return {"view": name, "fields": fields}
     raise Error(f"got {shown(found)}, expected the view and the fields of a form")
-
-
-def _progress(job: Job, jobs: Jobs) -> dict[str, Any]:
-    done, total = job.progress
-    return {"is_running": job.is_running, "before": jobs.before(job), "done": done, "total": total}
 
 
 def _start(named: Named) -> dict[str, Any]:

@@ -85,12 +85,7 @@ class View:
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
-    """Return a view.
-
-    Args:
-        name: One of `VIEWS`.
-        question: The question.
-        on_done: Called with the number of finished pieces of work and of all pieces.
+    """Return a view, one of `VIEWS`.
 
     Raises:
         Error: There is no such view, or the question has no answer; the message says what was expected.
@@ -259,7 +254,7 @@ def _space_time(question: Question, on_done: OnDone) -> View:
 def _links(question: Question, on_done: OnDone) -> View:
     topology = Topology.parse(question.machine.text, question.machine.file)
     if topology is None:
-        raise Error(f"on machine {question.machine.name} messages do not meet, expected a machine with a topology")
+        raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
     call = _call(question)
     found = simulate(question.explained, call, machine=question.machine, trials=_first_trial(question), keep=["links"])

@@ -82,7 +82,7 @@ def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> tuple[
     except Error as error:
         return 400, {"error": " ".join(str(error).split())}
     except MemoryError:
-        return 400, {"error": "there is no memory left, expected less work"}
+        return 400, {"error": "out of memory, expected a smaller call or fewer calls"}
     except Exception as error:
         traceback.print_exc()
-        return 500, {"error": f"{type(error).__name__}: a defect of Hocket, told in the terminal of the server"}
+        return 500, {"error": f"{type(error).__name__}: a defect of Hocket; details are in the server's terminal"}

@@ -33,7 +33,7 @@ _ROUNDS = 20
 
 
 def _candidates(collective: str) -> list[Algorithm]:
-    # Redundant copies are still on their way when a result is complete.
+    # Redundant copies are still under way when a result is complete.
     return [one for one in algorithms_named(collective, ()) if "redundant" not in one.name]
 
 
@@ -86,12 +86,7 @@ def overheads(
 ) -> tuple[float, float]:
     """Return what a call takes until its program begins, and what a message takes beyond that of MPI, in seconds.
 
-    Args:
-        installation: The MPI.
-        launcher: How programs are started.
-        ranks: Number of ranks.
-        machine: The machine whose messages take so many seconds more.
-        on_done: Called after each algorithm.
+    `machine` gives the machine whose messages take so many seconds more; `on_done` is called after each algorithm.
     """
     measured_s, base_s, per_message = [], [], []
     for collective in COLLECTIVES:
@@ -136,7 +131,7 @@ def fitted(
     for _ in range(_ROUNDS):
         call_s, message_s = np.linalg.lstsq(columns * weights[:, None], left * weights, rcond=None)[0]
         if call_s < 0 or message_s < 0:
-            kept = int(call_s < 0)  # the other one is none
+            kept = int(call_s < 0)  # the other value becomes 0
             alone = columns[:, kept] * weights
             value = max(float(alone @ (left * weights) / (alone @ alone)), 0.0)
             call_s, message_s = (0.0, value) if kept else (value, 0.0)

@@ -24,7 +24,7 @@ Point: TypeAlias = "tuple[str, str, int, tuple[int, ...], int]"
 """What the choice of an algorithm depends on: system, collective, ranks, torus and size."""
 
 _LONGEST_S = 2.0
-_LONG_S, _SHARE = 0.05, 0.5  # too long to be repeated hundreds of times, unless as many cells take that long
+_LONG_S, _SHARE = 0.05, 0.5  # longer cells are kept only if this share of cells includes them
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class Cells:
                     machines[dims] = skeleton.with_values(skeleton.middle, dims)
                 found.append(_cell(one, machines[dims], dims))
             except Error as error:
-                left_out[_why(one, error)] += 1
+                program = f"{one.collective} {one.algorithm}"
+                left_out[f"{program}: {str(error).removeprefix(f'{program} ')}"] += 1
         return cls(tuple(found), defaults, dict(left_out))
 
 
@@ -105,7 +106,7 @@ def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
 
 
 def _marks(cell: Cell) -> list[tuple[str, object]]:
-    """Return what cells have in common; the fewer chosen cells have the same, the sooner a cell is chosen."""
+    """Return properties of a cell. Cells whose properties are rare among the chosen cells are chosen first."""
     one = cell.measurement
     program = one.collective, one.algorithm
     return [
@@ -118,7 +119,7 @@ def _marks(cell: Cell) -> list[tuple[str, object]]:
 
 
 def _merged(measurements: Iterable[Measurement]) -> list[Measurement]:
-    """Return one measurement for each call, in an order of their own."""
+    """Return one measurement per call, the median, in a fixed order."""
     groups: dict[tuple[object, ...], list[Measurement]] = {}
     for one in sorted(measurements, key=_order):
         groups.setdefault(_order(one)[:-2], []).append(one)
@@ -135,37 +136,25 @@ def _point(one: Measurement) -> Point:
 
 
 def _dims(one: Measurement, skeleton: Skeleton) -> tuple[int, ...] | None:
-    """Return the torus of a measurement on the machine.
-
-    Raises:
-        Error: It is of other nodes than the machine's.
-    """
+    """Return the torus of a measurement on the machine."""
     if one.ranks_per_node not in (None, skeleton.ranks_per_node):
-        raise Error(f"{one.ranks_per_node} ranks a node, expected the machine's {skeleton.ranks_per_node}")
+        raise Error(f"{one.ranks_per_node} ranks per node, expected {skeleton.ranks_per_node} as on the machine")
     own = skeleton.dims
     if own is None:
         if skeleton.room is not None and one.ranks > skeleton.room:
-            raise Error(f"{one.ranks} ranks, expected at most {skeleton.room}, for which the network has room")
+            raise Error(f"{one.ranks} ranks, expected at most {skeleton.room}, the ranks that the network holds")
         return None
     dims = own if one.dims is None else one.dims
     if math.prod(dims) * skeleton.ranks_per_node != one.ranks:
-        raise Error(f"{one.ranks} ranks, expected the nodes of the torus {'x'.join(map(str, dims))}")
+        raise Error(f"{one.ranks} ranks, expected as many as the torus {'x'.join(map(str, dims))} holds")
     return dims
 
 
 def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> Cell:
-    """Return a measurement as a cell.
-
-    Raises:
-        Error: The algorithm refuses the call, or its simulation would take too long.
-    """
+    """Return a measurement as a cell."""
     algorithm = find(f"{one.collective}/{one.algorithm}")
     call = replace(one.call, parameters=values(made(algorithm, one.call, machine)))
-    effort_s = simulation_s(algorithm, call, machine=machine)
+    effort_s = simulation_s(algorithm, call, machine=machine, measured_as=one.measured_as)
     if effort_s > _LONGEST_S:
         raise Error("simulations that would take too long")
     return Cell(one, algorithm, call, dims, effort_s)
-
-
-def _why(one: Measurement, error: Error) -> str:
-    return f"{one.collective} {one.algorithm}: {str(error).removeprefix(f'{one.collective} {one.algorithm} ')}"

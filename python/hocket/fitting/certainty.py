@@ -18,11 +18,11 @@ from hocket.fitting.skeleton import Place
 
 __all__ = ["Pair", "Value", "covariance", "others_of", "pairs_of", "size_range", "values_of", "variance_of"]
 
-_Z = 1.96  # of 95 %
+_Z = 1.96  # the quantile for 95 %
 _WIDE = 2.0
 _CORRELATED = 0.95
-_LEAST_VARIANCE = 1e-4  # of residuals: no measurement is better than 1 %
-_NEAR_BOUND = 1e-3  # as a logarithm
+_LEAST_VARIANCE = 1e-4  # variance of residuals: 1 % is the best accuracy of a measurement
+_NEAR_BOUND = 1e-3  # difference of logarithms
 
 _SMALL = "a ping-pong of small messages"
 _LARGE = "a ping-pong of large messages, and a collective without combining, such as an allgather"

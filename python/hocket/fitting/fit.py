@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from hocket.base.parallel import ignore, workers
 from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.definitions.machine import Machine, find_machine
-from hocket.fitting.cells import Cell, Cells, Point, spread
+from hocket.fitting.cells import Cell, Cells, spread
 from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import Judged, Use, deviation, regrets
@@ -71,11 +71,14 @@ def fit(
     function("on_done", on_done)
     conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
     held = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
-    skeleton = _skeleton(machine)
+    source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
+    skeleton = Skeleton.parse(*source)
     taken = [one for one in _taken(measurements) if all(each.holds(one) for each in conditions)]
     unmet = [one.text for one in held if not any(map(one.holds, taken))]
     if unmet:
-        raise Error(f'hold_out: no measurement meets "{unmet[0]}", expected a condition that some meet')
+        raise Error(
+            f'hold_out: no measurement meets "{unmet[0]}", expected a condition that at least one measurement meets'
+        )
     split = _Split.of(taken, skeleton, held, whole("cells", cells))
     allowed_s = (
         inf
@@ -88,14 +91,15 @@ def fit(
         simulator.until_s = inf
         values, pairs = _certainty(simulator, split.fitted, found)
         judged = split.judged(simulator, found.values)
+    files = sorted({one.source.partition(":")[0] for one in taken if one.source})
     return Fit(
-        machine=_machine(skeleton, values, judged, _files(taken), [*only], [*hold_out]),
+        machine=_machine(skeleton, values, judged, files, [*only], [*hold_out]),
         values=values,
         pairs=pairs,
         others=others_of(values, found.others),
         cells=judged,
-        regrets=regrets(split.all, judged, split.defaults),
-        left_out=split.left_out,
+        regrets=regrets(split.all.cells, judged, split.all.defaults),
+        left_out=split.all.left_out,
         ended=found.ended,
         seed=seed,
     )
@@ -103,49 +107,43 @@ def fit(
 
 @dataclass(frozen=True)
 class _Split:
-    """What measurements are for."""
+    """The cells to fit, the cells held out, and the rest."""
 
-    all: tuple[Cell, ...]
+    all: Cells
     fitted: tuple[Cell, ...]
     held_out: frozenset[int]
-    defaults: Mapping[Point, float]
-    left_out: Mapping[str, int]
 
     @classmethod
     def of(cls, taken: Sequence[Measurement], skeleton: Skeleton, held: Sequence[Condition], most: int) -> _Split:
         systems = sorted({one.system for one in taken})
         if len(systems) > 1:
             named = ", ".join(name or "a machine without a name" for name in systems)
-            raise Error(f"measurements of {named}, expected those of one machine: only system={systems[-1]}")
+            raise Error(
+                f"got measurements of {named}, expected measurements of one machine, as with only system={systems[-1]}"
+            )
         found = Cells.of(taken, skeleton)
         judging = {id(cell) for cell in found.cells if any(each.holds(cell.measurement) for each in held)}
         rest = [cell for cell in found.cells if id(cell) not in judging]
         if not rest and (skeleton.places or not judging):
             why = "; ".join(sorted(found.left_out)[:1])
             raise Error(
-                f"no measurement is left to fit{f': {why}' if why else ''}, expected some that the machine can run"
+                f"no measurement is left to fit{f': {why}' if why else ''}, expected calls that the machine can run"
             )
         fitted = spread(rest, most) if skeleton.places else ()
         if 0 < len(fitted) < len(skeleton.places):
             calls = format_count(len(fitted), "measured call")
-            raise Error(f"{calls} for {len(skeleton.places)} values, expected at least as many calls as values")
-        return cls(found.cells, fitted, frozenset(judging), found.defaults, found.left_out)
+            raise Error(f"got {calls} to fit {len(skeleton.places)} values, expected at least as many calls as values")
+        return cls(found, fitted, frozenset(judging))
 
     def judged(self, simulator: Simulator, point: Floats) -> tuple[Judged, ...]:
-        """Return all cells beside their simulated times."""
+        """Return all cells with their simulated times."""
         used = {id(cell) for cell in self.fitted}
-        times_s = simulator.times_s([point], self.all)[0].tolist()
+        times_s = simulator.times_s([point], self.all.cells)[0].tolist()
 
         def use(cell: Cell) -> Use:
             return "fitted" if id(cell) in used else "held out" if id(cell) in self.held_out else "not used"
 
-        return tuple(Judged.of(cell, time_s, use(cell)) for cell, time_s in zip(self.all, times_s, strict=True))
-
-
-def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
-    if isinstance(machine, Machine):
-        return Skeleton.parse(machine.text, machine.file)
-    return Skeleton.parse(*find_machine(machine))
+        return tuple(Judged.of(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
 
 
 def _taken(measurements: Measurements) -> list[Measurement]:
@@ -161,7 +159,7 @@ def _taken(measurements: Measurements) -> list[Measurement]:
 
 
 def _certainty(simulator: Simulator, cells: Sequence[Cell], found: Found) -> tuple[tuple[Value, ...], tuple[Pair, ...]]:
-    """Return the values with their intervals, and the pairs that cannot be told apart."""
+    """Return the values with their intervals, and the pairs that the measurements cannot separate."""
     places = simulator.skeleton.places
     if not places:
         return (), ()
@@ -173,10 +171,6 @@ def _certainty(simulator: Simulator, cells: Sequence[Cell], found: Found) -> tup
     return values_of(places, found.values, spread_of, sizes), pairs_of(places, spread_of)
 
 
-def _files(taken: Iterable[Measurement]) -> list[str]:
-    return sorted({one.source.partition(":")[0] for one in taken if one.source})
-
-
 def _machine(
     skeleton: Skeleton,
     values: Sequence[Value],
@@ -185,7 +179,7 @@ def _machine(
     only: Sequence[str],
     hold_out: Sequence[str],
 ) -> Machine:
-    """Return the machine whose text has the values, with their intervals and where they are from as comments."""
+    """Return the machine with these values; comments give their intervals and their source."""
     if not values:
         return skeleton.with_values([])
     text = skeleton.written([one.value for one in values], [_comment(one) for one in values])
@@ -199,8 +193,8 @@ def _machine(
         *([f"# {_told('Held out: ' + ' or '.join(hold_out), held)}"] if held else []),
         "# A line above a value has its 95 % confidence interval.",
     ]
-    head = next(i for i, line in enumerate(text.split("\n")) if not line.startswith("#"))
     parts = text.split("\n")
+    head = next(i for i, line in enumerate(parts) if not line.startswith("#"))
     return Machine.parse("\n".join([*parts[:head], *lines, *parts[head:]]), skeleton.file)
 
 
@@ -212,5 +206,5 @@ def _comment(one: Value) -> str:
 
 def _told(what: str, cells: Sequence[Judged]) -> str:
     found = deviation(cells)
-    assert found is not None  # there are some
+    assert found is not None  # `cells` is not empty
     return f"{what}: median of |ln(simulated / measured)| {found.median:.3f} over {found.cells}."

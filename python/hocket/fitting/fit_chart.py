@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hocket.base.packages import Lazy
 from hocket.base.results import drawn
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import HEIGHT, WIDTH, labels_of, legend, styled, time_axis
-from hocket.fitting.judging import Judged, deviation
+from hocket.drawing.plot import framed, labels_of, legend, styled, time_axis
+from hocket.fitting.judging import Judged, deviations
 from hocket.fitting.result import Fit
 
 if TYPE_CHECKING:
     import altair as alt
+else:
+    alt = Lazy("altair")
 
-__all__ = ["fit_chart", "judged_chart"]
+__all__ = ["judged_chart"]
 
 _BAND = 1.25
 _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}
 
 
-def fit_chart(found: Fit) -> alt.LayerChart:
-    """Return the picture as a chart; see `Fit.plot`."""
-    return judged_chart(found.cells, found.title)
-
-
 def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
     """Return simulated over measured times of some calls."""
-    import altair as alt
-
     rows = [
         {
             "collective": one.collective,
@@ -45,9 +41,8 @@ def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
     times_s = [time_s for one in cells for time_s in (one.measured_s, one.simulated_s)]
     ends_s = [min(times_s) / _BAND, max(times_s) * _BAND]
     lines = styled(sorted({one.collective for one in cells}))
-    away = {use: deviation(one for one in cells if one.use == use) for use in _SHAPES}
-    deviations = {use: one for use, one in away.items() if one is not None}
-    uses = [*deviations]
+    away = deviations(cells)
+    uses = [*away]
     points = (
         alt.Chart({"values": rows})
         .mark_point(filled=True, size=45, opacity=0.75)
@@ -65,27 +60,18 @@ def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
     )
     drawn = [_line(1.0, ends_s, [1, 0]), *(_line(factor, ends_s, [4, 4]) for factor in (_BAND, 1 / _BAND))]
     subtitle = [
-        f"{use}: {one.cells} calls, median of |ln(simulated / measured)| {one.median:.3f}"
-        for use, one in deviations.items()
+        f"{use}: {one.cells} calls, median of |ln(simulated / measured)| {one.median:.3f}" for use, one in away.items()
     ]
-    return alt.LayerChart(layer=[*drawn, points]).properties(
-        width=WIDTH,
-        height=HEIGHT,
-        title=alt.TitleParams(title, subtitle=[*subtitle, f"dashed: a factor of {_BAND} apart"], anchor="start"),
-    )
+    return framed([*drawn, points], title, [*subtitle, f"dashed: a factor of {_BAND} apart"])
 
 
 def _axis(name: str, title: str, ends_s: list[float]) -> Any:
-    import altair as alt
-
     kind = alt.X if name == "measured_s" else alt.Y
     return kind(f"{name}:Q", title=title).scale(type="log", domain=ends_s, nice=False).axis(time_axis(ends_s))
 
 
 def _line(factor: float, ends_s: list[float], dash: list[int]) -> alt.Chart:
-    """Return the line on which simulated times are so many times the measured ones, within the picture."""
-    import altair as alt
-
+    """Return the line where simulated times are `factor` times the measured ones, within the picture."""
     low_s, high_s = ends_s
     measured_s = [max(low_s, low_s / factor), min(high_s, high_s / factor)]
     rows = [{"measured_s": each, "simulated_s": each * factor} for each in measured_s]
@@ -97,4 +83,4 @@ def _line(factor: float, ends_s: list[float], dash: list[int]) -> alt.Chart:
     return drawn
 
 
-drawn.register(Fit, fit_chart)
+drawn.register(Fit, lambda found: judged_chart(found.cells, found.title))

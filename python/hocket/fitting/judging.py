@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from hocket.fitting.cells import Cell, Point
 
-__all__ = ["AS_FAST", "BANDS", "Deviation", "Judged", "Regret", "Use", "deviation", "regrets"]
+__all__ = ["AS_FAST", "BANDS", "Deviation", "Judged", "Regret", "Use", "deviation", "deviations", "regrets"]
 
 Use: TypeAlias = Literal["fitted", "not used", "held out"]
 """What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
+
+_USES: tuple[Use, ...] = get_args(Use)
 
 AS_FAST = 1.001
 """Below how many times as long a time is the same."""
@@ -135,6 +137,12 @@ def deviation(cells: Iterable[Judged]) -> Deviation | None:
     away = [abs(one) for one in residuals]
     first, second, third = (sum(each <= math.log1p(band) for each in away) / len(away) for band in BANDS)
     return Deviation(len(away), median(away), median(residuals), (first, second, third))
+
+
+def deviations(cells: Sequence[Judged]) -> dict[Use, Deviation]:
+    """Return how far cells are off, by what they were for."""
+    found = {use: deviation(one for one in cells if one.use == use) for use in _USES}
+    return {use: one for use, one in found.items() if one is not None}
 
 
 def regrets(cells: Sequence[Cell], judged: Sequence[Judged], defaults: Mapping[Point, float]) -> tuple[Regret, ...]:

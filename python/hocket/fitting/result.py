@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hocket.base.results import Result, drawn
 from hocket.definitions.machine import Machine
 from hocket.fitting.certainty import Pair, Value
-from hocket.fitting.judging import Deviation, Judged, Regret, Use, deviation
+from hocket.fitting.judging import Deviation, Judged, Regret, Use, deviations
 from hocket.fitting.searching import Ended
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ class Fit(Result):
     @cached_property
     def deviations(self) -> dict[Use, Deviation]:
         """How far simulated times are from measured ones, by what the cells were for."""
-        uses: tuple[Use, ...] = ("fitted", "not used", "held out")
-        found = {use: deviation(one for one in self.cells if one.use == use) for use in uses}
-        return {use: one for use, one in found.items() if one is not None}
+        return deviations(self.cells)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the cells as rows by column, with their residuals."""

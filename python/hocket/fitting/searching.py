@@ -29,17 +29,17 @@ Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "j
 pressed Ctrl-C, or there was nothing to search."""
 
 _SCALE = 0.15
-"""Residuals, as logarithms, that count less than their squares are larger than this."""
-_STEP = 0.01  # of derivatives, as a logarithm
+"""Residuals (logarithms) above this count less than their squares."""
+_STEP = 0.01  # of finite differences, in logarithms
 _FEW_CELLS = 48
 _POINTS_PER_VALUE = 6
 _LEAST_POINTS = 12
 _FEW_STEPS, _STEPS = 8, 20
 _TOLERANCE = 1e-4
-_INSIDE = 1e-9  # how far from its bounds a search begins
-_ROUNDS = 3  # of sizes that change, and of the other values anew
-_ALMOST = 1.05  # times the least sum: another set of values that does almost as well
-_NOTHING = 5e-5  # of the sum for a cell: 1 % off
+_INSIDE = 1e-9  # least distance of a start from its bounds
+_ROUNDS = 3  # of scanning the sizes and refitting the other values
+_ALMOST = 1.05  # times the least sum: a set of values is almost as good
+_NOTHING = 5e-5  # the sum of a cell with a deviation of 1 %
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Found:
 
 
 class _Best:
-    """The residuals of cells, and the best point that was met."""
+    """The residuals of cells, and the best point so far."""
 
     def __init__(self, simulator: Simulator, cells: Sequence[Cell]) -> None:
         self.cells = cells
@@ -74,7 +74,7 @@ class _Best:
         return [_cost(row) for row in self._residuals(points)]
 
     def improved(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
-        """Return the robust sum and the point where a search from a point ends, and whether it converged."""
+        """Search from a point; return the final robust sum and point, and whether the search converged."""
         cost, point, has_converged = self._descended(optimize, point, steps)
         for _ in range(_ROUNDS):
             scanned = self._scanned(point, cost)
@@ -92,7 +92,7 @@ class _Best:
         return found
 
     def _descended(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
-        """Improve all values but sizes, on which times do not depend smoothly."""
+        """Improve all values except sizes: times do not depend smoothly on sizes."""
         free = self._free
         if not free.any():
             return self.costs([point])[0], point, True
@@ -117,7 +117,7 @@ class _Best:
         return float(end.cost), whole(end.x), end.status != 0
 
     def _scanned(self, point: Floats, cost: float) -> Floats:
-        """Return a point with the best of the sizes that are tried, one after another, where one is better."""
+        """Try all sizes of one place after the other; return the point with the improvements."""
         for number, place in enumerate(self._places):
             points = _along(point, number, place)
             costs = self.costs(points) if points else []
@@ -127,13 +127,7 @@ class _Best:
 
 
 def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: int) -> Found:
-    """Search for values.
-
-    Args:
-        simulator: Who simulates.
-        cells: The cells.
-        seed: The seed of the points.
-        starts: How many points are improved.
+    """Search for values: of random points, given by a seed, the best few are improved.
 
     Raises:
         Error: SciPy is missing, or a cell takes no time.
@@ -194,18 +188,18 @@ def bounds_of(places: Sequence[Place]) -> tuple[Floats, Floats]:
 
 
 def _along(point: Floats, number: int, place: Place) -> list[Floats]:
-    """Return points with each of the sizes that are tried."""
+    """Return the points with each size of a place."""
     is_it = np.arange(len(point)) == number
     return [np.where(is_it, np.log(choice), point) for choice in place.choices]
 
 
 def _cost(residuals: Floats) -> float:
-    """Return the robust sum of residuals, as `least_squares` has it."""
+    """Return the robust sum of residuals, as in `least_squares`."""
     return float(_SCALE**2 * np.sum(np.sqrt(1.0 + (residuals / _SCALE) ** 2) - 1.0))
 
 
 def _points(places: Sequence[Place], seed: int) -> list[Floats]:
-    """Return points to begin with: the middle, and a Latin hypercube."""
+    """Return starting points: the middle, and a Latin hypercube."""
     lower, upper = bounds_of(places)
     random = np.random.default_rng(seed)
     count = max(_LEAST_POINTS, _POINTS_PER_VALUE * len(lower))
@@ -215,7 +209,7 @@ def _points(places: Sequence[Place], seed: int) -> list[Floats]:
 
 
 def _with_choices(point: Floats, places: Sequence[Place]) -> Floats:
-    """Return a point whose sizes are among those that are tried."""
+    """Return the point with each size rounded to the nearest allowed one."""
     return np.array(
         [
             min(np.log(place.choices), key=lambda choice: abs(choice - value)) if place.choices else value

@@ -72,7 +72,8 @@ class Simulator:
 
 def _time_s(task: tuple[Machine, Cell]) -> float:
     machine, cell = task
-    time_s = simulate(cell.algorithm, cell.call, machine=machine, trials=_ONE_THREAD).time_s.mean
+    way = cell.measurement.measured_as
+    time_s = simulate(cell.algorithm, cell.call, machine=machine, measured_as=way, trials=_ONE_THREAD).time_s.mean
     if time_s <= 0:
         raise Error(
             f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}, "

@@ -26,11 +26,11 @@ class _Unit:
     """A unit of values.
 
     Attributes:
-        ending: How the names of `Machine.quantities` end.
-        low: The bounds of a value of which nothing is known, from here
-        high: to here.
-        probe: A value with which a machine file can be read.
-        exact: How a value is written in full.
+        ending: The end of the names in `Machine.quantities`.
+        low: The least value without a given range.
+        high: The largest value without a given range.
+        probe: A valid value in a machine file.
+        exact: The format of a value in full.
     """
 
     ending: str
@@ -40,10 +40,10 @@ class _Unit:
     exact: str
 
     def read(self, text: str) -> float:
-        """Return what a text means in this unit.
+        """Return the value of a text.
 
         Raises:
-            Error: It is of another.
+            Error: The text has another unit.
         """
         if self.ending == "_bytes_per_s":
             return parse_bytes_per_s(text)
@@ -57,11 +57,11 @@ class _Unit:
             raise Error(f'got "{text}", expected a number') from None
 
     def written(self, value: float) -> str:
-        """Return a value in full, as a machine file has it."""
+        """Return a value in full, for a machine file."""
         return self.exact.format(round(value) if self.ending == "_bytes" else repr(float(value)))
 
     def shown(self, value: float) -> str:
-        """Return a value for people."""
+        """Return a value for display."""
         if self.ending == "_bytes_per_s":
             return f"{value / 1e9:.4g} GB/s"
         if self.ending == "_bytes":
@@ -87,7 +87,16 @@ _DIMS = re.compile(r"^(\s*dims\s*=\s*)\[[^\]]*\]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Place:
+class _Marked:
+    name: str
+    line: int
+    begin: int
+    end: int
+    given: str
+
+
+@dataclass(frozen=True)
+class Place(_Marked):
     """A value to be fitted.
 
     Attributes:
@@ -101,11 +110,6 @@ class Place:
         high: The most.
     """
 
-    name: str
-    line: int
-    begin: int
-    end: int
-    given: str
     unit: _Unit
     low: float
     high: float
@@ -151,9 +155,9 @@ class Skeleton:
         """
         found = [*_marked(text)]
         machine, probes = _probed(text, file, found)
-        places = tuple(_place(one, probe, machine, text, file) for one, probe in zip(found, probes, strict=True))
+        places = tuple(_place(one, probe, machine, file) for one, probe in zip(found, probes, strict=True))
         if machine.noise:
-            raise Error(f"{file}: a machine with noise, expected one without: medians are fitted")
+            raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")
         return cls(text, file, places)
 
     def with_values(self, values: Sequence[float], dims: tuple[int, ...] | None = None) -> Machine:
@@ -169,7 +173,7 @@ class Skeleton:
         for place, value in zip(self.places, values, strict=True):
             text = place.shown(value)
             shown.append(text if place.unit is _NUMBER else f'"{text}"')
-        lines = _replaced(self.text, [(place.begin, place.end) for place in self.places], shown).split("\n")
+        lines = _replaced(self.text, self.places, shown).split("\n")
         for place, comment in reversed([*zip(self.places, comments, strict=True)]):
             lines.insert(place.line - 1, f"# {comment}")
         return "\n".join(lines)
@@ -198,24 +202,16 @@ class Skeleton:
 
     @cached_property
     def _example(self) -> Machine:
-        """The machine with some value in each place."""
+        """The machine with a valid value in each place."""
         return Machine.parse(self._text(self.middle), self.file)
 
     def _text(self, values: Sequence[float]) -> str:
         exact = [place.unit.written(value) for place, value in zip(self.places, values, strict=True)]
-        return _replaced(self.text, [(place.begin, place.end) for place in self.places], exact)
-
-
-@dataclass(frozen=True)
-class _Marked:
-    name: str
-    begin: int
-    end: int
-    given: str
+        return _replaced(self.text, self.places, exact)
 
 
 def _marked(text: str) -> list[_Marked]:
-    """Find the texts that stand for values to be fitted, with the key of each."""
+    """Find the texts in place of values to be fitted, with their keys."""
     found: list[_Marked] = []
     section, key, element, key_end = "", "", 0, 0
     for token in _TOKEN.finditer(text):
@@ -229,29 +225,26 @@ def _marked(text: str) -> list[_Marked]:
                 is_listed = text[key_end : token.start()].lstrip().startswith("[")
                 place = f"[{element}]" if is_listed else ""
                 name = ".".join(part for part in (section, key) if part) + place
-                found.append(_Marked(name, token.start(), token.end(), given))
+                line = text.count("\n", 0, token.start()) + 1
+                found.append(_Marked(name, line, token.start(), token.end(), given))
             element += 1
     return found
 
 
 def _probed(text: str, file: str, found: Sequence[_Marked]) -> tuple[Machine, list[str]]:
-    """Return the machine with some value in each place, and these values: those of the units that its keys have.
-
-    Raises:
-        Error: A value has a unit that cannot be fitted, or something else is wrong.
-    """
+    """Return the machine with a valid value of the right unit in each place, and these values."""
     left = [[*_PROBES] for _ in found]
     while True:
         probes = [each[0] for each in left]
         try:
-            return Machine.parse(_replaced(text, [(one.begin, one.end) for one in found], probes), file), probes
+            return Machine.parse(_replaced(text, found, probes), file), probes
         except Error as error:
             refused = [
                 number for number, one in enumerate(found) if f" {one.name.partition('[')[0]}: got " in str(error)
             ]
             if not refused:
                 raise
-            line = _line(text, found[refused[0]].begin)
+            line = found[refused[0]].line
             for number in refused:
                 left[number].pop(0)
                 if not left[number]:
@@ -262,11 +255,11 @@ def _probed(text: str, file: str, found: Sequence[_Marked]) -> tuple[Machine, li
                     ) from None
 
 
-def _place(one: _Marked, probe: str, machine: Machine, text: str, file: str) -> Place:
-    key, line = one.name.partition("[")[0], _line(text, one.begin)
+def _place(one: _Marked, probe: str, machine: Machine, file: str) -> Place:
+    key, line = one.name.partition("[")[0], one.line
     unit = next((unit for unit in _UNITS if f"{key}{unit.ending}" in machine.quantities), _NUMBER)
     if (unit is _NUMBER) != (probe == _NUMBER.probe) or key.startswith("noise."):
-        raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a value: it cannot be fitted')
+        raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a value, as this key cannot be fitted')
     low, high = unit.low, unit.high
     if one.given != "?":
         first, _, last = one.given.partition("..")
@@ -276,16 +269,12 @@ def _place(one: _Marked, probe: str, machine: Machine, text: str, file: str) -> 
             raise Error(f"{file}:{line}: {one.name}: {error}, in the range {one.given}") from None
         if not 0 < low < high:
             raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a range that begins above 0 and rises')
-    return Place(one.name, line, one.begin, one.end, one.given, unit, low, high)
+    return Place(**vars(one), unit=unit, low=low, high=high)
 
 
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1
-
-
-def _replaced(text: str, spans: Sequence[tuple[int, int]], texts: Sequence[str]) -> str:
+def _replaced(text: str, places: Sequence[_Marked], texts: Sequence[str]) -> str:
     pieces, last = [], 0
-    for (begin, end), new in zip(spans, texts, strict=True):
-        pieces += [text[last:begin], new]
-        last = end
+    for place, new in zip(places, texts, strict=True):
+        pieces += [text[last : place.begin], new]
+        last = place.end
     return "".join([*pieces, text[last:]])

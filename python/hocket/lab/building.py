@@ -84,24 +84,15 @@ class Sent:
 
     Attributes:
         payload_bytes: Bytes of messages, including MPI's own headers and retransmissions.
-        packets: Number of packets of at least 128 bytes.
-        short_packets: Number of shorter packets: acknowledgements and short messages.
         dropped: Number of packets that found the queue full.
     """
 
     payload_bytes: int
-    packets: int
-    short_packets: int
     dropped: int
 
     def __sub__(self, before: Sent) -> Sent:
         """Return the difference to an earlier count."""
-        return Sent(
-            self.payload_bytes - before.payload_bytes,
-            self.packets - before.packets,
-            self.short_packets - before.short_packets,
-            self.dropped - before.dropped,
-        )
+        return Sent(self.payload_bytes - before.payload_bytes, self.dropped - before.dropped)
 
 
 def check_host() -> None:
@@ -111,11 +102,11 @@ def check_host() -> None:
         Error: The host lacks something; the message says what.
     """
     if not Path("/proc/self/ns/net").exists():
-        raise Error("hocket lab: needs Linux with network namespaces")
+        raise Error("hocket lab: the host has no network namespaces, expected Linux with network namespaces")
     if os.geteuid() != 0:
-        raise Error("hocket lab: needs root, to make network namespaces")
+        raise Error("hocket lab: needs root to create network namespaces")
     if netns is None:
-        raise Error("hocket lab: needs pyroute2: pip install 'hocket[lab]'")
+        raise Error("hocket lab: needs pyroute2: run pip install 'hocket[lab]'")
 
 
 def prefix(lab: str) -> str:
@@ -150,13 +141,9 @@ def labs_built() -> set[str]:
 
 
 def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[], object] = lambda: None) -> None:
-    """Make a lab. If that fails, the finished parts stay.
+    """Make a lab of a new name. If that fails, the finished parts stay. `on_done` is called after each vertex.
 
-    Args:
-        lab: Its name, which no other lab has.
-        wiring: Its wiring.
-        rate_bytes_per_s: Message bytes per second that a link carries.
-        on_done: Called after each vertex.
+    The rate is that of message bytes that a link carries.
 
     Raises:
         Error: The kernel refuses.
@@ -297,10 +284,9 @@ def sent(lab: str, wiring: Wiring) -> dict[int, Sent]:
 
 def _counted(ns: Any, index: int) -> Sent:
     classes = {each["handle"]: each.get_attr("TCA_STATS2") for each in ns.get_classes(index)}
-    data, short = (classes[handle].get_attr("TCA_STATS_BASIC") for handle in (_DATA, _SHORT))
+    data = classes[_DATA].get_attr("TCA_STATS_BASIC")
     dropped = classes[_DATA].get_attr("TCA_STATS_QUEUE")["drops"]
-    payload_bytes = data["bytes"] - HEADER_BYTES * data["packets"]
-    return Sent(payload_bytes, data["packets"], short["packets"], dropped)
+    return Sent(data["bytes"] - HEADER_BYTES * data["packets"], dropped)
 
 
 def remove(lab: str) -> None:

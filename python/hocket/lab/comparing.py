@@ -21,14 +21,7 @@ __all__ = ["Compared", "LinkLoad", "Point", "compared", "expected"]
 class Point:
     """An algorithm at a size. The times are times of the machine.
 
-    Attributes:
-        algorithm: Its name.
-        size_bytes: The size of the call.
-        measured_s: The median of the samples.
-        low_s: Lower end of its 95 % confidence interval, or the smallest of few samples.
-        high_s: Upper end.
-        samples: Number of samples.
-        simulated_s: The simulated time.
+    The interval is the 95 % confidence interval of the measured median, or reaches over all of few samples.
     """
 
     algorithm: str
@@ -134,14 +127,9 @@ def compared(
     refused: Mapping[str, str],
     before: Mapping[int, Sent],
 ) -> Compared:
-    """Compare measurements with simulations.
+    """Compare measurements with the simulations and the refusals that `expected` returned.
 
-    Args:
-        lab: The lab.
-        found: The measurements.
-        simulated: The simulations that `expected` returned.
-        refused: The refusals that `expected` returned.
-        before: The data that had left over each link before the measurement.
+    `before` is the data that had left over each link before the measurement.
 
     Raises:
         Error: Only the MPI's own algorithm was measured.
@@ -158,7 +146,7 @@ def compared(
         for use in seen.link_uses:
             loads[use.link] += round(use.bytes * one.made)
     if not points:
-        raise Error("nothing to compare: no algorithm of the catalogue was measured")
+        raise Error("nothing to compare, expected at least one measured algorithm of the catalogue")
     not_measured = dict(refused) | {one.algorithm: one.sentence for one in found.not_measured}
     links = () if NATIVE_NAME in found.algorithms else _links(lab, loads, before)
     reasons = tuple(not_measured.items())

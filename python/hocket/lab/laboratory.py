@@ -44,19 +44,6 @@ exec nsenter --net=/run/netns/PREFIX"$vertex" -- unshare --uts /bin/sh -c "hostn
 """
 
 
-@dataclass(frozen=True)
-class _Start:
-    """How to make an MPI start a program in a lab.
-
-    Attributes:
-        options: Returns the options of its launcher, given the file that replaces ssh and the hosts.
-        variables: Environment variables of programs: messages go over TCP from the node's own address.
-    """
-
-    options: Callable[[str, str], list[str]]
-    variables: Mapping[str, str]
-
-
 def _mpich(enter: str, hosts: str) -> list[str]:
     return ["-launcher", "ssh", "-launcher-exec", enter, "-iface", building.CONTROL_INTERFACE, "-hosts", hosts]
 
@@ -68,10 +55,8 @@ def _open_mpi(enter: str, hosts: str) -> list[str]:
 
 
 _STARTS = {
-    "MPICH": _Start(
-        _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}
-    ),
-    "Open MPI": _Start(
+    "MPICH": (_mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}),
+    "Open MPI": (
         _open_mpi,
         {
             "OMPI_MCA_pml": "ob1",
@@ -81,7 +66,8 @@ _STARTS = {
         },
     ),
 }
-"""By the MPI's own name."""
+"""By the MPI's own name: what returns the options of its launcher, given the file that replaces ssh and the hosts; and
+environment variables of programs, so that messages go over TCP from the node's own address."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +107,7 @@ class Lab:
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            raise Error(f"lab {name}: is up already, or a part of it; hocket lab down {name} removes it") from None
+            raise Error(f"lab {name}: exists already, at least in part; hocket lab down {name} removes it") from None
         try:
             (folder / "machine.toml").write_text(machine.text)
             (folder / "enter").write_text(_ENTER.replace("PREFIX", building.prefix(name)))
@@ -161,7 +147,7 @@ class Lab:
         scaled = rf"\g<1>{self.rate_bytes_per_s} B/s\g<2>"
         text, changes = re.subn(r'(?m)^(\s*link_bandwidth\s*=\s*")[^"]*(")', scaled, self.machine.text)
         if changes != 1:
-            raise Error(f'{self.machine.file}: expected one line link_bandwidth = "..", to scale it')
+            raise Error(f'{self.machine.file}: expected exactly one line link_bandwidth = "..", which --scale changes')
         return Machine.parse(text, self.machine.file)
 
     @property
@@ -198,31 +184,32 @@ class Lab:
             Error: There is no program, or no room for the ranks.
         """
         if not program:
-            raise Error("no program, expected one after --")
+            raise Error("no program, expected a program after --")
         hosts = [building.control_address(self.wiring.node_of(rank)) for rank in range(ranks)]
         inside = ["nsenter", f"--net=/run/netns/{building.controller(self.name)}", "--"]
         enter = str(_STATE / self.name / "enter")
         start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)
         if start is None:
-            raise Error(f"{installation.library}: expected {' or '.join(_STARTS)} in a lab")
-        settings = {**start.variables, **crowded(ranks), **variables}
+            raise Error(f"{installation.library}: labs support only {' or '.join(_STARTS)}")
+        options_of, of_mpi = start
+        settings = {**of_mpi, **crowded(ranks), **variables}
         parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *program]
-        options = start.options(enter, ",".join(hosts))
+        options = options_of(enter, ",".join(hosts))
         return [*inside, str(installation.mpiexec), *options, "-n", str(ranks), *parts]
 
 
 def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}", name):
-        raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _, and no - at the beginning')
+        raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _, which do not begin with -')
     topology = Topology.parse(machine.text, machine.file)
     rate = machine.quantities.get(_RATE)
     if topology is None or rate is None:
-        raise Error(f"{machine.file}: has no links, expected a network of model links, packets or circuits")
+        raise Error(f"{machine.file}: has no links, expected the network model links, packets or circuits")
     if rate * float(scale) > MOST_BYTES_PER_S:
         fitting = Fraction(1, 10 ** len(str(int(rate / MOST_BYTES_PER_S))))
         raise Error(
             f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s is more than this host can shape, "
-            f"expected at most {MOST_BYTES_PER_S:g} B/s; --scale {fitting} does"
+            f"expected at most {MOST_BYTES_PER_S:g} B/s, for example with --scale {fitting}"
         )
     if rate * float(scale) < _LEAST_BYTES_PER_S:
         raise Error(

@@ -21,12 +21,7 @@ MOST_VERTICES = 256
 
 @dataclass(frozen=True)
 class Cable:
-    """Two links between the same vertices, one for each direction.
-
-    Attributes:
-        forth: The link from the cable's first vertex to the second one.
-        back: The link in the other direction.
-    """
+    """Two links between the same vertices: `forth` from the first vertex to the second one, and `back`."""
 
     forth: Link
     back: Link
@@ -76,7 +71,7 @@ class Wiring:
         for vertex in self.vertices:
             if rank in vertex.ranks:
                 return vertex.id
-        raise Error(f"{self.topology.file}: has room for {self.topology.ranks} ranks, not for rank {rank}")
+        raise Error(f"{self.topology.file}: got rank {rank}, expected a rank below {self.topology.ranks}")
 
 
 def _cables(topology: Topology, links: tuple[Link, ...]) -> tuple[Cable, ...]:
@@ -89,7 +84,9 @@ def _cables(topology: Topology, links: tuple[Link, ...]) -> tuple[Cable, ...]:
     for (source, target), forth in between.items():
         back = between.get((target, source), [])
         if len(forth) != len(back):
-            raise Error(f"{topology.file}: link {forth[-1].name} has no link back, which a cable needs")
+            raise Error(
+                f"{topology.file}: link {forth[-1].name} has no link in the opposite direction, which a cable needs"
+            )
         if source < target:
             cables += [Cable(*pair) for pair in zip(forth, back, strict=True)]
     return tuple(cables)
@@ -106,6 +103,6 @@ def _next_hops(
             for hop in topology.route(source.ranks[0], target.ranks[0]):
                 at, cable = links[hop.link].source, cable_of[hop.link]
                 if found.setdefault((at, target.id), cable) != cable:
-                    where = f"at {vertices[at].name} the route to {target.name} depends on where it begins"
+                    where = f"at {vertices[at].name} the route to {target.name} depends on its source"
                     raise Error(f"{topology.file}: {where}, which a lab cannot build")
     return found

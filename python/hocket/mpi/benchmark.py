@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
@@ -17,7 +16,7 @@ from hocket.base.places import Place, places
 from hocket.definitions.calls import declared_by
 from hocket.definitions.library import REDUCTIONS, Algorithm
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import lines_of
+from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import kept
 
@@ -90,14 +89,9 @@ class NotMeasured:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A machine file's prediction for an algorithm at a size.
+    """A machine file's prediction for an algorithm at a size: simulated, and by a formula if there is one.
 
-    Attributes:
-        algorithm: Its name.
-        size_bytes: The size.
-        time_s: The simulated time.
-        formula_s: The time by the formula, if there is one for the machine.
-        is_exact: Whether the formula is exact for the call; otherwise it is an upper bound.
+    A formula is exact for the call, or an upper bound.
     """
 
     algorithm: str
@@ -199,10 +193,7 @@ def bench(
     found: list[Measurement] = []
 
     def take(text: str) -> None:
-        try:
-            value = json.loads(text)
-        except ValueError:
-            raise Error(f"{program.name}: got {text[:60]!r}, expected a measurement") from None
+        value = parsed(text, program.name, "a measurement")
         name = names[value["rule"]]
         if "samples_s" in value:
             found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"]))
@@ -225,7 +216,7 @@ def bench(
         NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]
     ]
     if not found:
-        raise Error(refused[0].sentence if refused else f"{program.name}: there are no measurements")
+        raise Error(refused[0].sentence if refused else f"{program.name}: printed no measurements")
     counted = {
         name: sum(proof["has_run"] for proof in proofs if proof["rule"] == number) for number, name in enumerate(names)
     }
@@ -242,14 +233,16 @@ def _neighbors(collective: str, call: Call) -> str:
 
 def unit_bytes(collective: str, ranks: int) -> int:
     """Return the unit of sizes: reductions add doubles, and a reduce_scatter adds some for each rank."""
+    if collective not in REDUCTIONS:
+        return 1
     return DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
 
 
 def _check_sizes(collective: str, sizes: Sequence[int], ranks: int) -> None:
     unit = unit_bytes(collective, ranks)
-    odd = [size for size in sizes if collective in REDUCTIONS and size % unit]
+    odd = [size for size in sizes if size % unit]
     if odd:
-        raise Error(f"--sizes: got {odd[0]} B, expected multiples of {unit} B: {collective} adds doubles")
+        raise Error(f"--sizes: got {odd[0]} B, expected multiples of {unit} B, as {collective} adds doubles")
     if sizes and sizes[-1] >= 2**31:
         raise Error(f"--sizes: got {sizes[-1]} B, expected less than 2 GiB")
 

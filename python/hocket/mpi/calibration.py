@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,18 +9,15 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hocket._native import Error
-from hocket.mpi.fits import Estimate, Resampled, line, parts_of, resampled
+from hocket.mpi.fits import Estimate, Floats, Resampled, line, parts_of, resampled
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import lines_of
+from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded
 from hocket.mpi.preload import kept
 
 __all__ = ["Calibration", "Level", "Range", "Work", "calibrate", "measured"]
-
-Floats = NDArray[np.float64]
 
 _LARGE_BYTES = 64 * 1024
 """From this size on, both directions of an exchange count as meeting if all messages are eager."""
@@ -144,12 +140,7 @@ class Calibration:
 
 
 def measured(
-    installation: Installation,
-    ranks: int,
-    *,
-    most_bytes: int,
-    limit_s: float,
-    launcher: Launcher = command,
+    installation: Installation, ranks: int, *, most_bytes: int, limit_s: float, launcher: Launcher = command
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Measure between rank 0 and each other rank; return the samples and the host of each rank.
 
@@ -162,10 +153,7 @@ def measured(
     hosts: list[str] = []
 
     def take(text: str) -> None:
-        try:
-            value = json.loads(text)
-        except ValueError:
-            raise Error(f"{program.name}: got {text[:60]!r}, expected a sample") from None
+        value = parsed(text, program.name, "a sample")
         if "host" in value:
             hosts.append(value["host"])
         else:
@@ -174,7 +162,7 @@ def measured(
     line = launcher(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
     lines_of(line, crowded(ranks) if launcher is command else {}, take)
     if not samples:
-        raise Error(f"{line[0]}: there are no samples")
+        raise Error(f"{line[0]}: printed no samples")
     return samples, hosts
 
 
@@ -218,7 +206,7 @@ def _by_kind(samples: Iterable[Mapping[str, Any]]) -> Kinds:
 
 def _times(kinds: Kinds, name: str) -> Resampled:
     if name not in kinds:
-        raise Error(f"there are no samples of {name}")
+        raise Error(f"the program printed no samples of {name}")
     return resampled(kinds[name])
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "Line", "Resampled", "line", "parts_of", "resampled"]
+__all__ = ["Estimate", "Floats", "Line", "Resampled", "line", "parts_of", "resampled"]
 
 Floats = NDArray[np.float64]
 
@@ -44,12 +44,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Resampled:
-    """Times by size: measured in row 0, resampled in the other rows.
-
-    Attributes:
-        sizes_bytes: The sizes.
-        times_s: A row for each resampling, a column for each size.
-    """
+    """Times by size, a column for each: measured in row 0, resampled in the other rows."""
 
     sizes_bytes: Floats
     times_s: Floats
@@ -57,10 +52,6 @@ class Resampled:
     def part(self, columns: slice) -> Resampled:
         """Return a part of the sizes."""
         return Resampled(self.sizes_bytes[columns], self.times_s[:, columns])
-
-    def up_to(self, size_bytes: float) -> Resampled:
-        """Return the sizes up to a limit."""
-        return self.part(slice(0, int(np.searchsorted(self.sizes_bytes, size_bytes, side="right"))))
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,7 @@ def resampled(samples_s: Mapping[int, Sequence[float]]) -> Resampled:
     return Resampled(np.asarray(sizes, dtype=float), np.column_stack(columns))
 
 
-def line(times: Resampled, *, through_zero: bool = False) -> Line:
+def line(times: Resampled) -> Line:
     """Fit a line by least squares of relative deviations; start and slope are at least zero."""
     x, t = times.sizes_bytes, times.times_s
     w = 1.0 / np.maximum(t, 1e-12) ** 2
@@ -103,8 +94,6 @@ def line(times: Resampled, *, through_zero: bool = False) -> Line:
     start = (st - slope * sx) / s0
     start, slope = np.where(start < 0, 0.0, start), np.where(start < 0, only_slope, slope)
     start, slope = np.where(slope < 0, st / s0, start), np.maximum(slope, 0.0)
-    if through_zero:
-        start, slope = np.zeros_like(start), only_slope
     deviation = float(np.sqrt(np.mean(((start[0] + slope[0] * x - t[0]) / t[0]) ** 2)))
     return Line(start, slope, deviation)
 

@@ -13,10 +13,16 @@ from pathlib import Path
 
 from hocket._native import Error
 
-__all__ = ["KINDS", "Installation", "compiled"]
+__all__ = ["KINDS", "Installation", "compiled", "kind_of"]
 
 KINDS = {"mpich": "MPICH", "openmpi": "Open MPI"}
 """The names that MPIs of a kind give themselves, by kind."""
+
+
+def kind_of(library: str) -> str | None:
+    """Return the kind of an MPI, by the MPI's own name; None if it is none of `KINDS`."""
+    return next((kind for kind, name in KINDS.items() if library.startswith(name)), None)
+
 
 _ABI = "_abi"
 
@@ -76,7 +82,8 @@ class Installation:
             found = Installation.find(name)
             if found.library.startswith(KINDS[kind]):
                 return found
-        raise Error(f"--mpi: no {KINDS[kind]} on the path, expected mpicc.{kind} or mpicc of one; --mpicc names others")
+        expected = f"expected its wrapper as mpicc.{kind} or mpicc; --mpicc accepts other names"
+        raise Error(f"--mpi: no {KINDS[kind]} on the path, {expected}")
 
     @property
     def is_standard_abi(self) -> bool:
@@ -102,7 +109,8 @@ def _program(given: str | None, usual: str, what: str) -> Path:
         return Path(found).absolute()
     if given is not None:
         raise Error(f"--{usual}: {given} is not a program, expected {what}")
-    raise Error(f"no {usual} on the path or in {Path(sys.executable).parent}: --{usual} names {what}")
+    folder = Path(sys.executable).parent
+    raise Error(f"no {usual} on the path or in {folder}, expected {what}; --{usual} accepts other names and folders")
 
 
 def _beside(mpicc: Path) -> str | None:
@@ -121,11 +129,11 @@ def _library(mpicc: Path) -> str:
             ran = subprocess.run([program], capture_output=True, text=True, check=False)
         except OSError as error:
             raise Error(
-                f"{mpicc}: makes no program: {error.strerror}, expected the compiler wrapper of an MPI"
+                f"{mpicc}: does not produce a program: {error.strerror}, expected the compiler wrapper of an MPI"
             ) from None
     lines = ran.stdout.strip("\0\n").splitlines()
     if ran.returncode or not lines:
-        raise Error(f"{mpicc}: a program compiled by it does not run: {_last_line(ran.stderr)}")
+        raise Error(f"{mpicc}: the compiled test program does not run: {_last_line(ran.stderr)}")
     return lines[0].rstrip("\0").strip()
 
 
@@ -145,4 +153,4 @@ def compiled(mpicc: Path, arguments: list[str]) -> None:
 
 
 def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it says nothing"])[-1]
+    return (text.strip().splitlines() or ["no error message"])[-1]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.version import version
-from hocket.mpi.installation import KINDS, Installation
+from hocket.mpi.installation import Installation, kind_of
 from hocket.mpi.preload import build
 
 __all__ = ["Installed", "install", "name_of"]
@@ -62,9 +62,8 @@ def name_of(library: str) -> str:
     """
     found = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
     if found is None:
-        raise Error(f'--name: "{library}" tells no version, expected a name such as mpich-5.0.2')
-    kind = next((kind for kind, called in KINDS.items() if library.startswith(called)), None)
-    kind = kind or "-".join(re.findall(r"[a-z0-9]+", found[1].lower())) or "mpi"
+        raise Error(f'--name: the MPI\'s name "{library}" contains no version, expected a name such as mpich-5.0.2')
+    kind = kind_of(library) or "-".join(re.findall(r"[a-z0-9]+", found[1].lower())) or "mpi"
     return f"{kind}-{found[2]}"
 
 
@@ -141,12 +140,11 @@ def _make_folders(folder: Path) -> None:
 def _write(path: Path, content: bytes | str, mode: int) -> None:
     data = content.encode() if isinstance(content, str) else content
 
-    def written(place: str) -> None:
+    def write(place: str) -> None:
         Path(place).write_bytes(data)
         os.chmod(place, mode)
 
-    writer: Callable[[str], object] = written
-    files.write_by(path, writer)
+    files.write_by(path, write)
 
 
 def _environment(title: str, library: Path, variables: Mapping[str, str]) -> str:

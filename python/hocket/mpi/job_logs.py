@@ -87,25 +87,11 @@ class JobLog:
     entries: tuple[LogEntry, ...]
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _LARGEST
-
-
-def _is_time(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]
-
-
-_KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = MappingProxyType(
-    {
-        "str": ("a text", _is_text),
-        "int": ("a whole number from 0 on", _is_count),
-        "float": ("a time in seconds", _is_time),
-    }
-)
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "str": ("a text", lambda value: isinstance(value, str)),
+    "int": ("a whole number from 0 on", lambda value: type(value) is int and 0 <= value <= _LARGEST),
+    "float": ("a time in seconds", lambda value: type(value) in (int, float) and 0 <= value < math.inf),
+}
 
 
 def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
@@ -124,7 +110,7 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
         except OSError as error:
             raise files.unreadable(fspath(path), error) from error
         if not inside:
-            raise Error(f"{fspath(path)}: no logs, expected files that end in {_ENDING}")
+            raise Error(f"{fspath(path)}: contains no job logs, expected files that end in {_ENDING}")
         found += inside
     return list(dict.fromkeys(found))
 
@@ -138,10 +124,10 @@ def read_job_log(path: str | PathLike[str]) -> JobLog:
     name = fspath(path)
     lines = files.read_text(path, only_regular=True).splitlines()
     if not lines:
-        raise Error(f"{name}: empty, expected the log of a job")
+        raise Error(f"{name}: is empty, expected a job log")
     about = files.parse_object(lines[0], f"{name}:1")
     if about.get("hocket_job_log") != _VERSION:
-        raise Error(f"{name}:1: expected the log of a job, which begins with hocket_job_log = {_VERSION}")
+        raise Error(f"{name}:1: expected a job log, which begins with hocket_job_log = {_VERSION}")
     values = _checked(about, JobLog, f"{name}:1", {"file", "entries"})
     entries = tuple(_entry(line, f"{name}:{number}") for number, line in enumerate(lines[1:], start=2))
     return JobLog(file=name, entries=entries, **values)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["Dialogue", "JobEndedError", "end", "lines_of", "wait_for"]
+__all__ = ["Dialogue", "JobEndedError", "end", "lines_of", "parsed", "wait_for"]
 
 _MOST_SECONDS_TO_END = 10.0
 
@@ -52,13 +52,23 @@ def lines_of(command: Sequence[str], variables: Mapping[str, str], on_line: Call
         raise Error(f"{command[0]} ended with status {status}")
 
 
-class Dialogue:
-    """A job that reads orders, one per line, and answers some by a line. On an interruption, the job is ended first.
+def parsed(line: str, program: str, expected: str) -> dict[str, Any]:
+    """Return the object of JSON that a program has printed on a line.
 
-    Args:
-        command: The command that starts it.
-        variables: Additional environment variables.
+    Raises:
+        Error: The line is something else; the message says what was expected.
     """
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise Error(f"{program}: got {line[:60]!r}, expected {expected}")
+    return found
+
+
+class Dialogue:
+    """A job that reads orders, one per line, and answers some by a line. On an interruption, the job is ended first."""
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
         self._command, self._variables = command, variables
@@ -75,9 +85,7 @@ class Dialogue:
         )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         assert self._job.stdin is not None and self._job.stdout is not None
         with suppress(OSError):
             self._job.stdin.close()
@@ -119,7 +127,7 @@ class Dialogue:
         status = self._job.wait()
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors if line.strip()]
-        said = next((line for line in lines if line.startswith("hocket")), lines[-1] if lines else "it says nothing")
+        said = next((line for line in lines if line.startswith("hocket")), lines[-1] if lines else "no error message")
         return JobEndedError(f"{self._command[0]} ended with status {status}: {said}")
 
 

@@ -92,7 +92,8 @@ def note_for_root(installation: Installation) -> str | None:
     if not (is_refused and missing):
         return None
     return (
-        f"Open MPI starts nothing as root unless {' '.join(f'{name}=1' for name in missing)} is set, or its own option"
+        f"Open MPI refuses to run as root: set {' '.join(f'{name}=1' for name in missing)}, "
+        "or give its mpiexec --allow-run-as-root"
     )
 
 
@@ -109,7 +110,7 @@ def command(installation: Installation, ranks: int, program: Sequence[str], vari
         Error: There is no program.
     """
     if not program:
-        raise Error("no program, expected one after --")
+        raise Error("no program, expected a program after --")
     settings = [f"{name}={value}" for name, value in variables.items()]
     by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # else env takes the name for a variable
     return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *by_shell, *program]

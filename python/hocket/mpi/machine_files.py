@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Literal
 
 from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
-from hocket.mpi.calibration import Calibration, Level, Work
+from hocket.mpi.calibration import Calibration, Level, Range, Work
 from hocket.mpi.fits import Estimate
 
 __all__ = ["Model", "machine_file"]
@@ -53,15 +53,15 @@ def _simple(found: Calibration) -> list[str]:
 def _full(found: Calibration) -> list[str]:
     """Return the lines for the wire and for the host, which could also be used with another network."""
     between, local = found.between, found.local
-    inside = (
-        [] if local is None else ["", "[network.local]", _from(local), *_wire(local), *_host(local, found.message_s)]
-    )
+    inside = []
+    if local is not None:
+        inside = ["", "[network.local]", _from(local.ranges), *_wire(local), *_host(local, found.message_s)]
     return [
         *_wire(between),
         *inside,
         "",
         "[host]",
-        _from(between),
+        _from(between.ranges),
         *_host(between, found.message_s),
         "",
         "[node]",
@@ -80,8 +80,8 @@ def _hockney(level: Level, message_s: float) -> list[str]:
     ]
 
 
-def _from(level: Level) -> str:
-    return _keys("from", (f"{one.from_bytes} B" for one in level.ranges))
+def _from(ranges: Iterable[Range | Work]) -> str:
+    return _keys("from", (f"{one.from_bytes} B" for one in ranges))
 
 
 def _wire(level: Level) -> list[str]:
@@ -123,24 +123,18 @@ def _simple_work(work: tuple[Work, ...]) -> list[str]:
 
 
 def _work(work: tuple[Work, ...]) -> list[str]:
-    def column(of: Callable[[Work], str]) -> str:
-        return _list(of(one) for one in work)
-
     return [
-        f"from = {column(lambda one: f'{one.from_bytes} B')}",
-        f"reduce_latency = {column(lambda one: format_time(one.reduce_s.value))}",
-        f"reduce_bandwidth = {column(lambda one: _rate_text(one.reduce_s_per_byte))}",
-        f"copy_latency = {column(lambda one: format_time(one.copy_s.value))}",
-        f"copy_bandwidth = {column(lambda one: _rate_text(one.copy_s_per_byte))}",
+        _from(work),
+        _keys("reduce_latency", (format_time(one.reduce_s.value) for one in work)),
+        _keys("reduce_bandwidth", (_rate_text(one.reduce_s_per_byte) for one in work)),
+        _keys("copy_latency", (format_time(one.copy_s.value) for one in work)),
+        _keys("copy_bandwidth", (_rate_text(one.copy_s_per_byte) for one in work)),
     ]
 
 
 def _keys(key: str, values: Iterable[str]) -> str:
-    return f"{key} = {_list(values)}"
-
-
-def _list(values: Iterable[str]) -> str:
-    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+    listed = ", ".join(f'"{value}"' for value in values)
+    return f"{key} = [{listed}]"
 
 
 def _key(key: str, value: str, comment: str) -> str:

@@ -22,7 +22,6 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -111,7 +110,7 @@ def _loaded(comm: Any, mpicc: str | None) -> ctypes.CDLL:
     ours, its = library.hocket_mcast_library().decode(), MPI.Get_library_version()
     if ours.strip("\0\n ") != its.strip("\0\n "):
         name = its.splitlines()[0]
-        raise Error(f"mpicc: compiles for {ours.splitlines()[0]}, expected that of mpi4py, {name}: name it")
+        raise Error(f"mpicc: belongs to {ours.splitlines()[0]}, expected a wrapper of the MPI that mpi4py uses, {name}")
     return library
 
 
@@ -130,7 +129,7 @@ def _memory(data: Any, *, is_written: bool = False) -> tuple[Any, int, Any]:
     except (TypeError, ValueError, BufferError) as error:
         raise Error(f"buffer: got {type(data).__name__}, expected contiguous memory: {error}") from None
     if is_written and not array.flags.writeable:
-        raise Error(f"buffer: got {type(data).__name__}, which cannot be written, expected one that can")
+        raise Error(f"buffer: got {type(data).__name__}, which is read-only, expected a writable buffer")
     return ctypes.c_void_p(array.ctypes.data), array.nbytes, array
 
 
@@ -156,7 +155,7 @@ class Domain:
         from mpi4py import MPI
 
         if comm.Is_inter():  # check this before rank 0 broadcasts the path of the library
-            raise Error("comm: got an intercommunicator, expected one group of ranks")
+            raise Error("comm: got an intercommunicator, expected an intracommunicator")
         self._library = _loaded(comm, mpicc)
         self._byte = _handle(MPI.BYTE)
         self._ranks = comm.size
@@ -175,9 +174,7 @@ class Domain:
         """Return the domain."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close the domain; after an error do nothing, because other ranks may never close theirs."""
         if kind is None:
             self.close()
@@ -261,7 +258,7 @@ class Domain:
 
     def _call(self, name: str, *arguments: Any) -> None:
         if name not in ("domain_create", "progress") and not self._domain:
-            raise Error("domain: it is closed")
+            raise Error("domain: is closed, expected an open domain")
         if getattr(self._library, f"hocket_mcast_{name}")(*arguments):
             raise Error(self._library.hocket_mcast_error().decode(errors="replace"))
 
@@ -308,7 +305,7 @@ class Multicast:
     def data(self) -> memoryview:
         """The message, without a copy; invalid after the release."""
         if not self._is_held:
-            raise Error(f"multicast {self.id} is released")
+            raise Error(f"multicast {self.id}: its data was released, expected a held multicast")
         if not self._held.bytes:
             return memoryview(b"")
         return memoryview((ctypes.c_uint8 * self._held.bytes).from_address(self._held.data)).cast("B").toreadonly()
@@ -317,9 +314,7 @@ class Multicast:
         """Return the multicast."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Release it; after an error, as far as possible."""
         with nullcontext() if kind is None else suppress(Error):
             self.release()
@@ -371,11 +366,13 @@ class Multicast:
 
         name = find_collective(name)
         if name.endswith("v"):
-            raise Error(f"{name}: blocks of members are alike, expected {name.removesuffix('v')}")
+            raise Error(
+                f"{name}: not supported, expected {name.removesuffix('v')}, as all members have blocks of equal size"
+            )
         arrays = [array for array in (given, result) if array is not None]
         kinds = {array.dtype for array in arrays}
         if len(kinds) > 1 or any(not array.flags.c_contiguous for array in arrays):
-            raise Error(f"{name}: got arrays of {len(kinds)} types, expected contiguous ones of one type")
+            raise Error(f"{name}: got arrays of {len(kinds)} types, expected contiguous arrays of one type")
         kind = MPI.Datatype.fromcode(arrays[0].dtype.char) if arrays else MPI.BYTE
         count = self._count(name, given, result, root)
         in_place = given is None and name not in ("barrier", "broadcast", "scatter", "gather", "reduce")
@@ -414,13 +411,13 @@ class Multicast:
         elif its is not None:
             count = its // self.size if gets_all or name == "reduce_scatter" else its
         else:
-            raise Error(f"{name}: got no array, expected what this member gives or receives")
+            raise Error(f"{name}: got no array, expected the input or the result of this member")
         gives, gets = (count * self.size if all_blocks else count for all_blocks in (gives_all, gets_all))
         needs_input = name not in ("broadcast", "scatter") or (name == "scatter" and self.rank == root)
         needs_result = self.rank == root if name in ("gather", "reduce") else name != "exscan" or self.rank > 0
         is_short = needs_input and given is not None and (mine or 0) < gives
         if is_short or (needs_result and (its is None or its < gets)):
-            raise Error(f"{name}: got arrays of {mine} and {its} elements, expected {gives} and {gets}")
+            raise Error(f"{name}: got {mine} elements of input and {its} of result, expected {gives} and {gets}")
         return count
 
 

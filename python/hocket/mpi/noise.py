@@ -50,15 +50,9 @@ class Recording:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Interruptions of similar duration, on all processors.
+    """Interruptions of similar duration, on all processors, from `least_s` to below `most_s`.
 
-    Attributes:
-        least_s: The shortest duration, inclusive.
-        most_s: The longest duration, exclusive.
-        events: Number of interruptions.
-        period_s: The mean time between them on a processor.
-        duration_s: Their mean duration.
-        share: The share of time that they took.
+    The period is the mean time between them on a processor, the duration is their mean, the share is that of all time.
     """
 
     least_s: float
@@ -96,7 +90,7 @@ def record(processors: Sequence[int], *, length_s: float, threshold_s: float) ->
 def _program() -> Path:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
-        raise Error("there is no C compiler, expected cc, or what the environment variable CC names")
+        raise Error("no C compiler found, expected cc on the path, or the environment variable CC")
     return kept(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", "measuring/noise.c", [])
 
 

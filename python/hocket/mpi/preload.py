@@ -29,7 +29,7 @@ def cache_folder() -> Path:
     """
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
     if " " in str(base) or ":" in str(base):
-        raise Error(f"XDG_CACHE_HOME: got {base}, expected a path without spaces and colons, where LD_PRELOAD is cut")
+        raise Error(f"XDG_CACHE_HOME: got {base}, expected a path without spaces and colons, which split LD_PRELOAD")
     return base / "hocket" / "mpi"
 
 
@@ -57,7 +57,9 @@ def _check_own(path: Path) -> None:
     found = path.stat()
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(found.st_mode)
-        raise Error(f"{path}: belongs to user {found.st_uid}, mode {mode:04o}, expected yours and no other's to write")
+        raise Error(
+            f"{path}: belongs to user {found.st_uid}, mode {mode:04o}, expected your own, writable by you alone"
+        )
 
 
 def build(installation: Installation) -> Path:
@@ -83,7 +85,7 @@ def kept(installation: Installation, name: str, patterns: str, flags: list[str])
         Error: The binary cannot be compiled or written, or others can write it.
     """
     if not _LIBHOCKET.exists():
-        raise Error(f"{_LIBHOCKET} is missing, expected what the wheel or `make setup` puts there")
+        raise Error(f"{_LIBHOCKET} is missing, expected the library from the wheel or from `make setup`")
     sources = [file for pattern in patterns.split() for file in sorted(NATIVE.glob(pattern))]
     folder = own_folder(_key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags))
     target = folder / name

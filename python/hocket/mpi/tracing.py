@@ -19,26 +19,19 @@ from hocket.mpi.preload import kept, library_flag
 from hocket.traces import Trace
 from hocket.traces.file import compressed
 
-__all__ = ["build_tracer", "program_name", "trace"]
-
-
-def build_tracer(installation: Installation) -> Path:
-    """Return the library that traces under an MPI. It is compiled if necessary.
-
-    Raises:
-        Error: The library cannot be compiled or written.
-    """
-    flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
-    return kept(installation, "libhocket_trace.so", "tracing/*.c", flags)
+__all__ = ["program_name", "trace"]
 
 
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
     """Run a program and write a trace of its calls; return the trace and the program's exit status.
 
     Raises:
-        Error: The program leaves no trace, because it failed or did not reach MPI_Finalize of this MPI.
+        Error: The tracing library cannot be compiled, or the program leaves no trace, because it failed or did not
+            reach MPI_Finalize of this MPI.
     """
-    preload = " ".join([str(build_tracer(installation)), *os.environ.get("LD_PRELOAD", "").split()])
+    flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
+    tracer = kept(installation, "libhocket_trace.so", "tracing/*.c", flags)
+    preload = " ".join([str(tracer), *os.environ.get("LD_PRELOAD", "").split()])
     beside = next(parent for parent in Path(path).absolute().parents if parent.exists())
     with tempfile.TemporaryDirectory(dir=beside, prefix=".hocket-trace-") as folder:
         raw = Path(folder, "trace.jsonl")
@@ -48,9 +41,9 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
             did = (
                 f"ended with status {status}"
                 if status
-                else f"did not pass MPI_Init and MPI_Finalize of {installation.library}"
+                else f"called no MPI_Init and MPI_Finalize of {installation.library}"
             )
-            raise Error(f"{program[0]} {did}: there is no trace")
+            raise Error(f"no trace: {program[0]} {did}")
         found = replace(traces.read(raw), file=path)
         files.write(path, compressed(raw.read_bytes()))
     return found, status

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
 from hocket.mpi.benchmark import compiled_program, reason
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import Dialogue
+from hocket.mpi.jobs import Dialogue, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 
 __all__ = ["Turns", "Way"]
@@ -23,13 +21,7 @@ _OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
 @dataclass(frozen=True)
 class Way:
-    """A way to do a collective.
-
-    Attributes:
-        number: Its number.
-        kind: The kind in `tune.c`: "rule", "set" or "calls".
-        text: The rule, the variables, or the other collectives.
-    """
+    """A way to do a collective, in words of `tune.c`: a "rule", "set" variables, or "calls" of other collectives."""
 
     number: int
     kind: str
@@ -38,11 +30,6 @@ class Way:
 
 class Turns:
     """A program that measures on a number of ranks.
-
-    Args:
-        installation: The MPI.
-        ranks: Number of ranks.
-        launcher: Returns the command that starts the program.
 
     Attributes:
         proving: The number of the way that is being checked, or was checked last.
@@ -62,20 +49,18 @@ class Turns:
         self._dialogue.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self._dialogue.tell("end")
         finally:
-            self._dialogue.__exit__(kind, error, trace)
+            self._dialogue.__exit__(kind)
 
     def variables(self) -> list[dict[str, Any]]:
         """Return the variables of the MPI that choose algorithms."""
         return list(self._asked("variables")["variables"])
 
-    def begin(self, collective: str, size_bytes: int, ways: Iterable[Way], *, root: int = 0) -> dict[int, str]:
+    def begin(self, collective: str, size_bytes: int, ways: Iterable[Way]) -> dict[int, str]:
         """Check each way by one call; return the reasons of the ways that did not run.
 
         Raises:
@@ -83,7 +68,7 @@ class Turns:
             Error: A result is wrong.
         """
         refused = {}
-        self._dialogue.tell(f"call {collective} {root} {size_bytes}")
+        self._dialogue.tell(f"call {collective} 0 {size_bytes}")
         for way in ways:
             self.proving = way.number
             self._dialogue.tell(f"way {way.number} {way.kind} {way.text}")
@@ -104,11 +89,4 @@ class Turns:
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        text = self._dialogue.answer()
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise Error(f"hocket-tune: got {text[:60]!r}, expected an answer")
-        return found
+        return parsed(self._dialogue.answer(), "hocket-tune", "an answer")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.schedules.schedule import Schedule, length_bytes
 
-__all__ = ["dependency_graph", "ends_awaited"]
+__all__ = ["dependency_graph", "ends_awaited", "paired"]
+
+T = TypeVar("T")
 
 _MOST_TASKS = 20_000
 
@@ -50,7 +52,7 @@ def dependency_graph(schedule: Schedule) -> str:
         lines += [f'    r{rank}t{number} [label="{label}"];' for number, label in enumerate(labels)]
         lines += [f"    r{rank}t{one} -> r{rank}t{other}{style};" for one, other, style in _waits(tasks)]
         lines.append("  }")
-    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in _messages(data["ranks"])]
+    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in paired(_ends(data["ranks"]))]
     return "\n".join([*lines, "}\n"])
 
 
@@ -89,15 +91,27 @@ def _waits(tasks: list[dict[str, Any]]) -> Iterator[tuple[int, int, str]]:
             yield from ((earlier, number, style) for earlier in task.get(key, ()))
 
 
-def _messages(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, str]]:
-    """Pair the k-th send with the k-th receive for each source, destination and tag."""
-    channels: dict[tuple[int, int, int], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+def _ends(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, int, int, int, str]]:
+    """Give the ends of messages, in the form of `paired`."""
     for rank, tasks in enumerate(ranks):
         for number, task in enumerate(tasks):
             kind, keys = next(iter(task["action"].items()))
-            if kind == "send":
-                channels[rank, keys["to"], keys["tag"]][0].append(f"r{rank}t{number}")
-            elif kind == "recv" and keys["from"] is not None:
-                channels[keys["from"], rank, keys["tag"]][1].append(f"r{rank}t{number}")
+            peer = keys.get("to" if kind == "send" else "from")
+            if peer is not None:
+                yield kind, rank, peer, keys["tag"], f"r{rank}t{number}"
+
+
+def paired(ends: Iterable[tuple[str, int, int, int, T]]) -> Iterator[tuple[T, T]]:
+    """Pair the k-th send with the k-th receive of each source, destination and tag.
+
+    Args:
+        ends: The kind of each operation, its rank, its peer, its tag, and what to pair. Only sends and receives count.
+    """
+    channels: dict[tuple[int, int, int], tuple[list[T], list[T]]] = defaultdict(lambda: ([], []))
+    for kind, rank, peer, tag, end in ends:
+        if kind == "send":
+            channels[rank, peer, tag][0].append(end)
+        elif kind == "recv":
+            channels[peer, rank, tag][1].append(end)
     for sends, receives in channels.values():
         yield from zip(sends, receives, strict=False)

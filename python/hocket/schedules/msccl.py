@@ -212,9 +212,8 @@ class _Tasks:
         blocks = content.gpus[gpu]
         ends: dict[tuple[int, int], int | None] = {}
         places = dict.fromkeys(blocks, 0)
-        landing = {
-            block: self._landing(max((step.count for step in blocks[block].steps), default=0)) for block in blocks
-        }
+        longest = {number: max((step.count for step in block.steps), default=0) for number, block in blocks.items()}
+        landing = {number: self._landing(chunks) for number, chunks in longest.items()}
         is_going = True
         while is_going:
             is_going = False
@@ -224,17 +223,16 @@ class _Tasks:
                     step = block.steps[at]
                     if step.after is not None and step.after not in ends:
                         break
-                    waits = {ends.get((number, at - 1)), ends.get(step.after) if step.after else None} - {None}
-                    ends[number, at] = self._add(
-                        block, step, sorted(w for w in waits if w is not None), landing[number]
-                    )
+                    waits = {ends.get((number, at - 1)), ends.get(step.after) if step.after else None}
+                    after = sorted(wait for wait in waits if wait is not None)
+                    ends[number, at] = self._add(block, step, after, landing[number])
                     places[number] += 1
                     is_going = True
         for number, block in blocks.items():
             if places[number] < len(block.steps):
                 raise Error(
-                    f"gpu {gpu}, thread block {number}, step {places[number]}: waits for a step that waits for it, "
-                    "expected an order; `hocket verify schedule` shows who waits for whom"
+                    f"gpu {gpu}, thread block {number}, step {places[number]}: waits in a cycle of steps, "
+                    "expected no cycles; `hocket verify schedule` prints the steps that wait for each other"
                 )
 
     def _landing(self, chunks: int) -> dict[str, Any]:
@@ -293,6 +291,7 @@ class _Reader:
         self._parser.EndElementHandler = lambda _: self._open.pop()
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._open: list[str] = []
+        self._ranks = self._channels = 0
         self._algo: dict[str, Any] = {}
         self._gpus: dict[int, dict[int, Block]] = {}
         self._rooms: dict[int, dict[str, int]] = {}
@@ -304,14 +303,11 @@ class _Reader:
             self._parser.Parse(text.encode(), True)
         except expat.ExpatError as error:
             raise Error(f"{self._file}:{error.lineno}: {expat.ErrorString(error.code)}, expected MSCCL XML") from error
-        gpus = self._algo["ranks"]
+        gpus = self._ranks
         if len(self._gpus) != gpus:
-            raise Error(f"{self._file}: describes {len(self._gpus)} GPUs, expected the {gpus} of ngpus")
+            raise Error(f"{self._file}: describes {len(self._gpus)} GPUs, expected {gpus}, the value of ngpus")
         content = Msccl(
-            name=self._algo["name"],
-            collective=self._algo["collective"],
-            chunks=self._algo["chunks"],
-            in_place=self._algo["in_place"],
+            **self._algo,
             gpus=tuple(self._gpus[gpu] for gpu in range(gpus)),
             scratch=tuple(self._rooms[gpu]["s"] for gpu in range(gpus)),
         )
@@ -335,19 +331,19 @@ class _Reader:
         chunks = self._whole(attributes, "nchunksperloop", least=1)
         if collective != "allreduce" and chunks % gpus:
             raise self._error(f"nchunksperloop: got {chunks}, expected a multiple of the {gpus} GPUs")
+        name = checks.printable(self._text(attributes, "name"))
+        self._ranks, self._channels = gpus, self._whole(attributes, "nchannels", least=1, default=_MOST)
         self._algo = {
-            "name": checks.printable(self._text(attributes, "name")),
+            "name": name,
             "collective": _NAMES[collective],
-            "ranks": gpus,
             "chunks": chunks,
-            "channels": self._whole(attributes, "nchannels", least=1, default=_MOST),
             "in_place": self._whole(attributes, "inplace", most=1, default=0) == 1,
         }
 
     def _start_gpu(self, attributes: dict[str, str]) -> None:
-        self._gpu = self._whole(attributes, "id", most=self._algo["ranks"] - 1)
+        self._gpu = self._whole(attributes, "id", most=self._ranks - 1)
         if self._gpu in self._gpus:
-            raise self._error(f"gpu {self._gpu} again, expected every GPU once")
+            raise self._error(f"gpu {self._gpu} appears twice, expected every GPU once")
         self._gpus[self._gpu] = {}
         self._rooms[self._gpu] = {
             buffer: self._whole(attributes, f"{buffer}_chunks", default=default)
@@ -357,16 +353,17 @@ class _Reader:
     def _start_tb(self, attributes: dict[str, str]) -> None:
         blocks = self._gpus[self._gpu]
         number = self._whole(attributes, "id")
-        send, recv = (self._whole(attributes, key, least=-1, most=self._algo["ranks"] - 1) for key in ("send", "recv"))
-        channel = self._whole(attributes, "chan", least=-1, most=self._algo["channels"] - 1)
-        channel = max(channel, 0)
+        send, recv = (self._whole(attributes, key, least=-1, most=self._ranks - 1) for key in ("send", "recv"))
+        channel = max(self._whole(attributes, "chan", least=-1, most=self._channels - 1), 0)
         if number in blocks:
-            raise self._error(f"thread block {number} of gpu {self._gpu} again, expected every one once")
+            raise self._error(
+                f"thread block {number} of gpu {self._gpu} appears twice, expected every thread block once"
+            )
         for other, block in blocks.items():
-            for verb, peer, theirs in (("sends to", send, block.send), ("receives from", recv, block.recv)):
+            for verb, peer, theirs in (("send to", send, block.send), ("receive from", recv, block.recv)):
                 if peer == theirs != -1 and channel == block.channel:
                     raise self._error(
-                        f"thread block {number} {verb} gpu {peer} on channel {channel} as block {other} does, "
+                        f"thread blocks {other} and {number} both {verb} gpu {peer} on channel {channel}, "
                         "expected one thread block for each direction of a connection"
                     )
         self._block = blocks[number] = Block(send, recv, channel, self._parser.CurrentLineNumber)
@@ -377,7 +374,7 @@ class _Reader:
             raise self._error(f"type: got {checks.shown(kind)}, expected {', '.join(_ACTIONS)}")
         number = self._whole(attributes, "s")
         if number != len(self._block.steps):
-            raise self._error(f"s: got {number}, expected {len(self._block.steps)}: steps are numbered in order")
+            raise self._error(f"s: got {number}, expected {len(self._block.steps)}, as steps are numbered in order")
         action = _ACTIONS[kind] or Action()
         for is_needed, peer, verb in (
             (action.sends, self._block.send, "send"),
@@ -414,7 +411,7 @@ class _Reader:
                 if place.offset < 0 or place.offset + step.count > room:
                     raise Error(
                         f"{self._file}:{step.line}: {name}off {place.offset} with cnt {step.count}, "
-                        f"expected a part of the {room} chunks of buffer {place.buffer}"
+                        f"expected chunks within the {room} of buffer {place.buffer}"
                     )
             if step.after is not None:
                 number, at = step.after
@@ -423,12 +420,12 @@ class _Reader:
                 if not blocks[number].steps[at].has_waiters:
                     raise Error(
                         f"{self._file}:{step.line}: waits for step {at} of thread block {number}, "
-                        "which has hasdep 0 and tells nobody, expected hasdep 1"
+                        "which has hasdep 0, expected hasdep 1"
                     )
 
     def _text(self, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
-            raise self._error(f"<{self._open[-1]}> without {name}, expected one")
+            raise self._error(f"<{self._open[-1]}>: {name} is missing, expected this attribute")
         return attributes[name]
 
     def _whole(

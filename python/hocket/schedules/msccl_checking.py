@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,14 +80,11 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
         raise Error(f"{content.name}: {chunks} chunks of all GPUs, expected at most {_MOST_CHUNKS}")
     run = _Run(content, slots)
     messages = run.findings()
-    label, name, ranks = "schedule", content.name, content.ranks
-    whose = {"collective": label, "algorithm": name, "ranks": ranks}
+    whose: dict[str, Any] = {"collective": "schedule", "algorithm": content.name, "ranks": content.ranks}
     finding = Finding(
-        collective=label,
-        algorithm=name,
-        ranks=ranks,
+        **whose,
         checked=1,
-        exploration="sampled" if run.has_races else "deterministic",
+        exploration="sampled" if run.races else "deterministic",  # another order of steps may give another result
         orders=1,
         overtaking=0,
         counterexamples=tuple({**whose, "message": message} for message in messages),
@@ -110,17 +108,12 @@ class _Run:
         self._queues: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
         self._values: dict[_Chunk, _Value] = {}
         self._uses: dict[_Chunk, _Uses] = defaultdict(_Uses)
-        self._races: dict[tuple[_At, _At], _Chunk] = {}
+        self.races: dict[tuple[_At, _At], _Chunk] = {}
         self._misfits: list[str] = []
         for gpu in range(content.ranks):
             for index in range(content.input_chunks()):
                 place = content.located(gpu, Place("i", index))
                 self._values[gpu, place.buffer, place.offset] = _Value(frozenset({(gpu, "i", index)}))
-
-    @property
-    def has_races(self) -> bool:
-        """Whether steps race, so that another order of steps may give another result."""
-        return bool(self._races)
 
     def findings(self) -> list[str]:
         """Run to the end or until a deadlock, and return the errors."""
@@ -144,23 +137,19 @@ class _Run:
             return f"waits for step {at} of thread block {number}", (gpu, number)
         action = step.action or Action()
         if action.receives and not self._queues[block.recv, gpu, block.channel]:
-            return f"waits for a message of gpu {block.recv}, channel {block.channel}", self._sender(gpu, block)
+            sender = self._block(block.recv, "send", gpu, block.channel)
+            return f"waits for a message from gpu {block.recv}, channel {block.channel}", sender
         is_full = self._slots is not None and len(self._queues[gpu, block.send, block.channel]) >= self._slots
         if action.sends and is_full:
-            return f"waits for room on the way to gpu {block.send}, channel {block.channel}", self._receiver(gpu, block)
+            receiver = self._block(block.send, "recv", gpu, block.channel)
+            return f"waits for a free slot to gpu {block.send}, channel {block.channel}", receiver
         return None
 
-    def _sender(self, gpu: int, block: Block) -> _Key | None:
-        """Return the block whose messages a block of `gpu` receives."""
-        others = self._content.gpus[block.recv].items()
-        found = (number for number, other in others if (other.send, other.channel) == (gpu, block.channel))
-        return next(((block.recv, number) for number in found), None)
-
-    def _receiver(self, gpu: int, block: Block) -> _Key | None:
-        """Return the block that receives the messages of a block of `gpu`."""
-        others = self._content.gpus[block.send].items()
-        found = (number for number, other in others if (other.recv, other.channel) == (gpu, block.channel))
-        return next(((block.send, number) for number in found), None)
+    def _block(self, gpu: int, verb: Literal["send", "recv"], peer: int, channel: int) -> _Key | None:
+        """Return the block of a GPU that sends to a peer on a channel, or receives from it."""
+        blocks = self._content.gpus[gpu].items()
+        found = (number for number, block in blocks if (getattr(block, verb), block.channel) == (peer, channel))
+        return next(((gpu, number) for number in found), None)
 
     def _take(self, key: _Key, block: Block, step: Step) -> None:
         gpu, at = key[0], (*key, self._places[key])
@@ -225,7 +214,7 @@ class _Run:
         if other is None or other[:2] == at[:2]:
             return
         if self._clocks[at[:2]][self._numbers[other[:2]]] <= other[2]:
-            self._races.setdefault((other, at), chunk)
+            self.races.setdefault((other, at), chunk)
 
     def _deadlock(self, stuck: list[_Key]) -> list[str]:
         if not stuck:
@@ -242,7 +231,7 @@ class _Run:
             end = "  where no thread block is at the other end"
         elif key in chain:
             lines = lines[chain.index(key) :]
-            end = "  and so on, in a circle" if len(lines) > 1 else "  which is itself"
+            end = "  and so on, in a cycle" if len(lines) > 1 else "  which is itself"
         else:
             end = f"  but gpu {key[0]}, thread block {key[1]} has ended"
         if len(lines) > _MOST_WAITS:
@@ -261,9 +250,9 @@ class _Run:
     def _raced(self) -> list[str]:
         found = [
             f"race: {self._step(one)} and {self._step(other)} use {_name(chunk)}, and neither waits for the other"
-            for (one, other), chunk in list(self._races.items())[:_SHOWN]
+            for (one, other), chunk in list(self.races.items())[:_SHOWN]
         ]
-        return found + _more(len(self._races), "races")
+        return found + _more(len(self.races), "races")
 
     def _wrong_results(self) -> list[str]:
         content = self._content
@@ -295,17 +284,13 @@ class _Run:
     def _wrong(self, gpu: int, index: int, chunk: _Chunk, value: _Value, expected: frozenset[_Chunk]) -> str:
         writer = self._uses[chunk].writer
         by = "nobody has written it" if writer is None else f"written last by {self._step(writer)}"
-        facts = [
-            (label, chunks)
-            for label, chunks in (
-                ("missing", expected - value.parts),
-                ("wrong", value.parts - expected),
-                ("counted twice", value.twice),
-                ("never written", value.unwritten),
-            )
-            if chunks
-        ]
-        lines = [f"  {label}: {_names(chunks)}" for label, chunks in facts]
+        facts = {
+            "missing": expected - value.parts,
+            "wrong": value.parts - expected,
+            "counted twice": value.twice,
+            "never written": value.unwritten,
+        }
+        lines = [f"  {label}: {_names(chunks)}" for label, chunks in facts.items() if chunks]
         return "\n".join([f"gpu {gpu}, output chunk {index} is wrong, {by}:", *lines])
 
     def _step(self, at: _At) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -80,16 +80,19 @@ class _Chunks:
         larger = max(read, written)
         if larger == 0:
             raise _refused(
-                schedule, "it does not say which data its messages carry, expected parts of input and result"
+                schedule, "it does not say which data its messages carry, expected spans of input and result"
             )
         if self.in_place and schedule.collective not in ("allreduce", "allgather"):
-            raise _refused(schedule, f"got {schedule.collective} in place, which is laid out in another way there")
+            raise _refused(
+                schedule,
+                f"got {schedule.collective} in place, which MSCCL lays out differently, expected a call out of place",
+            )
         parts = 1 if schedule.collective == "allreduce" else len(ranks)
         if larger % parts:
             raise _refused(schedule, f"got {larger} elements, expected blocks of the same size for {parts} ranks")
         block = larger // parts
         if {"allgather": read, "reduce_scatter": written}.get(schedule.collective or "", 0) > block:
-            why = f"it uses {read} elements of input and {written} of result, which is no {schedule.collective}"
+            why = f"it uses {read} elements of input and {written} of result, which does not fit {schedule.collective}"
             raise _refused(schedule, why)
         self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
         self.count = larger // self.elements
@@ -123,18 +126,6 @@ def _channels(schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> dict[int,
     return {tag: channel for channel, tag in enumerate(tags)}
 
 
-@dataclass
-class _Draft:
-    """A thread block, and for each other block the last step for which it has waited."""
-
-    number: int
-    send: int
-    recv: int
-    channel: int
-    steps: list[Step] = field(default_factory=list)
-    seen: dict[int, int] = field(default_factory=dict)
-
-
 class _Gpu:
     """The thread blocks of a GPU."""
 
@@ -142,8 +133,11 @@ class _Gpu:
         self, schedule: Schedule, rank: int, tasks: Sequence[_Task], chunk: int, channels: Mapping[int, int]
     ) -> None:
         self._schedule, self._rank, self._chunk, self._channels = schedule, rank, chunk, channels
-        self._drafts: dict[tuple[int, int, int], _Draft] = {}
+        self._numbers: dict[tuple[int, int, int], int] = {}
+        self._blocks: list[Block] = []
         self._awaited: set[_At] = set()
+        # For each block and each other block, the last step for which the former has waited.
+        self._seen: dict[int, dict[int, int]] = defaultdict(dict)
         ends: dict[int, _At] = {}
         idle = {number for number, task in enumerate(tasks) if _is_idle(task)}
         waits = ends_awaited(tasks, passed=idle)
@@ -155,24 +149,17 @@ class _Gpu:
 
     def blocks(self) -> dict[int, Block]:
         """Return the thread blocks by number."""
-        return {
-            draft.number: Block(
-                draft.send,
-                draft.recv,
-                draft.channel,
-                steps=[
-                    replace(step, has_waiters=(draft.number, at) in self._awaited)
-                    for at, step in enumerate(draft.steps)
-                ],
-            )
-            for draft in self._drafts.values()
-        }
+        for number, block in enumerate(self._blocks):
+            told = [replace(step, has_waiters=(number, at) in self._awaited) for at, step in enumerate(block.steps)]
+            block.steps[:] = told
+        return dict(enumerate(self._blocks))
 
     def _add(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> _At:
         """Append the steps of a task, and return the last step."""
         if kind == "compute":
             raise _refused(self._schedule, f"rank {self._rank} computes, expected messages, copies and reductions only")
-        draft = self._home(kind, action, waits)
+        number = self._home(kind, action, waits)
+        steps = self._blocks[number].steps
         spans = [action[key] for key in _SPANS if key in action]
         count = spans[0]["len"] // self._chunk
         if not count:
@@ -180,54 +167,59 @@ class _Gpu:
         if kind in ("send", "recv") and count > _MOST_COUNT:
             why = f"its spans fit only chunks of which a message has {count}, expected at most {_MOST_COUNT}"
             raise _refused(self._schedule, why)
-        after = self._after(draft, waits)
+        after = self._after(number, waits)
         source, target = (Place(_LETTERS[s["buffer"]], s["offset"] // self._chunk) for s in (spans[0], spans[-1]))
         for first in range(0, count, _MOST_COUNT):
             part = min(_MOST_COUNT, count - first)
             whence, whither = (replace(place, offset=place.offset + first) for place in (source, target))
-            draft.steps.append(Step(_KINDS[kind], whence, whither, part, after, has_waiters=False))
+            steps.append(Step(_KINDS[kind], whence, whither, part, after, has_waiters=False))
             after = None
-        return draft.number, len(draft.steps) - 1
+        return number, len(steps) - 1
 
-    def _home(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> _Draft:
-        """Return the thread block of a task."""
+    def _home(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> int:
+        """Return the number of the thread block of a task."""
         if kind not in ("send", "recv"):
-            known = list(self._drafts.values())
-            return known[waits[-1][0]] if waits else self._draft(-1, -1, 0)
+            return waits[-1][0] if waits else self._number(-1, -1, 0)
         channel = self._channels[action["tag"]]
         if kind == "send":
-            return self._draft(action["to"], -1, channel)
+            return self._number(action["to"], -1, channel)
         if action["from"] is None:
-            raise _refused(self._schedule, f"rank {self._rank} receives from any rank, expected the rank")
-        return self._draft(-1, action["from"], channel)
+            raise _refused(
+                self._schedule, f"rank {self._rank} receives from any rank, expected receives from a given rank"
+            )
+        return self._number(-1, action["from"], channel)
 
-    def _draft(self, send: int, recv: int, channel: int) -> _Draft:
-        return self._drafts.setdefault((send, recv, channel), _Draft(len(self._drafts), send, recv, channel))
+    def _number(self, send: int, recv: int, channel: int) -> int:
+        number = self._numbers.setdefault((send, recv, channel), len(self._blocks))
+        if number == len(self._blocks):
+            self._blocks.append(Block(send, recv, channel))
+        return number
 
-    def _after(self, draft: _Draft, waits: Sequence[_At]) -> _At | None:
+    def _after(self, number: int, waits: Sequence[_At]) -> _At | None:
         """Return the last thing that the next step of a block waits for; nops before the step wait for the others."""
         last: dict[int, int] = {}
         for block, step in waits:
-            if block != draft.number and step > draft.seen.get(block, -1):
+            if block != number and step > self._seen[number].get(block, -1):
                 last[block] = max(step, last.get(block, -1))
-        draft.seen |= last
+        self._seen[number] |= last
         self._awaited |= last.items()
         *others, after = (None, *last.items())
-        draft.steps += [Step("nop", _NOWHERE, _NOWHERE, 0, other, has_waiters=False) for other in others if other]
+        nops = [Step("nop", _NOWHERE, _NOWHERE, 0, other, has_waiters=False) for other in others if other]
+        self._blocks[number].steps.extend(nops)
         return after
 
     def _check(self) -> None:
         """Refuse a schedule that exceeds the limits of a GPU."""
-        if len(self._drafts) > _MOST_BLOCKS:
-            what = f"{len(self._drafts)} thread blocks, expected at most {_MOST_BLOCKS}"
+        if len(self._blocks) > _MOST_BLOCKS:
+            what = f"{len(self._blocks)} thread blocks, expected at most {_MOST_BLOCKS}"
             raise _refused(self._schedule, f"gpu {self._rank} has {what}")
         peers: dict[tuple[bool, int], int] = defaultdict(int)
-        for draft in self._drafts.values():
-            if len(draft.steps) > _MOST_STEPS:
-                what = f"{len(draft.steps)} steps in a thread block, expected at most {_MOST_STEPS}"
+        for block in self._blocks:
+            if len(block.steps) > _MOST_STEPS:
+                what = f"{len(block.steps)} steps in a thread block, expected at most {_MOST_STEPS}"
                 raise _refused(self._schedule, f"gpu {self._rank} has {what}")
-            for is_send, peer in ((True, draft.send), (False, draft.recv)):
-                peers[is_send, draft.channel] += peer != -1
+            for is_send, peer in ((True, block.send), (False, block.recv)):
+                peers[is_send, block.channel] += peer != -1
         if (most := max(peers.values(), default=0)) > _MOST_PEERS:
             raise _refused(
                 self._schedule, f"gpu {self._rank} has {most} peers on a channel, expected at most {_MOST_PEERS}"

@@ -31,6 +31,7 @@ from hocket.simulating.simulation import (
     Engine,
     Kept,
     MachineLike,
+    MeasuredAs,
     Simulation,
     Trials,
     as_machine,
@@ -159,7 +160,7 @@ class Comparison(Result):
         """
         if whole("size_bytes", size_bytes) not in self.sizes_bytes:
             sizes = ", ".join(map(str, self.sizes_bytes))
-            raise Error(f"size_bytes: got {size_bytes}, expected one of those compared: {sizes}")
+            raise Error(f"size_bytes: got {size_bytes}, expected one of the compared sizes: {sizes}")
         here = [simulation for simulation in self.simulations if simulation.size_bytes == size_bytes]
         return tuple(simulation.algorithm for simulation in _fastest(here))
 
@@ -235,6 +236,7 @@ def compare(
     sizes: Iterable[int | str] | int | str | None = None,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
+    measured_as: MeasuredAs = "isolated",
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
     keep: Iterable[Kept] = (),
@@ -252,6 +254,8 @@ def compare(
         sizes: Instead of calls: sizes in bytes, or as texts such as "64KiB" and "8B..64MiB"; a barrier needs none.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: The engine that keeps virtual time.
+        measured_as: How a benchmark measures the times; see `hocket.simulate`. Lower bounds are those of isolated calls, and
+            zero otherwise.
         trials: The trials on a machine with noise, with the same seed for all; by default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0".
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
@@ -267,7 +271,7 @@ def compare(
     if calls is None:
         calls = _calls(candidates, ranks, sizes)
     elif ranks is not None or sizes is not None:
-        raise Error("calls: got ranks or sizes, too, expected calls, or ranks and sizes")
+        raise Error("calls: got ranks or sizes beside it, expected either calls, or ranks and sizes")
     calls = several("calls", calls, Call, "hocket.Call")
     function("on_done", on_done)
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
@@ -284,7 +288,7 @@ def compare(
         chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
-    bounds = _bounds(collective, calls, machine)
+    bounds = _bounds(collective, calls, machine, measured_as)
     wrong, not_verified = _verified(candidates)
     known: dict[_Key, _Found] = {}
     again: set[_Key] = set()
@@ -303,7 +307,7 @@ def compare(
     rounds = _rounds(trials, machine)
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
-        run = partial(simulate, machine=machine, engine=engine, trials=round_trials, keep=kept)
+        run = partial(simulate, machine=machine, engine=engine, measured_as=measured_as, trials=round_trials, keep=kept)
         work = partial(_try_to_simulate, wrong=wrong, run=run)
         do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
@@ -380,13 +384,9 @@ def _candidates(algorithms: Iterable[Algorithm | str] | str, machine: Machine) -
 
 
 def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> list[Call]:
-    """Return a call for each size.
-
-    Raises:
-        Error: There are no ranks or no sizes, or a text is not a size.
-    """
+    """Return a call for each size."""
     if ranks is None:
-        raise Error("ranks: missing, expected calls, or ranks and sizes")
+        raise Error("ranks: missing, expected either calls, or ranks and sizes")
     if sizes is None and candidates and candidates[0].collective == "barrier":
         sizes = 0
     if sizes is None:
@@ -394,12 +394,13 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     return [Call(ranks=ranks, size_bytes=size) for size in several_sizes("sizes", sizes)]
 
 
-def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
+def _bounds(collective: str, calls: Sequence[Call], machine: Machine, measured_as: MeasuredAs) -> dict[int, Bound]:
     """Return the lower bounds of valid calls by size; the algorithms report what is wrong with the others."""
     bounds = {}
     for call in calls:
         with suppress(Error):
-            bounds[call.size_bytes] = bound(collective, call, machine=machine)
+            isolated = bound(collective, call, machine=machine)
+            bounds[call.size_bytes] = isolated if measured_as == "isolated" else Bound(0.0, 0.0, 0.0)
     return bounds
 
 
@@ -462,7 +463,7 @@ def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
 
 def _only_one(what: str, found: Collection[object]) -> None:
     if len(found) > 1:
-        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one to compare within")
+        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected the same in all calls")
 
 
 def _try_to_simulate(task: _Task, *, wrong: Mapping[str, str], run: Callable[..., Simulation]) -> _Found:

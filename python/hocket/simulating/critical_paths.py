@@ -14,11 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import halved, quiet, with_peers_known
+from hocket.schedules.dependencies import paired
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.simulation import Event, Simulation, simulate
 
@@ -70,7 +71,9 @@ def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulatio
         Error: The machine has circuits: a message alone would have no circuit.
     """
     if machine.model == "circuits":
-        raise Error(f"machine {machine.name}: got the model circuits, expected hockney, loggp, links or packets")
+        raise Error(
+            f"machine {machine.name}: got the network model circuits, expected hockney, loggp, links or packets"
+        )
     runs = (found, undisturbed) if undisturbed else (found,)
     messages = _messages(found.ranks, quiet(machine) or machine, runs)
     steps = [*_backwards(found, messages)][::-1]
@@ -128,14 +131,8 @@ def matched(events: Iterable[Event]) -> dict[Event, Event]:
 
     The k-th send from a source to a destination with a tag belongs to the k-th receive there.
     """
-    channels: dict[tuple[int, int, int], tuple[list[Event], list[Event]]] = defaultdict(lambda: ([], []))
-    for event in events:
-        if event.kind == "send":
-            channels[event.rank, event.peer, event.tag][0].append(event)
-        elif event.kind == "recv":
-            channels[event.peer, event.rank, event.tag][1].append(event)
-    pairs = [pair for sends, receives in channels.values() for pair in zip(sends, receives, strict=False)]
-    return {one: other for send, recv in pairs for one, other in ((send, recv), (recv, send))}
+    ends = ((event.kind, event.rank, event.peer, event.tag, event) for event in events)
+    return {one: other for send, recv in paired(ends) for one, other in ((send, recv), (recv, send))}
 
 
 def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
@@ -166,9 +163,8 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     if event.kind not in _MESSAGES or other is None:
         return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
     send, recv = (event, other) if event.kind == "send" else (other, event)
-    alone = messages.like(send).alone(send.rank, recv.rank, int(send.bytes))
+    late = messages.like(send).late(send.rank, recv.rank, int(send.bytes))
     # For each end, when the operation would be done if this end were late and nothing else were under way.
-    late = {"send": alone.send_late, "recv": alone.recv_late}
     ready = {
         end.kind: end.start_s + late[end.kind][event.kind]["all"]
         for end in (other, event)
@@ -191,15 +187,11 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     return Step(event, first.rank, first.start_s, parts_s)
 
 
-@dataclass(frozen=True)
-class _Alone:
-    """A message alone: for each late end, the times until its send and receive are done, by part and as "all".
+_Late: TypeAlias = "dict[str, dict[str, dict[str, float]]]"
+"""A message alone: for each late end, the times until its send and receive are done, by part and as "all".
 
-    An end that is done before the late end starts has no entry.
-    """
-
-    send_late: dict[str, dict[str, float]]
-    recv_late: dict[str, dict[str, float]]
+An end that is done before the late end starts has no entry.
+"""
 
 
 @dataclass(frozen=True)
@@ -208,7 +200,7 @@ class _Messages:
 
     ranks: int
     machine: Machine
-    known: dict[Any, _Alone] = field(default_factory=dict)
+    known: dict[Any, _Late] = field(default_factory=dict)
     firsts: frozenset[Event] = frozenset()
     later: _Messages | None = None
 
@@ -221,12 +213,11 @@ class _Messages:
         """The machine with one kind of cost halved, by kind."""
         return {part: halved(self.machine, part) for part in ("latency", "overhead")}
 
-    def alone(self, source: int, destination: int, size_bytes: int) -> _Alone:
+    def late(self, source: int, destination: int, size_bytes: int) -> _Late:
         """Return the times of a message alone between two ranks; pairs at the same distance share one simulation."""
         key = (*self._distance(source, destination), size_bytes)
         if key not in self.known:
-            pair = (source, destination, size_bytes)
-            self.known[key] = _Alone(self._late(*pair, is_send_late=True), self._late(*pair, is_send_late=False))
+            self.known[key] = {kind: self._after(kind, source, destination, size_bytes) for kind in _MESSAGES}
         return self.known[key]
 
     def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
@@ -236,32 +227,30 @@ class _Messages:
         node = source // size
         return (node == destination // size, node == (self.ranks - 1) // size, source == destination)
 
-    def _late(
-        self, source: int, destination: int, size_bytes: int, *, is_send_late: bool
-    ) -> dict[str, dict[str, float]]:
-        pair = (source, destination, size_bytes)
-        wait_s = 2 * max(self._ends(self.machine, *pair, 0.0, is_send_late=False).values())
-        done = self._ends(self.machine, *pair, wait_s, is_send_late=is_send_late)
+    def _after(self, late: str, source: int, destination: int, size_bytes: int) -> dict[str, dict[str, float]]:
+        """Return the times if the send or the receive is late."""
+        message = (source, destination, size_bytes, late)
+        wait_s = 2 * max(self._ends(self.machine, *message, 0.0).values())
+        done = self._ends(self.machine, *message, wait_s)
         found = {kind: {"all": end_s - wait_s} for kind, end_s in done.items() if end_s >= wait_s}
         for part, variant in self.variants.items():
-            less = done if variant is None else self._ends(variant, *pair, wait_s, is_send_late=is_send_late)
+            less = done if variant is None else self._ends(variant, *message, wait_s)
             for kind, parts in found.items():
                 parts[part] = 2 * (done[kind] - less[kind])
         return found
 
     def _ends(
-        self, machine: Machine, source: int, destination: int, size_bytes: int, wait_s: float, *, is_send_late: bool
+        self, machine: Machine, source: int, destination: int, size_bytes: int, late: str, wait_s: float
     ) -> dict[str, float]:
-        """Return the ends of the send and the receive if one of them starts after `wait_s`."""
+        """Return the ends of the send and the receive if the late one of them starts after `wait_s`."""
         span = {"buffer": "result", "offset": 0, "len": size_bytes}
         actions = {
             source: {"send": {"to": destination, "tag": 0, "data": span}},
             destination: {"recv": {"from": source, "tag": 0, "into": span}},
         }
-        late = source if is_send_late else destination
         tasks: list[list[dict[str, Any]]] = [[] for _ in range(self.ranks)]
         for rank, action in actions.items():
-            waits = [{"action": {"compute": {"time_s": wait_s}}}] if rank == late else []
+            waits = [{"action": {"compute": {"time_s": wait_s}}}] if late in action else []
             tasks[rank] = [*waits, {"action": action, **({"after": [0]} if waits else {})}]
         data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": tasks}
         found = simulate(Schedule.of("a message alone", data), machine=machine, keep=["events"])

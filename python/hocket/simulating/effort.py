@@ -10,19 +10,31 @@ from hocket.base.call import Call
 from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.simulating.simulation import ONE_TRIAL, Trials, trials_request
+from hocket.simulating.simulation import ONE_TRIAL, MeasuredAs, Trials, trials_request
 
 __all__ = ["recording_s", "simulation_s"]
 
 
-def simulation_s(algorithm: Algorithm, call: Call, *, machine: Machine, trials: Trials = ONE_TRIAL) -> float:
+_CALLS = {"imb": 20}
+"""Calls of a measurement, if it is not one."""
+
+
+def simulation_s(
+    algorithm: Algorithm,
+    call: Call,
+    *,
+    machine: Machine,
+    trials: Trials = ONE_TRIAL,
+    measured_as: MeasuredAs = "isolated",
+) -> float:
     """Return the estimated time of a simulation on one core, in seconds, right to a factor of about three.
 
     The result is 0 if unknown: for an algorithm written in Python, and for a refused call.
     """
     with suppress(Error):
         if algorithm.program is None:
-            return _native.effort_s(machine.parsed, made(algorithm, call, machine), trials_request(trials))
+            once_s = _native.effort_s(machine.parsed, made(algorithm, call, machine), trials_request(trials))
+            return once_s * _CALLS.get(measured_as, 1)
     return 0.0
 
 

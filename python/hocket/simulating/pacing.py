@@ -51,8 +51,7 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
     Raises:
         Error: The algorithm refuses the call, or the algorithm or the machine cannot make the gap.
     """
-    found = as_algorithm(algorithm)
-    known = as_machine(machine)
+    found, known = as_algorithm(algorithm), as_machine(machine)
     answer = _native.steps(known.parsed, made(found, call, known))
     return tuple(StepGap(**step) for step in json.loads(answer))
 
@@ -69,6 +68,5 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
     Raises:
         Error: There are no steps, no such step, or no topology; or the network deadlocks.
     """
-    found = as_algorithm(algorithm)
-    known = as_machine(machine)
+    found, known = as_algorithm(algorithm), as_machine(machine)
     return StepTime(**json.loads(_native.simulate_step(known.parsed, made(found, call, known), step)))

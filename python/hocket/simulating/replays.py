@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -134,14 +134,16 @@ class Replay(Result):
     @property
     def mpi_share(self) -> float:
         """The share of all ranks' time inside MPI calls."""
-        total_s = sum(rank.time_s for rank in self.rank_uses)
-        return sum(rank.mpi_s for rank in self.rank_uses) / total_s if total_s else 0.0
+        return self._share(rank.mpi_s for rank in self.rank_uses)
 
     @property
     def waiting_share(self) -> float:
         """The share of all ranks' time spent waiting for others."""
+        return self._share(rank.waiting_s for rank in self.rank_uses)
+
+    def _share(self, times_s: Iterable[float]) -> float:
         total_s = sum(rank.time_s for rank in self.rank_uses)
-        return sum(rank.waiting_s for rank in self.rank_uses) / total_s if total_s else 0.0
+        return sum(times_s) / total_s if total_s else 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, without the single trials."""
@@ -192,8 +194,7 @@ def replay_events(
     trials: Trials = ONE_TRIAL,
 ) -> tuple[Replay, tuple[Event, ...]]:
     """Replay a trace, and also return each rank's MPI calls and messages over time in the first trial."""
-    found, events = _replay(trace, machine, rules, scale_compute, trials, is_traced=True)
-    return found, events
+    return _replay(trace, machine, rules, scale_compute, trials, is_traced=True)
 
 
 def _replay(
@@ -214,7 +215,7 @@ def _replay(
     texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
     longest_s = max(rank.end_s for rank in trace.ranks)
     if not scale_compute * longest_s < float("inf"):
-        raise Error(f"scale_compute: got {scale_compute}, expected times below infinity for {longest_s} s")
+        raise Error(f"scale_compute: got {scale_compute}, expected a factor that keeps {longest_s} s finite")
     encoder = _Encoder(trace)
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
     request = {
@@ -263,11 +264,6 @@ _STANDARD, _SYNCHRONOUS, _BUFFERED = range(3)
 _BLOCKING = -1
 _MOST_BYTES = 1 << 50
 _NOWHERE = -1
-
-
-def _mode(function: str) -> int:
-    name = function.removeprefix("MPI_").removeprefix("I").lower()
-    return {"s": _SYNCHRONOUS, "b": _BUFFERED}.get(name[0], _STANDARD) if name[1:].startswith("send") else _STANDARD
 
 
 class _Encoder:
@@ -327,15 +323,8 @@ class _Encoder:
 
 
 _SAID = (
-    "root",
-    "count",
-    "counts",
-    "type_bytes",
-    "recv_count",
-    "recv_counts",
-    "recv_type_bytes",
-    "commutative",
-    "in_place",
+    *("root", "count", "counts", "type_bytes", "recv_count", "recv_counts", "recv_type_bytes"),
+    *("commutative", "in_place"),
 )
 
 
@@ -357,7 +346,7 @@ class _RankEncoder:
         """Append the words of a call."""
         function = FUNCTIONS[call.function]
         if call.thread != 0:
-            raise self._refused(call, f"by thread {call.thread}, expected calls of one thread")
+            raise self._refused(call, f"by thread {call.thread}, expected calls of a single thread")
         if "tries" in call.arguments:
             self.words.append(_NOTHING)
         elif function.kind in (Kind.SEND, Kind.RECEIVE):
@@ -407,19 +396,19 @@ class _RankEncoder:
 
     def _receive(self, call: Call, code: int, request: int) -> None:
         if request == _BLOCKING:
-            got = call["got"]
-            if got is None or got[0] == NOBODY:
-                self.words.append(_NOTHING)
-            else:
-                self.words.extend((code, *self._taken(call, call["comm"], got), request))
+            taken = self._taken(call, call["comm"], call["got"])
+            self.words.extend((_NOTHING,) if taken is None else (code, *taken, request))
         else:
             self.words.extend((code, _NOWHERE, _NOWHERE, request))
             self._open[request] = len(self.words) - 3, call["comm"]
 
-    def _taken(self, call: Call, comm: int, got: list[int]) -> tuple[int, int]:
+    def _taken(self, call: Call, comm: int, got: list[int] | None) -> tuple[int, int] | None:
+        """Return the sender and the channel of a received message; None if there is no message."""
+        if got is None or got[0] == NOBODY:
+            return None
         source, tag, _ = got
         if not 0 <= source < len(self._peers[comm]):
-            raise self._refused(call, f"got a message of rank {source}, expected a rank that is there")
+            raise self._refused(call, f"got a message from rank {source}, expected an existing rank")
         return self._peers[comm][source], self._channel(comm, tag)
 
     def _complete(self, call: Call) -> None:
@@ -427,8 +416,8 @@ class _RankEncoder:
         for request, got in zip(requests, call["got"], strict=True):
             if request in self._open:
                 place, comm = self._open.pop(request)
-                if got is not None and got[0] != NOBODY:
-                    self.words[place], self.words[place + 1] = self._taken(call, comm, got)
+                if taken := self._taken(call, comm, got):
+                    self.words[place], self.words[place + 1] = taken
         self.words.append(_WAIT)
         self.words.append(len(requests))
         self.words.extend(requests)
@@ -436,26 +425,22 @@ class _RankEncoder:
     def _collective(self, call: Call, function: Function) -> None:
         communicator = self._rank.communicators[call["comm"]]
         if communicator.remote_ranks:
-            raise self._refused(call, "on an intercommunicator, expected one of a single group")
+            raise self._refused(call, "on an intercommunicator, expected an intracommunicator")
         request = call["request"] if function.is_started else _BLOCKING
         self.words.extend((_COLLECTIVE, self._communicator(call["comm"]), self._all.said(call), request))
 
     def _exchange(self, call: Call) -> None:
-        got = call["got"]
-        has_source = got is not None and got[0] != NOBODY
-        if not has_source:
+        taken = self._taken(call, call["comm"], call["got"])
+        if taken is None:
             self._send(call, _BLOCKING)
         elif call["peer"] == NOBODY:
-            self.words.extend((_RECEIVE, *self._taken(call, call["comm"], got), _BLOCKING))
+            self.words.extend((_RECEIVE, *taken, _BLOCKING))
         else:
-            self.words.extend((_EXCHANGE, *self._sent(call), *self._taken(call, call["comm"], got)))
+            self.words.extend((_EXCHANGE, *self._sent(call), *taken))
 
     def _probe(self, call: Call) -> None:
-        got = call["got"]
-        if got is None or got[0] == NOBODY:
-            self.words.append(_NOTHING)
-        else:
-            self.words.extend((_PROBE, *self._taken(call, call["comm"], got), "mprobe" in call.function.lower()))
+        taken = self._taken(call, call["comm"], call["got"])
+        self.words.extend((_NOTHING,) if taken is None else (_PROBE, *taken, "mprobe" in call.function.lower()))
 
     def _start(self, call: Call) -> None:
         started = [(number, self._persistent[number]) for number in call["requests"] if number in self._persistent]
@@ -479,4 +464,8 @@ class _RankEncoder:
         return known
 
 
-_MODE = {name: _mode(name) for name, function in FUNCTIONS.items() if function.kind in (Kind.SEND, Kind.EXCHANGE)}
+_MODE = {
+    name: _SYNCHRONOUS if "ssend" in name.lower() else _BUFFERED if "bsend" in name.lower() else _STANDARD
+    for name, function in FUNCTIONS.items()
+    if function.kind in (Kind.SEND, Kind.EXCHANGE)
+}

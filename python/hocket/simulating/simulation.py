@@ -20,7 +20,7 @@ from hocket.base.units import format_bytes, parse_share
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import LinkUse
+from hocket.definitions.topology import LinkUse, Topology
 from hocket.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "Engine",
     "Event",
     "Kept",
+    "MeasuredAs",
     "LinkUse",
     "Links",
     "MachineLike",
@@ -50,6 +51,16 @@ Engine: TypeAlias = Literal["auto", "dataflow", "events"]
 
 Kept: TypeAlias = Literal["events", "links", "passages"]
 """What a simulation can keep of the first trial."""
+
+MeasuredAs: TypeAlias = Literal["isolated", "pico", "osu", "imb"]
+"""How a benchmark measures the time of a call.
+
+- isolated: all ranks call at the same time; the time until the last rank is done. So measures `hocket mpi bench`.
+- pico: a rank starts its timer after a barrier (a dissemination); the longest time of a rank.
+- osu: the same, but the mean time of the ranks (`Avg Latency` of the OSU micro-benchmarks).
+- imb: 20 calls back to back, and each rank measures the last 16; the longest time of a rank, divided by 16 (`t_max` of
+  the Intel MPI Benchmarks). A rank begins the next call when its program has ended.
+"""
 
 OnTrials: TypeAlias = Callable[[int], object]
 """Progress callback: receives the number of finished trials."""
@@ -329,6 +340,7 @@ class Simulation(Result):
     size_bytes: int
     machine: str
     engine: str
+    measured_as: str
     seed: int
     trials: int
     time_s: Statistics
@@ -405,6 +417,7 @@ def simulate(
     *,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
+    measured_as: MeasuredAs = "isolated",
     trials: Trials = ONE_TRIAL,
     keep: Iterable[Kept] = (),
     on_trials: OnTrials | None = None,
@@ -416,6 +429,8 @@ def simulate(
         call: The call; None for a schedule, which already is a call.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: The engine that keeps virtual time.
+        measured_as: How a benchmark measures the time, see `MeasuredAs`. Messages and kept events include those of the
+            barrier, or of all calls of a loop.
         trials: The trials on a machine with noise.
         keep: What to keep of the first trial: "events", the operations of each rank; "links", the load of each link;
             and "passages", the load of links over time.
@@ -433,15 +448,21 @@ def simulate(
         24
     """
     known, kept = as_machine(machine), _kept(keep)
+    if isinstance(what, Schedule) and measured_as != "isolated":
+        raise Error(f'measured_as: got "{shown(measured_as)}", expected "isolated": a schedule is one call')
+    if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
+        name = "links" if kept["links"] else "passages"
+        raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")
     asked, algorithm = _asked(what, call, known)
     told = None if on_trials is None else function("on_trials", on_trials)
-    how = {"engine": among("engine", engine, get_args(Engine)), "trials": trials_request(trials), **kept}
+    how = {
+        "engine": among("engine", engine, get_args(Engine)),
+        "measured_as": among("measured_as", measured_as, get_args(MeasuredAs)),
+        "trials": trials_request(trials),
+        **kept,
+    }
     answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
-    found = _simulation(json.loads(answer))
-    if found.links is None and (kept["links"] or kept["passages"]):
-        name = "links" if kept["links"] else "passages"
-        raise Error(f"{name}: on machine {known.name} messages do not meet, expected a machine with a topology")
-    return found
+    return _simulation(json.loads(answer), measured_as)
 
 
 def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
@@ -457,7 +478,7 @@ def _asked(what: Algorithm | Schedule | str, call: Call | None, machine: Machine
         algorithm = as_algorithm(what)
         return made(algorithm, instance("call", call, Call, "hocket.Call"), machine), algorithm
     if call is not None:
-        raise Error("call: expected None, a schedule is a call already")
+        raise Error("call: expected None, as a schedule describes one call")
     name = text("schedule: name", what.name)
     content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
     return content.call(name), Algorithm("schedule", name)
@@ -477,10 +498,11 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _simulation(found: dict[str, Any]) -> Simulation:
+def _simulation(found: dict[str, Any], measured_as: MeasuredAs) -> Simulation:
     simulation = found["simulation"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
     own = {
+        "measured_as": measured_as,
         "steps": tuple(simulation["steps"]),
         "marks_s": marks_s,
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),

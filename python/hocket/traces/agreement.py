@@ -53,7 +53,7 @@ def _compare(
     if len(ours) != len(theirs):
         more, less = ((first, ours), (other, theirs)) if len(ours) > len(theirs) else ((other, theirs), (first, ours))
         call = more[1][len(less[1])]
-        raise Error(f"{trace.where(more[0], call)}: {_told(call)}, expected it on rank {less[0]} as well")
+        raise Error(f"{trace.where(more[0], call)}: {_told(call)}, expected the same call on rank {less[0]}")
 
 
 def _short(function: str) -> str:
@@ -83,13 +83,13 @@ def _check_messages(trace: Trace) -> None:
             peers = rank.communicators[comm].peers
             if not 0 <= source < len(peers):
                 where = trace.where(number, call)
-                raise Error(f"{where}: got a message of rank {source}, expected a rank that is there")
+                raise Error(f"{where}: got a message from rank {source}, expected a rank below {len(peers)}")
             key = (numbers[number][comm], peers[source], number, tag)
             sent[key] -= 1
             if sent[key] < 0:
                 raise Error(
-                    f"{trace.where(number, call)}: {call.function} got a message of rank {key[1]} with tag {tag}, "
-                    "expected a send of it"
+                    f"{trace.where(number, call)}: {call.function} received a message from rank {key[1]} "
+                    f"with tag {tag}, but the trace has no matching send"
                 )
 
 
@@ -111,7 +111,7 @@ def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:
 
 
 def _receives(rank: RankTrace) -> Iterator[tuple[Call, int, int, int]]:
-    """Give the call that tells of each receive, with communicator, source and tag."""
+    """Give the call that completes each receive, with communicator, source and tag."""
     waiting: dict[int, Call] = {}
     for call in rank.calls:
         function = FUNCTIONS[call.function]

@@ -97,7 +97,7 @@ def _logs(first: str) -> list[str]:
     folder, base = os.path.split(first)
     parts = _FIRST.match(base)
     if not parts:
-        raise Error(f"{first}: expected the log of rank 0, named as pmpi-trace-rank-0.txt")
+        raise Error(f"{first}: expected the log of rank 0, with a name such as pmpi-trace-rank-0.txt")
     before, zeros, after = parts.groups()
     try:
         beside = set(os.listdir(folder or "."))
@@ -108,8 +108,8 @@ def _logs(first: str) -> list[str]:
     names = [f"{before}{number:0{len(zeros)}d}{after}" for number in range(len(numbers))]
     for number, name in enumerate(names):
         if name not in beside:
-            largest = f"one of rank {max(numbers)}"
-            raise Error(f"{os.path.join(folder, name)}: no log of rank {number}, expected it as there is {largest}")
+            largest = f"rank {max(numbers)} has one"
+            raise Error(f"{os.path.join(folder, name)}: no such log, expected a log of rank {number}, as {largest}")
     return [os.path.join(folder, name) for name in names] or [first]
 
 
@@ -138,11 +138,11 @@ class _Rank:
         """Read the whole log."""
         calls = self._calls()
         self._is_mpich = any(_MPICH_WORLD in text for _, text in calls)
-        addresses = (address for _, text in calls for address in _addresses(*_split(text)))
+        addresses = (address for _, text in calls for address in _addresses(*text.split(":")))
         self._handle_bytes = 4 if any(address % 8 == 4 for address in addresses) else 8
         for line, text in calls:
             self._line = line
-            self._take(*_split(text))
+            self._take(*text.split(":"))
         if not self._is_finished:
             raise self._error("the file ends, expected MPI_Finalize")
         self.log.settle()
@@ -165,7 +165,7 @@ class _Rank:
                 elif text.startswith("MPI_"):
                     calls.append((self._line, text))
                 elif text:
-                    raise self._error(f"got {text[:40]!r}, expected a comment or a call of MPI")
+                    raise self._error(f"got {text[:40]!r}, expected a comment or an MPI call")
         return calls
 
     def _head(self, text: str) -> None:
@@ -182,14 +182,14 @@ class _Rank:
         elif text.startswith("htor's PMPI Tracer"):
             self.tracer = text.removeprefix("htor's ").partition(" Output")[0]
 
-    def _take(self, name: str, words: list[str]) -> None:
+    def _take(self, name: str, *words: str) -> None:
         function = FUNCTIONS.get("MPI_Init" if name in _BEFORE else name)
         if function is None or function.kind in (Kind.PROBE, Kind.NEW_COMMUNICATOR, Kind.FREE_COMMUNICATOR):
             return
         if self._is_finished:
             raise self._error(f"got {name}, expected nothing after MPI_Finalize")
         if (function.kind is Kind.INIT) != (self._origin_us is None):
-            raise self._error(f"got {name}, expected MPI_Init first, and once")
+            raise self._error(f"got {name}, expected MPI_Init exactly once, as the first call")
         if function.kind is Kind.INIT:
             self._init(words)
         elif function.kind is Kind.FINALIZE:
@@ -197,11 +197,13 @@ class _Rank:
             self.log.settle()
             self._call(name, [words[0], words[0]] if words else [], {})
         elif _form(name) not in _ARGUMENTS:
-            raise self._error(f"{name}: liballprof does not tell its values, expected a function whose values it tells")
+            raise self._error(
+                f"{name}: liballprof does not record its arguments, expected a function with recorded arguments"
+            )
         else:
             self._told(name, function, words)
 
-    def _init(self, words: list[str]) -> None:
+    def _init(self, words: Sequence[str]) -> None:
         began_us, ended_us = (_number(word) for word in (words[0], words[-1])) if words else (None, None)
         if ended_us is None:
             raise self._error("MPI_Init: expected a time, in microseconds, as its last value")
@@ -216,12 +218,12 @@ class _Rank:
         start_s, end_s = ((time_us - self._origin_us) / 1e6 for time_us in times_us if time_us is not None)
         if not self._end_s <= start_s <= end_s:
             raise self._error(
-                f"{name}: got times {words[0][:40]} and {words[-1][:40]}, expected none before those of the call before"
+                f"{name}: got times {words[0][:40]} and {words[-1][:40]}, expected times after the previous call"
             )
         self._end_s = end_s
         self.log.call(name, start_s, end_s, self._line, arguments)
 
-    def _told(self, name: str, function: Function, words: list[str]) -> None:
+    def _told(self, name: str, function: Function, words: Sequence[str]) -> None:
         values = self._values(name, function, words)
         arguments: dict[str, Any] = {}
         if function.kind in (Kind.SEND, Kind.RECEIVE, Kind.EXCHANGE):
@@ -234,7 +236,7 @@ class _Rank:
             return
         self._call(name, words, arguments)
 
-    def _values(self, name: str, function: Function, words: list[str]) -> dict[str, Any]:
+    def _values(self, name: str, function: Function, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of a call by name."""
         names = _ARGUMENTS[_form(name)].split() + (["request"] if function.is_started else [])
         fields = [field for field in names for _ in range(1 + (field in _COUNTS))]
@@ -356,15 +358,16 @@ class _Rank:
         requests = self._requests(values)
         if function.kind is Kind.START:
             if len(requests) < int(values.get("requests", 1)):
-                raise self._error(f"{name}: expected requests that were made before")
+                raise self._error(f"{name}: got an unknown request, expected requests of earlier calls")
             for request in requests:
                 if request.start is None:
-                    raise self._error(f"{name}: expected requests that are started again and again")
+                    raise self._error(f"{name}: got a nonpersistent request, expected persistent requests")
                 request.receive, request.is_open = request.start(), True
         elif function.kind is Kind.COMPLETE:
             requests = [request for request in requests if request.is_open]
             if name.endswith(("any", "some")) and len(requests) > 1:
-                raise self._error(f"{name}: which of {len(requests)} requests it completed is not told, expected one")
+                why = "as the log does not record which one completed"
+                raise self._error(f"{name}: got {len(requests)} open requests, expected one, {why}")
             if not function.is_looking:
                 self.log.complete(requests, arguments)
             elif requests:
@@ -388,13 +391,7 @@ class _Rank:
         return [known[key][0] for key in addresses if key in known]
 
 
-def _split(text: str) -> tuple[str, list[str]]:
-    """Return the function of a line, and the rest of the line."""
-    name, *words = text.split(":")
-    return name, words
-
-
-def _addresses(name: str, words: Sequence[str]) -> Iterator[int]:
+def _addresses(name: str, *words: str) -> Iterator[int]:
     """Give the address of the request that a function starts or uses."""
     function = FUNCTIONS.get(name)
     if function and (function.is_started or "requests" in function.needs) and len(words) > 2:

@@ -115,7 +115,7 @@ def files_of(first: str) -> list[str]:
     parts = re.fullmatch(r"(?s)(.*)\.0\.et", first)
     if not parts:
         raise Error(
-            f"{first}: got a Chakra trace, expected that of rank 0, named as PREFIX.0.et, and the others beside it"
+            f"{first}: got a Chakra trace, expected the trace of rank 0, PREFIX.0.et, in a folder with the other ranks"
         )
     found = [first]
     while os.path.exists(name := f"{parts[1]}.{len(found)}.et"):
@@ -144,13 +144,13 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
         twice = next(node for node in nodes if by_id[node.id] is not node)
-        raise Error(f"{file}, node {twice.id}: another one has this id, expected every id once")
+        raise Error(f"{file}, node {twice.id}: got this id twice, expected every id once")
     waiting = {node.id: len(set(node.after)) for node in nodes}
     followers: dict[int, list[int]] = {node.id: [] for node in nodes}
     for node in nodes:
         for earlier in set(node.after):
             if earlier not in by_id:
-                raise Error(f"{file}, node {node.id}: waits for node {earlier}, expected one that is there")
+                raise Error(f"{file}, node {node.id}: waits for node {earlier}, expected an existing node")
             followers[earlier].append(node.id)
     ready = [number for number, count in waiting.items() if not count]
     heapify(ready)
@@ -163,7 +163,7 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
                 heappush(ready, follower)
     if len(found) < len(nodes):
         stuck = min(number for number, count in waiting.items() if count)
-        raise Error(f"{file}, node {stuck}: waits for nodes that wait for each other, expected an order")
+        raise Error(f"{file}, node {stuck}: waits in a cycle of nodes, expected no cycles")
     return found
 
 
@@ -220,7 +220,7 @@ def _message(lines: Lines, kind: str) -> Any:
         raise Error(f"{where}: got {size} bytes, expected messages of at most {LONGEST_LINE} bytes")
     content = lines.read(size)
     if len(content) < size:
-        raise Error(f"{where}: cut off, expected {size} bytes")
+        raise Error(f"{where}: ends too early, expected {size} bytes")
     message = classes()[kind]()
 
     from google.protobuf.message import DecodeError
@@ -228,7 +228,7 @@ def _message(lines: Lines, kind: str) -> Any:
     try:
         message.ParseFromString(content)
     except DecodeError:
-        raise Error(f"{where}: got something else, expected a {kind} of Chakra") from None
+        raise Error(f"{where}: cannot be decoded, expected a Chakra {kind}") from None
     return message
 
 

@@ -169,9 +169,8 @@ class _Rank:
     def _collective(self) -> None:
         kind = self._whole("comm_type", max(_COLLECTIVES))
         if kind not in _COLLECTIVES:
-            raise self._error(
-                f"comm_type: got {kind}, GATHER or SCATTER, whose root Chakra does not tell, expected others"
-            )
+            why = "whose root Chakra does not record"
+            raise self._error(f"comm_type: got {kind}, GATHER or SCATTER, {why}, expected other collectives")
         function, told = _COLLECTIVES[kind]
         arguments = self._communicator()
         ranks = len(self.communicators[arguments["comm"]].ranks) if arguments["comm"] != WORLD else self._ranks
@@ -196,7 +195,7 @@ class _Rank:
         ranks = self._groups[group]
         if self._number not in ranks:
             raise self._error(
-                f"pg_name: got {checks.shown(group)}, which has other ranks, expected a group of rank {self._number}"
+                f"pg_name: got {checks.shown(group)}, which lacks rank {self._number}, expected a group with this rank"
             )
         comm = self._comms[group] = SELF + 1 + len(self.communicators)
         self.communicators[comm] = Communicator(ranks, (), self._seen[ranks])

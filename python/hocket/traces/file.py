@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -21,6 +22,7 @@ from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Commu
 __all__ = ["compressed", "read", "write"]
 
 _FORMAT, _VERSION = "hocket-trace", 1
+_TEXTS = ("program", "mpi", "date")
 _MOST_RANKS = 1 << 20
 _LARGEST = (1 << 63) - 1  # limit of whole numbers
 _COMPRESSION = 6
@@ -61,16 +63,8 @@ def compressed(text: bytes) -> bytes:
 
 
 def _lines(trace: Trace) -> Iterator[str]:
-    yield _json(
-        {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "ranks": len(trace.ranks),
-            "program": trace.program,
-            "mpi": trace.mpi,
-            "date": trace.date,
-        }
-    )
+    texts = {key: getattr(trace, key) for key in _TEXTS}
+    yield _json({"format": _FORMAT, "version": _VERSION, "ranks": len(trace.ranks), **texts})
     for number, rank in enumerate(trace.ranks):
         offsets = list(rank.clock_offset_s)
         yield _json({"rank": number, "calls": len(rank.calls), "clock_offset_s": offsets, "host": rank.host})
@@ -97,7 +91,7 @@ class _Reader:
         if header.get("version") != _VERSION:
             raise self._error(f"got version {_shown(header.get('version'))}, expected {_VERSION}")
         count = self._whole(header, "ranks", 1, _MOST_RANKS)
-        texts = {key: self._text(header, key) for key in ("program", "mpi", "date")}
+        texts = {key: self._text(header, key) for key in _TEXTS}
         world = Communicator(tuple(range(count)))
         ranks = tuple(self._rank_trace(number, world) for number in range(count))
         self._rank = None
@@ -129,7 +123,7 @@ class _Reader:
         name, start_s, end_s = values.pop("call", None), values.pop("start_s", None), values.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
         if function is None:
-            raise self._error(f"call: got {_shown(name)}, expected an MPI function that traces tell of")
+            raise self._error(f"call: got {_shown(name)}, expected an MPI function that traces record")
         if not (_is_number(start_s) and _is_number(end_s) and 0 <= start_s <= end_s):
             raise self._error(f"got times {_shown(start_s)} and {_shown(end_s)}, expected 0 <= start_s <= end_s")
         for kind, at in ((Kind.INIT, 0), (Kind.FINALIZE, count - 1)):
@@ -150,16 +144,16 @@ class _Reader:
         try:
             value = _DECODE(line.decode())
         except (ValueError, RecursionError):
-            raise self._error(f"got {line[:40]!r}, expected {what}: an object of JSON") from None
+            raise self._error(f"got {line[:40]!r}, expected {what}: a JSON object") from None
         if not isinstance(value, dict):
-            raise self._error(f"got {_shown(value)}, expected {what}: an object of JSON")
+            raise self._error(f"got {_shown(value)}, expected {what}: a JSON object")
         return value
 
     def _whole(self, value: Mapping[str, Any], key: str, least: int, most: int) -> int:
-        number = value.get(key)
-        if not (isinstance(number, int) and not isinstance(number, bool) and least <= number <= most):
+        number: Any = value.get(key)
+        if not _is_whole(number, least, most):
             raise self._error(f"{key}: got {_shown(number)}, expected a whole number from {least} to {most}")
-        return number
+        return int(number)
 
     def _text(self, value: Mapping[str, Any], key: str) -> str:
         text = value.get(key)
@@ -270,7 +264,7 @@ class _State:
                 raise self._error(f"got {most} elements for {prefix}type_bytes, expected at most {_LARGEST} bytes")
         thread = values.get("thread", 0)
         if start_s < self._ends_s.get(thread, 0.0):
-            raise self._error(f"start_s: got {start_s}, expected no less than the end of the call before")
+            raise self._error(f"start_s: got {start_s}, expected at least the end of the previous call")
         self._ends_s[thread] = end_s
         if "comm" in values:
             self._communicator(function, values)
@@ -290,18 +284,20 @@ class _State:
         if "ranks" in values:
             self._define(number, "ranks", values)
         if number not in self.communicators or number in self._freed:
-            raise self._error(f"comm: got {number}, expected a communicator that is there, or its ranks")
+            raise self._error(f"comm: got {number}, expected an existing communicator, or `ranks` for a new one")
         if "new_ranks" in values and "new" in values:
             self._define(values["new"], "new_ranks", values)
         elif "new_ranks" in values or "new" in values:
-            raise self._error("got one of new and new_ranks, expected both")
+            raise self._error("got only one of new and new_ranks, expected both")
         communicator = self.communicators[number]
         for key in ("peer", "recv_peer", "root"):
             peer = values.get(key, 0)
             least = {"peer": NOBODY, "recv_peer": NOBODY}.get(key, THIS_ROOT if communicator.remote_ranks else 0)
             is_sent_to_any = key == "peer" and peer == ANY and function.kind in (Kind.SEND, Kind.EXCHANGE)
             if is_sent_to_any or not least <= peer < len(communicator.peers):
-                raise self._error(f"{key}: got {peer}, expected a rank of a communicator of {len(communicator.peers)}")
+                raise self._error(
+                    f"{key}: got {peer}, expected a rank below {len(communicator.peers)}, the size of the communicator"
+                )
         for key in ("counts", "recv_counts"):
             if key in values and len(values[key]) != len(communicator.peers):
                 got = len(values[key])
@@ -335,54 +331,29 @@ class _State:
             return
         for number in values["requests"]:
             if number not in self._requests:
-                raise self._error(f"requests: got {number}, expected requests that are there")
+                raise self._error(f"requests: got {number}, expected requests of earlier calls")
             is_freed = name == "MPI_Request_free"
             if is_freed or (function.kind is Kind.COMPLETE and not self._requests[number]):
                 del self._requests[number]
         if function.kind is Kind.COMPLETE and len(values["got"]) != len(values["requests"]):
-            raise self._error(f"got: {len(values['got'])} entries, expected one per request")
+            raise self._error(f"got: has {len(values['got'])} entries, expected one per request")
 
 
 def _is_number(value: Any) -> bool:
     return (isinstance(value, float) and math.isfinite(value)) or _is_whole(value, -_LARGEST)
 
 
-def _is_whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _LARGEST
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_tag(value: Any) -> bool:
-    return _is_whole(value, ANY)
-
-
-def _is_peer(value: Any) -> bool:
-    return _is_whole(value, THIS_ROOT)
+def _is_whole(value: Any, least: int = 0, most: int = _LARGEST) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _are_whole(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_whole, value))
 
 
-def _is_message(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 3
-        and _is_whole(value[0], NOBODY)
-        and _is_tag(value[1])
-        and _is_whole(value[2])
-    )
-
-
 def _is_got(value: Any) -> bool:
-    return value is None or _is_message(value)
+    is_triple = isinstance(value, list) and len(value) == 3
+    return value is None or (is_triple and all(map(_is_whole, value, (NOBODY, ANY, 0))))
 
 
 def _are_got(value: Any) -> bool:
@@ -391,10 +362,10 @@ def _are_got(value: Any) -> bool:
 
 _VALUES: Iterable[tuple[str, Callable[[Any], bool], str]] = (
     ("comm new request count type_bytes recv_count recv_type_bytes thread tries", _is_whole, "a whole number"),
-    ("peer recv_peer root", _is_peer, "a rank, or one of -1, -2, -3"),
-    ("tag recv_tag", _is_tag, "a tag, or -1"),
-    ("type recv_type op", _is_text, "a text"),
-    ("commutative in_place", _is_flag, "true or false"),
+    ("peer recv_peer root", partial(_is_whole, least=THIS_ROOT), "a rank, or one of -1, -2, -3"),
+    ("tag recv_tag", partial(_is_whole, least=ANY), "a tag, or -1"),
+    ("type recv_type op", lambda value: isinstance(value, str), "a text"),
+    ("commutative in_place", lambda value: isinstance(value, bool), "true or false"),
     ("counts recv_counts requests", _are_whole, "a list of whole numbers"),
     ("ranks remote_ranks new_ranks new_remote_ranks", _are_whole, "a list of ranks of MPI_COMM_WORLD"),
     ("got", _is_got, "[source, tag, bytes], or null"),

@@ -80,7 +80,7 @@ class Lines:
         self.number += 1
         self._take(max(len(line), _LEAST_LINE_BYTES))
         if len(line) > LONGEST_LINE:
-            raise Error(f"{self.name}, line {self.number}: expected lines of at most {LONGEST_LINE} bytes")
+            raise Error(f"{self.name}, line {self.number}: too long, expected at most {LONGEST_LINE} bytes")
         return line
 
     def read(self, size_bytes: int) -> bytes:
@@ -97,8 +97,8 @@ class Lines:
         self._budget.take(size_bytes, self.name)
         if self._budget.left_bytes < 0:
             raise Error(
-                f"{self.name}, line {self.number}: expected a trace of at most {MOST_BYTES} bytes, decompressed, "
-                f"of which a line counts as {_LEAST_LINE_BYTES} at least"
+                f"{self.name}, line {self.number}: too long, expected at most {MOST_BYTES} decompressed bytes, "
+                f"where each line counts as {_LEAST_LINE_BYTES} bytes or more"
             )
 
 
@@ -117,7 +117,7 @@ def reading(name: str) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise Error(f"{name}: too large for the memory there is") from None
+        raise Error(f"{name}: too large for the free memory") from None
     finally:
         if was_collecting:
             gc.enable()
@@ -134,7 +134,7 @@ def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
         with open(name, "rb") as plain, _decompressed(plain) as file:
             yield Lines(name, file, budget or Budget())
     except EOFError:
-        raise Error(f"{name}: cut off, expected more compressed data") from None
+        raise Error(f"{name}: ends too early, expected more compressed data") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise Error(f"{name}: not a trace: {error}") from None
     except OSError as error:

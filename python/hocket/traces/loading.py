@@ -47,8 +47,8 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     if begin and not begin.lstrip().startswith(b"{"):
         if not begins_trace(file, begin):
             raise Error(
-                f"{file}: no trace of `hocket mpi trace`, SimGrid, liballprof or Chakra: it begins with "
-                f"{excerpt(begin)}, neither an action nor a file that is there"
+                f"{file}: begins with {excerpt(begin)}, expected a trace of `hocket mpi trace`, SimGrid (actions, or "
+                "names of existing files), liballprof or Chakra"
             )
         return read_simgrid(path)
     return read(path, compares_ranks=compares_ranks)

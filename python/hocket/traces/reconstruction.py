@@ -227,13 +227,15 @@ def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequenc
 def _tell(rank: RankLog, receive: Receive, source: int, message: Message | None) -> None:
     if message is None:
         tag = "any tag" if receive.tag == ANY else f"tag {receive.tag}"
-        raise Error(f"{rank.where(receive.line)}: a receive from rank {source} with {tag}, expected a send of it")
+        raise Error(
+            f"{rank.where(receive.line)}: a receive from rank {source} with {tag}, but the trace has no matching send"
+        )
     if receive.room_bytes is None:
         receive.arguments["count"] = message.size_bytes
     elif message.size_bytes > receive.room_bytes:
         raise Error(
-            f"{rank.where(receive.line)}: room for {receive.room_bytes} bytes, "
-            f"expected as many as the {message.size_bytes} that rank {source} sent"
+            f"{rank.where(receive.line)}: a receive of at most {receive.room_bytes} bytes, "
+            f"expected at least {message.size_bytes}, which rank {source} sent"
         )
     assert receive.got is not None
     container, key = receive.got
@@ -289,8 +291,8 @@ def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[R
         completed = next((receive for receive in asking[tag] if receive.got), None)
         if completed and len(candidates) != 1:
             raise Error(
-                f"{rank.where(completed.line)}: a receive from any rank, which could have got messages of "
-                f"{' or '.join(map(str, candidates[:3])) or 'nobody'}, expected one rank alone that sent any"
+                f"{rank.where(completed.line)}: a receive from any rank, whose message could come from "
+                f"{' or '.join(map(str, candidates[:3])) or 'nobody'}, expected a single possible sender"
             )
         found[tag] = candidates[0] if completed else ANY
         total[found[tag]] -= len(asking[tag])

@@ -7,7 +7,7 @@ as MPI_BYTE. These traces know only the communicator MPI_COMM_WORLD, and no nonb
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -77,13 +77,14 @@ class _Rank:
             self._requests[call["request"]] = call
             if not function.is_persistent:
                 yield from self._started(call, call["request"])
-        elif kind is Kind.SEND and call["peer"] != NOBODY:
-            yield f"send {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
-        elif kind is Kind.RECEIVE and call["got"] and call["got"][0] != NOBODY:
-            source, tag, size_bytes = call["got"]
-            yield f"recv {self._world(call, source)} {tag} {size_bytes} {_BYTE}"
+        elif kind is Kind.SEND:
+            yield from self._send("send", call)
+        elif kind is Kind.RECEIVE:
+            yield from self._receive("recv", call, call["got"])
         elif kind is Kind.EXCHANGE:
-            yield from self._exchange(call)
+            yield from self._receive("irecv", call, call["got"])
+            yield from self._send("send", call)
+            yield from self._end(call, call["got"])
         elif kind is Kind.START:
             for number in call["requests"]:
                 yield from self._started(self._requests[number], number)
@@ -95,40 +96,39 @@ class _Rank:
 
     def _started(self, call: Call, number: int) -> Iterator[str]:
         if FUNCTIONS[call.function].kind is Kind.SEND:
-            if call["peer"] != NOBODY:
-                yield f"isend {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
+            yield from self._send("isend", call)
         else:
             got = self._got[number] = self._received[number].popleft() if self._received[number] else None
-            if got is not None and got[0] != NOBODY:
-                yield f"irecv {self._world(call, got[0])} {got[1]} {got[2]} {_BYTE}"
+            yield from self._receive("irecv", call, got)
 
     def _wait(self, number: int) -> Iterator[str]:
         call = self._requests.get(number)
         if call is None:
             return
-        if FUNCTIONS[call.function].kind is Kind.SEND:
-            if call["peer"] != NOBODY:
-                yield f"wait {self._number} {self._world(call, call['peer'])} {call['tag']}"
-        else:
-            got = self._got.pop(number, None)
-            if got is not None and got[0] != NOBODY:
-                yield f"wait {self._world(call, got[0])} {self._number} {got[1]}"
+        if FUNCTIONS[call.function].kind is not Kind.SEND:
+            yield from self._end(call, self._got.pop(number, None))
+        elif call["peer"] != NOBODY:
+            yield f"wait {self._number} {self._world(call, call['peer'])} {call['tag']}"
 
-    def _exchange(self, call: Call) -> Iterator[str]:
-        got = call["got"] if call["got"] and call["got"][0] != NOBODY else None
-        if got:
-            yield f"irecv {self._world(call, got[0])} {got[1]} {got[2]} {_BYTE}"
+    def _send(self, verb: str, call: Call) -> Iterator[str]:
         if call["peer"] != NOBODY:
-            yield f"send {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
-        if got:
+            yield f"{verb} {self._world(call, call['peer'])} {call['tag']} {call.size_bytes()} {_BYTE}"
+
+    def _receive(self, verb: str, call: Call, got: Sequence[int] | None) -> Iterator[str]:
+        if got and got[0] != NOBODY:
+            yield f"{verb} {self._world(call, got[0])} {got[1]} {got[2]} {_BYTE}"
+
+    def _end(self, call: Call, got: Sequence[int] | None) -> Iterator[str]:
+        """Give the end of a receive that was started."""
+        if got and got[0] != NOBODY:
             yield f"wait {self._world(call, got[0])} {self._number} {got[1]}"
 
     def _collective(self, call: Call) -> str:
         ranks = self._communicator(call).ranks
         if ranks != tuple(range(len(self._trace.ranks))) or self._communicator(call).remote_ranks:
-            raise self._error(call, f"collectives on a part of the ranks, as this one on {len(ranks)}")
+            raise self._error(call, f"collectives on some of the ranks, here on {len(ranks)}")
         if FUNCTIONS[call.function].is_started:
-            raise self._error(call, "collectives that are only started")
+            raise self._error(call, "nonblocking collectives")
         name = call.function.removeprefix("MPI_").lower()
         blocks, recv_blocks = _blocks(call, "", len(ranks)), _blocks(call, "recv_", len(ranks))
         sent, received = call.size_bytes(), call.size_bytes("recv_")
@@ -154,7 +154,9 @@ class _Rank:
         return self._communicator(call).peers[peer]
 
     def _error(self, call: Call, what: str) -> Error:
-        return Error(f"{self._trace.where(self._number, call)}: {call.function}: SimGrid's traces know no {what}")
+        return Error(
+            f"{self._trace.where(self._number, call)}: {call.function}: SimGrid's traces cannot express {what}"
+        )
 
 
 _COLLECTIVES: Mapping[str, str] = {

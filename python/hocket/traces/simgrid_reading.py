@@ -118,7 +118,7 @@ class _Files:
         with lines_of(name, self._budget) as lines:
             first = next((line for line in lines if is_meant(line)), None)
             if first is None:
-                raise Error(f"{name}: the file ends, expected actions of ranks, or names of files of them")
+                raise Error(f"{name}: the file ends, expected actions of ranks, or names of files with actions")
             if _is_action(first):
                 self.names = [name]
             else:
@@ -138,7 +138,9 @@ class _Files:
             raise Error(f"{name}: the file ends, expected actions of ranks")
         missing = next((rank for rank in range(max(found)) if rank not in found), None)
         if missing is not None:
-            raise Error(f"{name}: rank {max(found)} is there, expected rank {missing} as well")
+            raise Error(
+                f"{name}: has actions of rank {max(found)}, but none of rank {missing}, expected actions of all ranks"
+            )
         self._merged = found
 
     def name(self, rank: int) -> str:
@@ -173,7 +175,7 @@ def begins_trace(index: str, line: bytes) -> bool:
 def _path(index: str, number: int, line: bytes) -> str:
     path = _listed(index, line)
     if path is None:
-        raise Error(f"{index}: got {excerpt(line)} as file {number}, expected one that is there")
+        raise Error(f"{index}: got {excerpt(line)} as file {number}, expected an existing file")
     return path
 
 
@@ -222,7 +224,7 @@ class _Rank:
             self._line = number
             action, values = known.get(line) or self._parsed(line)
             if (action == "init") != (not calls):
-                raise self._error(f"got {action}, expected init first, and once")
+                raise self._error(f"got {action}, expected init exactly once, as the first action")
             if calls and calls[-1].function == "MPI_Finalize":
                 raise self._error(f"got {action}, expected nothing after finalize")
             self._take(action, values)
@@ -260,17 +262,13 @@ class _Rank:
             else:
                 values[key] = self._value(key, rest[0])
             rest = rest[many:]
-            if action == "allgatherv" and name == "recv_sizes":
-                rest = self._without_displacements(rest)
+            if action == "allgatherv" and name == "recv_sizes" and len(rest) > 2:
+                rest = rest[: len(rest) - self._ranks]  # displacements follow the types
         if rest:
             raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
         if action == "allgatherv" and "type" in values:
             values.setdefault("recv_type", values["type"])
         return values
-
-    def _without_displacements(self, words: list[str]) -> list[str]:
-        """Return the numbers of types after the sizes of an allgatherv, without displacements."""
-        return words if len(words) <= 2 else words[: len(words) - self._ranks]
 
     def _expected(self, names: Iterable[str]) -> str:
         return " ".join(f"{name}*{self._ranks}" if name.endswith("sizes") else name for name in names) or "none"
@@ -322,7 +320,7 @@ class _Rank:
     def _call(self, name: str, arguments: dict[str, Any]) -> None:
         now_s = self._flops / self._flops_per_s + self._slept_s
         if not math.isfinite(now_s):
-            raise self._error("got more computing than there is a time for, expected less")
+            raise self._error("the computing time exceeds the range of numbers, expected less computing")
         self._log.call(f"MPI_{name}", now_s, now_s, self._line, arguments)
 
     def _complete(self, name: str, requests: list[Request]) -> None:
@@ -375,7 +373,7 @@ class _Rank:
             self._call("Test", arguments)
 
     def _collective(self, action: str, values: dict[str, Any]) -> None:
-        name, told = _COLLECTIVES[action]
+        told = _COLLECTIVES[action]
         arguments: dict[str, Any] = {"comm": WORLD}
         is_root = True
         if "root" in told:
@@ -387,29 +385,22 @@ class _Rank:
             arguments.update(self._data(values))
         if "recv" in told or ("recv_at_root" in told and is_root):
             arguments.update(self._data(values, "recv_"))
-        self._call(name, arguments)
+        self._call("Reduce_scatter" if action == "reducescatter" else action.title(), arguments)
         self._flops += values.get("flops", 0.0)
 
 
-_COLLECTIVES: Mapping[str, tuple[str, frozenset[str]]] = {
-    action: (name, frozenset(told.split()))
-    for action, name, told in (
-        ("barrier", "Barrier", ""),
-        ("bcast", "Bcast", "root send"),
-        ("reduce", "Reduce", "root op send"),
-        ("allreduce", "Allreduce", "op send"),
-        ("scan", "Scan", "op send"),
-        ("exscan", "Exscan", "op send"),
-        ("alltoall", "Alltoall", "send recv"),
-        ("alltoallv", "Alltoallv", "send recv"),
-        ("allgather", "Allgather", "send recv"),
-        ("allgatherv", "Allgatherv", "send recv"),
-        ("gather", "Gather", "root send recv_at_root"),
-        ("gatherv", "Gatherv", "root send recv_at_root"),
-        ("scatter", "Scatter", "root send_at_root recv"),
-        ("scatterv", "Scatterv", "root send_at_root recv"),
-        ("reducescatter", "Reduce_scatter", "op send"),
+_COLLECTIVES: Mapping[str, frozenset[str]] = {
+    action: frozenset(told.split())
+    for actions, told in (
+        ("barrier", ""),
+        ("bcast", "root send"),
+        ("reduce", "root op send"),
+        ("allreduce scan exscan reducescatter", "op send"),
+        ("alltoall alltoallv allgather allgatherv", "send recv"),
+        ("gather gatherv", "root send recv_at_root"),
+        ("scatter scatterv", "root send_at_root recv"),
     )
+    for action in actions.split()
 }
 _UNKNOWN: Mapping[str, Any] = {"count": 0, "type": "MPI_BYTE", "type_bytes": 1}
 """The data of a receive whose buffer size is not in the trace: as much as it gets."""

@@ -18,6 +18,7 @@ from hocket.schedules.schedule import record
 from hocket.tuning.choice import Choice, Point
 
 __all__ = [
+    "USUAL_SIZES",
     "Candidates",
     "algorithm_of",
     "call_at",
@@ -25,10 +26,11 @@ __all__ = [
     "of_any_machine",
     "of_catalogue",
     "of_library",
-    "unit_of",
-    "usual_sizes",
     "whole_sizes",
 ]
+
+USUAL_SIZES = tuple(8 * 4**i for i in range(10))
+"""The default sizes for tuning, in bytes."""
 
 _BYTES = tuple(4096 * 4**i for i in range(5))
 _COUNTS = (2, 3, 4, 8, 16)
@@ -37,22 +39,12 @@ _COUNTED = ("aggregate", "group", "radix", "window")
 _MOST_RANKS_COMPARED = 16
 
 
-def unit_of(collective: str, ranks: int) -> int:
-    """Return the unit of sizes: reductions add doubles, and a reduce_scatter adds some for each rank."""
-    return unit_bytes(collective, ranks) if collective in REDUCTIONS else 1
-
-
 def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tuple[int, ...]:
     """Return sizes, each rounded up to a multiple of the unit; a barrier has only size 0."""
     if collective == "barrier":
         return (0,)
-    unit = unit_of(collective, ranks)
+    unit = unit_bytes(collective, ranks)
     return tuple(sorted({-(-size // unit) * unit for size in sizes_bytes}))
-
-
-def usual_sizes() -> tuple[int, ...]:
-    """Return the default sizes for tuning."""
-    return tuple(8 * 4**i for i in range(10))
 
 
 def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | None = None) -> Call:
@@ -61,10 +53,7 @@ def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | Non
         return replace(like, parameters=dict(choice.parameters))
     element_bytes = DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1
     return Call(
-        ranks=point.ranks,
-        size_bytes=point.size_bytes,
-        element_bytes=element_bytes,
-        parameters=dict(choice.parameters),
+        ranks=point.ranks, size_bytes=point.size_bytes, element_bytes=element_bytes, parameters=dict(choice.parameters)
     )
 
 
@@ -73,12 +62,10 @@ class Candidates:
     """The catalogue choices at a point.
 
     Attributes:
-        point: The point.
         alike: Choices whose ranks do exactly the same, by the one choice that is tried for all of them.
         refused: Algorithms that refuse the call, with reasons.
     """
 
-    point: Point
     alike: Mapping[Choice, tuple[Choice, ...]]
     refused: Mapping[str, str]
 
@@ -88,11 +75,7 @@ def candidates(
 ) -> Candidates:
     """Return the choices that accept a call at a point; choices whose ranks do the same are grouped.
 
-    Args:
-        choices: The choices.
-        point: The point.
-        like: A similar call; by default a call with doubles for reductions, else with bytes.
-        machine: The machine that completes the call.
+    The call is similar to a given one, by default with doubles for reductions, else with bytes; a machine completes it.
     """
     alike: dict[object, list[Choice]] = {}
     refused: dict[str, str] = {}
@@ -105,7 +88,7 @@ def candidates(
             refused.setdefault(algorithm.name, str(error))
             continue
         alike.setdefault(_what_ranks_do(algorithm, call, machine) or _cut(algorithm, choice, point), []).append(choice)
-    return Candidates(point, {choices[0]: tuple(choices) for choices in alike.values()}, refused)
+    return Candidates({choices[0]: tuple(choices) for choices in alike.values()}, refused)
 
 
 def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:

@@ -30,13 +30,7 @@ Owner = Literal["default", "catalogue", "mpi", "composition"]
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """A call to decide for.
-
-    Attributes:
-        collective: The collective.
-        ranks: Number of ranks.
-        size_bytes: The size of the call.
-    """
+    """A call to decide for."""
 
     collective: str
     ranks: int
@@ -82,13 +76,7 @@ def choice_of(data: Mapping[str, Any]) -> Choice:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The time of a choice.
-
-    Attributes:
-        median_s: The median.
-        low_s: Lower end of its confidence interval.
-        high_s: Upper end.
-    """
+    """The median time of a choice, with its confidence interval."""
 
     median_s: float
     low_s: float
@@ -102,14 +90,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Decision:
-    """A choice for ranges of ranks and sizes. A range includes its first value and excludes its second one.
-
-    Attributes:
-        collective: The collective.
-        ranks: The range of rank counts.
-        sizes_bytes: The range of sizes.
-        choice: The choice.
-    """
+    """A choice for ranges of ranks and sizes. A range includes its first value and excludes its second one."""
 
     collective: str
     ranks: tuple[int, int]
@@ -146,7 +127,7 @@ def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
         Error: Rules cannot express the choice.
     """
     if choice.owner not in ("default", "catalogue"):
-        raise Error(f"{choice}: got a choice of {choice.owner}, expected one that rules can name")
+        raise Error(f"{choice}: got a choice of {choice.owner}, expected a choice that rules can express")
     return f"{collective}{conditions}: {choice}"
 
 

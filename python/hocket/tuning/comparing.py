@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from hocket._native import Error
@@ -12,7 +12,7 @@ from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
-from hocket.rules.tuning_files.form import Rules
+from hocket.rules.tuning_files.form import Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import to_hocket
 from hocket.simulating.simulation import simulate
@@ -39,15 +39,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Difference:
-    """A call for which two files choose differently.
-
-    Attributes:
-        function: The MPI function in small letters.
-        ranks: Number of ranks.
-        size_bytes: The size of its message.
-        one: The choice of the first file.
-        two: The choice of the second file.
-    """
+    """A call of an MPI function, in small letters, for which two files choose differently."""
 
     function: str
     ranks: int
@@ -66,22 +58,15 @@ class Difference:
 def differences(
     one: Rules, two: Rules, machine: Machine, *, functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int]
 ) -> Iterator[Difference]:
-    """Give the calls for which two sets of rules choose differently.
+    """Give the calls for which two sets of rules choose differently; both choices are simulated on the machine.
 
-    Args:
-        one: The first rules.
-        two: The second.
-        machine: The machine on which both choices are simulated.
-        functions: The MPI functions of the calls.
-        ranks: Their numbers of ranks.
-        sizes: Their messages, in bytes; a barrier has none.
+    The sizes are those of messages, in bytes; a barrier has none.
     """
-    for function in functions:
-        for count in ranks:
-            for size in (0,) if function == "barrier" else sizes:
-                sides = [_side(rules, function, count, size) for rules in (one, two)]
-                if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
-                    yield Difference(function, count, size, *(_timed(s, function, count, size, machine) for s in sides))
+    for call in _calls(functions, ranks, sizes):
+        sides = [_side(rules, call) for rules in (one, two)]
+        if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
+            timed = (_timed(side, call, machine) for side in sides)
+            yield Difference(call.function, call.ranks, call.size_bytes, *timed)
 
 
 def is_simulated(function: str) -> bool:
@@ -94,33 +79,30 @@ def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int],
     """Return the share of one rule set's gain that another rule set keeps; None if no gain is known.
 
     Only calls with known times count. The gain of a call is the logarithm of a ratio: the default time of the second
-    set's library, over the time of the rules' choice. The gain of a rule set is the sum over the calls.
-
-    Args:
-        one: The first rules.
-        two: The second rules, of a library whose default choices are known.
-        machine: The machine on which the choices are simulated.
-        ranks: The numbers of ranks of the calls.
-        sizes: Their messages, in bytes; a barrier has none.
+    set's library, over the time of the rules' choice. The gain of a rule set is the sum over the calls. Their sizes are
+    those of messages, in bytes; a barrier has none.
     """
     if two.library not in DEFAULTS:
         return None
     gained = kept = 0.0
-    for function in filter(is_simulated, one.functions):
-        for count in ranks:
-            for size in (0,) if function == "barrier" else sizes:
-                untuned_s, *times_s = (
-                    _timed(_side(rules, function, count, size), function, count, size, machine).time_s
-                    for rules in (Rules(two.library, ()), one, two)
-                )
-                if untuned_s:
-                    first, second = (log(untuned_s / (time_s or untuned_s)) for time_s in times_s)
-                    gained, kept = gained + first, kept + second
+    for call in _calls(filter(is_simulated, one.functions), ranks, sizes):
+        untuned_s, *times_s = (
+            _timed(_side(rules, call), call, machine).time_s for rules in (Rules(two.library, ()), one, two)
+        )
+        if untuned_s:
+            first, second = (log(untuned_s / (time_s or untuned_s)) for time_s in times_s)
+            gained, kept = gained + first, kept + second
     return kept / gained if gained > 0 else None
 
 
-def _side(rules: Rules, function: str, ranks: int, size: int) -> Side:
-    call = situation(function, ranks, size)
+def _calls(functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int]) -> Iterator[Situation]:
+    for function in functions:
+        for count in ranks:
+            for size in (0,) if function == "barrier" else sizes:
+                yield situation(function, count, size)
+
+
+def _side(rules: Rules, call: Situation) -> Side:
     rule = decided(rules, call)
     library, line = rules.library, rule.line if rule and rule.choice else None
     if (rule is None or rule.choice is None) and library in DEFAULTS:
@@ -128,19 +110,18 @@ def _side(rules: Rules, function: str, ranks: int, size: int) -> Side:
         rule, library = decided(defaults, call), defaults.library
     if rule is None or rule.choice is None:
         return Side(line, None, None)
-    ours = to_hocket(function, rule.choice, library).choice
+    ours = to_hocket(call.function, rule.choice, library).choice
     return Side(line, str(rule.choice), str(ours) if ours else None)
 
 
-def _timed(side: Side, function: str, ranks: int, size: int, machine: Machine) -> Side:
-    found = collective_of(function)
+def _timed(side: Side, call: Situation, machine: Machine) -> Side:
+    found = collective_of(call.function)
     if side.algorithm is None or found is None:
         return side
-    chosen = choose(f"{found[0]}: {side.algorithm}", found[0], Call(ranks=ranks, size_bytes=size))
+    chosen = choose(f"{found[0]}: {side.algorithm}", found[0], Call(ranks=call.ranks, size_bytes=call.size_bytes))
     if chosen is None:
         return side  # the algorithm of Hocket refuses the call
     try:
-        time_s = simulate(*chosen, machine=machine).time_s.mean
+        return replace(side, time_s=simulate(*chosen, machine=machine).time_s.mean)
     except Error:
         return side
-    return Side(side.line, side.choice, side.algorithm, time_s)

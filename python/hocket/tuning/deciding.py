@@ -9,10 +9,15 @@ from math import ceil, exp, inf, log
 
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen
 
-__all__ = ["Regret", "Times", "acceptable", "decide", "held_out", "merge", "regrets"]
+__all__ = ["Regret", "Times", "acceptable", "decide", "fastest", "held_out", "merge", "regrets"]
 
 Times = Mapping[Choice, Estimate]
 """The time of each choice at a point."""
+
+
+def fastest(times: Times) -> Choice:
+    """Return the choice with the shortest time; the MPI's default if there is none."""
+    return min(times, key=lambda choice: (times[choice].median_s, choice), default=DEFAULT)
 
 
 def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
@@ -160,19 +165,17 @@ def regrets(decisions: Sequence[Decision], times: Mapping[Point, Times]) -> list
         choice = choice if choice in here else DEFAULT
         if choice not in here:
             continue
-        best = min(here, key=lambda one: (here[one].median_s, one))
-        default = here.get(DEFAULT)
-        is_slower = default is not None and here[choice].low_s > default.high_s
+        best, default = fastest(here), here.get(DEFAULT)
         found.append(
             Regret(
                 point,
                 choice,
                 best,
-                here[choice].median_s,
-                here[best].median_s,
-                None if default is None else default.median_s,
-                is_slower,
-                here[choice].low_s > here[best].high_s,
+                time_s=here[choice].median_s,
+                best_s=here[best].median_s,
+                default_s=None if default is None else default.median_s,
+                is_slower_than_default=default is not None and here[choice].low_s > default.high_s,
+                is_beyond_noise=here[choice].low_s > here[best].high_s,
             )
         )
     return found

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from hocket.mpi.installation import kind_of
 from hocket.rules.tuning_files import FORMATS, LIBRARIES, Format, Rule, Rules, Span
 from hocket.rules.tuning_files import Choice as Named
 from hocket.rules.tuning_files.counterparts import Known
@@ -15,25 +16,19 @@ __all__ = ["Exporter", "exporter_for", "function_of"]
 
 _FUNCTIONS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
 """Measured functions whose names differ from the collective's."""
-_KINDS = {"Open MPI": "openmpi", "MPICH": "mpich"}
 _SEGMENT_SIZE = "_segmentsize"
 
 
 def exporter_for(library: str) -> Exporter | None:
     """Return the exporter of an MPI, by the MPI's own name; None if Hocket has no format for its tuning files."""
     version = re.search(r"(\d+\.\d+)\.", library)
-    kind = next((kind for name, kind in _KINDS.items() if library.startswith(name)), None)
-    name = f"{kind}-{version[1]}" if version else ""
+    name = f"{kind_of(library)}-{version[1]}" if version else ""
     return Exporter(FORMATS[name]) if name in FORMATS else None
 
 
 @dataclass(frozen=True)
 class Exporter:
-    """Writes the tuning file of an MPI.
-
-    Attributes:
-        format: Its format.
-    """
+    """Writes the tuning file of an MPI in its format."""
 
     format: Format
 
@@ -47,10 +42,7 @@ class Exporter:
         """The environment variables that make a program use the file; FILE stands for the file."""
         if self.format.name.startswith("mpich"):
             return ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE",)
-        return (
-            "OMPI_MCA_coll_tuned_use_dynamic_rules=1",
-            "OMPI_MCA_coll_tuned_dynamic_rules_filename=FILE",
-        )
+        return ("OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_dynamic_rules_filename=FILE")
 
     @property
     def _writes_json(self) -> bool:

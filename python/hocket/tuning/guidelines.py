@@ -39,14 +39,7 @@ def compositions(collective: str) -> list[Choice]:
 
 @dataclass(frozen=True)
 class Violation:
-    """A default that violates a guideline beyond the noise: the intervals do not overlap.
-
-    Attributes:
-        point: The point.
-        guideline: The reference that it should not be slower than.
-        default: The time of the default.
-        other: The time of the reference.
-    """
+    """A default that is slower than a reference beyond the noise: the intervals of their times do not overlap."""
 
     point: Point
     guideline: str

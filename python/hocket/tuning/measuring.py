@@ -10,7 +10,6 @@ from itertools import groupby
 from math import inf
 from statistics import median
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
@@ -28,7 +27,16 @@ from hocket.tuning.pairing import AGAIN
 from hocket.tuning.records import Found, Records
 from hocket.tuning.simulating import Simulated, predicted
 
-__all__ = ["MOMENTS", "Measured", "measure_points", "number_of_choices", "own_choices", "pair_points", "ways_of"]
+__all__ = [
+    "MOMENTS",
+    "Measured",
+    "add_rounds",
+    "measure_points",
+    "number_of_choices",
+    "own_choices",
+    "pair_points",
+    "ways_of",
+]
 
 _FIRST_ROUNDS = 20
 _ROUNDS_AT_ONCE = 5
@@ -87,7 +95,7 @@ class Measured:
         times_s = {choice: self.corrected_s(choice, time_s) for choice, time_s in said.items()}
         least_s = min(times_s.values(), default=0.0)
         return {
-            choice: f"the machine says {time_s / least_s:.3g} times the fastest, more than {self.factor:g}"
+            choice: f"the machine predicts {time_s / least_s:.3g} times the fastest, more than {self.factor:g}"
             for choice, time_s in times_s.items()
             if time_s > self.factor * least_s > 0
         }
@@ -242,11 +250,9 @@ class _Job(AbstractContextManager["_Job"]):
         self._turns: Turns | None = None
         self._variables: list[dict[str, Any]] = []
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._turns is not None:
-            self._turns.__exit__(kind, error, trace)
+            self._turns.__exit__(kind)
 
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> Found:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
@@ -284,9 +290,7 @@ class _Job(AbstractContextManager["_Job"]):
             return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
         samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refused}
         while not samples_s[DEFAULT] or (monotonic() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
-            found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
-            for choice, more in samples_s.items():
-                more += found[numbers[choice]]
+            add_rounds(samples_s, turns, numbers)
         return samples_s
 
     def _started(self) -> Turns:
@@ -310,7 +314,7 @@ class _Job(AbstractContextManager["_Job"]):
         turns = self._turns
         assert turns is not None
         self._turns = None
-        turns.__exit__(type(error), error, None)
+        turns.__exit__(type(error))
         ending = next((choice for choice, number in numbers.items() if number == turns.proving), DEFAULT)
         if ending.owner != "mpi":
             raise error
@@ -337,12 +341,17 @@ def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float
         samples_s: dict[Choice, list[float]] = {choice: [] for choice in race.running}
         wanted = done + batch
         while done < wanted and (not done or monotonic() < end_s):
-            found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
-            for choice, more in samples_s.items():
-                more += found[numbers[choice]]
+            add_rounds(samples_s, turns, numbers)
             done += _ROUNDS_AT_ONCE
         race.add(samples_s)
         batch = done // 2
+
+
+def add_rounds(samples_s: Mapping[Choice, list[float]], turns: Turns, numbers: Mapping[Choice, int]) -> None:
+    """Let choices take a few turns, and add their samples; `numbers` are those of the choices in the program."""
+    found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
+    for choice, more in samples_s.items():
+        more += found[numbers[choice]]
 
 
 def _found(

@@ -18,9 +18,9 @@ from itertools import groupby
 from math import ceil, expm1, isfinite, log
 from statistics import median
 
-from hocket.tuning.candidates import unit_of
+from hocket.mpi.benchmark import unit_bytes
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Owner, Point, chosen
-from hocket.tuning.deciding import Times, held_out, merge
+from hocket.tuning.deciding import Times, fastest, held_out, merge
 from hocket.tuning.elimination import CONFIDENCE, estimate
 from hocket.tuning.records import Found
 
@@ -110,14 +110,14 @@ def nominated(
                 for family in families
                 for choice in tuple(dict.fromkeys(family[i][:2] + family[i + 1][:2]))[:_NOMINATED]
             )
-            wanted |= {Point(collective, ranks, size): both for size in held_out(ends, unit_of(collective, ranks))}
+            wanted |= {Point(collective, ranks, size): both for size in held_out(ends, unit_bytes(collective, ranks))}
     return {point: choices for point, choices in sorted(wanted.items()) if choices}
 
 
 def _of_family(
     row: Sequence[Found], owners: Collection[Owner], tolerance: float, can_be: Callable[[Point, Choice], bool]
 ) -> list[tuple[Choice, ...]]:
-    """Return the nominated choices at the points of a row: by `merge`, the fastest, and those of the neighbours."""
+    """Return the nominated choices at the points of a row: by `merge`, the fastest, and the choices of neighbours."""
     times = [
         {
             choice: one
@@ -128,13 +128,9 @@ def _of_family(
     ]
     choices = merge(times, tolerance)
     return [
-        _distinct(times[i], [choices[i], _fastest(times[i]), *choices[max(i - 1, 0) : i], *choices[i + 1 : i + 2]])
+        _distinct(times[i], [choices[i], fastest(times[i]), *choices[max(i - 1, 0) : i], *choices[i + 1 : i + 2]])
         for i in range(len(row))
     ]
-
-
-def _fastest(times: Times) -> Choice:
-    return min(times, key=lambda choice: (times[choice].median_s, choice), default=DEFAULT)
 
 
 def _distinct(times: Times, choices: Iterable[Choice]) -> tuple[Choice, ...]:
@@ -151,7 +147,7 @@ def rivals(found: Found, decisions: Mapping[tuple[Owner, ...], Sequence[Decision
     wanted: dict[Choice, None] = {}
     for owners, of_family in decisions.items():
         choice, times = chosen(of_family, found.point), times_of(found, owners)
-        fastest = _fastest(times)
-        is_same = choice in times and times[choice] == times[fastest]
-        wanted |= dict.fromkeys([choice] if is_same else [choice, fastest])
+        best = fastest(times)
+        is_same = choice in times and times[choice] == times[best]
+        wanted |= dict.fromkeys([choice] if is_same else [choice, best])
     return tuple(choice for choice in wanted if choice != DEFAULT)

@@ -9,9 +9,10 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
-from hocket.tuning.candidates import unit_of, whole_sizes
+from hocket.mpi.benchmark import unit_bytes
+from hocket.tuning.candidates import whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point
-from hocket.tuning.deciding import Times, decide, held_out, merge, regrets
+from hocket.tuning.deciding import Regret, Times, decide, held_out, merge, regrets
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
 from hocket.tuning.records import Found, Records
@@ -32,7 +33,7 @@ def tuned_collectives(names: Iterable[str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES_OF_KNOWN_SIZE
     for name in found:
         if name not in COLLECTIVES_OF_KNOWN_SIZE:
-            raise Error(f"{name} is not tuned, expected some of {', '.join(COLLECTIVES_OF_KNOWN_SIZE)}")
+            raise Error(f"{name} cannot be tuned, expected some of {', '.join(COLLECTIVES_OF_KNOWN_SIZE)}")
     return found
 
 
@@ -78,14 +79,13 @@ def plan_of(
 
 def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
-    found = [records.found[point] for point in plan.training]
-    changes = _changes(found, lambda one: times_of(one, BY_RULES), tolerance)
+    changes = _changes(records.known(plan.training), lambda one: times_of(one, BY_RULES), tolerance)
     return tuple(point for ends in changes for point in _between(ends))
 
 
 def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return confirmed points between raced ones that had no race and whose neighbour has another choice."""
-    found = _known(plan.confirming, records)
+    found = records.known(plan.confirming)
     noise = noise_of(found)
     changes = _changes(found, lambda one: confirmed(one, BY_RULES, noise), max(tolerance, noise))
     return tuple(sorted({point for ends in changes for point in ends} - {*plan.training}))
@@ -110,14 +110,14 @@ def _row_of(point: Point) -> tuple[str, int]:
 def _between(points: Iterable[Point]) -> Iterator[Point]:
     """Give points between neighbours of the same collective and ranks."""
     for (collective, ranks), row in groupby(points, key=_row_of):
-        for size in held_out((point.size_bytes for point in row), unit_of(collective, ranks)):
+        for size in held_out((point.size_bytes for point in row), unit_bytes(collective, ranks)):
             yield Point(collective, ranks, size)
 
 
 def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
     """Give held-out points: below or above the middle of two neighbours, by turns."""
     for (collective, ranks), row in groupby(points, key=_row_of):
-        unit = unit_of(collective, ranks)
+        unit = unit_bytes(collective, ranks)
         for number, (low, high) in enumerate(pairwise(point.size_bytes for point in row)):
             for middle in held_out((low, high), unit):
                 for size in held_out((middle, high) if number % 2 else (low, middle), unit):
@@ -126,7 +126,7 @@ def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
 
 def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner, ...], tuple[Decision, ...]]:
     """Return decisions among choices that rules can express, and among the MPI's own, from confirmed times."""
-    found = _known(plan.confirming, records)
+    found = records.known(plan.confirming)
     noise = noise_of(found)
     return {
         owners: tuple(decide({one.point: confirmed(one, owners, noise) for one in found}, max(tolerance, noise)))
@@ -144,26 +144,24 @@ def concluded(
     left_out: int = 0,
 ) -> Tuning:
     """Return the conclusions from the finished points; other points may have been left out."""
-    judging = _known(plan.held_out, records)
+    judging = records.known(plan.held_out)
     decisions = decided(plan, records, tolerance)
     noise = noise_of(judging)
     has_own = any(choice.owner == "mpi" for one in records.found.values() for choice in one.times)
+
+    def regrets_of(owners: tuple[Owner, ...]) -> tuple[Regret, ...]:
+        return tuple(regrets(decisions[owners], {one.point: compared(one, owners, noise) for one in judging}))
+
     return Tuning(
         about=about,
         tolerance=tolerance,
         decisions=decisions[BY_RULES],
         own=decisions[OWN] if has_own else (),
-        found=tuple(_known(plan.training, records)),
-        confirming=tuple(_known(plan.confirming, records)),
-        regrets=tuple(regrets(decisions[BY_RULES], {one.point: compared(one, BY_RULES, noise) for one in judging})),
-        own_regrets=tuple(regrets(decisions[OWN], {one.point: compared(one, OWN, noise) for one in judging}))
-        if has_own
-        else (),
+        found=tuple(records.known(plan.training)),
+        confirming=tuple(records.known(plan.confirming)),
+        regrets=regrets_of(BY_RULES),
+        own_regrets=regrets_of(OWN) if has_own else (),
         judging_noise=noise,
         left_out=left_out,
         exporter=exporter,
     )
-
-
-def _known(points: Iterable[Point], records: Records) -> list[Found]:
-    return [records.found[point] for point in points if point in records.found]

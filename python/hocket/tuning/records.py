@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from hocket._native import Error
@@ -124,14 +123,16 @@ class Records:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
         if kind is not None and not self.found:
             self._path.unlink()
             if self._is_new_folder:
                 self._path.parent.rmdir()
+
+    def known(self, points: Iterable[Point]) -> list[Found]:
+        """Return the findings at those points that are finished."""
+        return [self.found[point] for point in points if point in self.found]
 
     def add(self, found: Found) -> None:
         """Add a point."""
@@ -153,7 +154,9 @@ class Records:
             try:
                 found = Found.of(parse_object(line, where))
             except (KeyError, TypeError, AttributeError):
-                raise Error(f"{where}: got {line[:60].decode(errors='replace')!r}, expected a point") from None
+                raise Error(
+                    f"{where}: got {line[:60].decode(errors='replace')!r}, expected the measurements of a call"
+                ) from None
             self.found[found.point] = found
 
     def _check(self, first: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import version
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, chosen, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen, rules_of
 from hocket.tuning.deciding import Regret, Times
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
@@ -147,13 +147,7 @@ def _regret(one: Regret) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of measuring a choice beside the default.
-
-    Attributes:
-        found: The findings at the point.
-        choice: The choice that was taken, or the one that seemed fastest.
-        is_taken: Whether it was taken.
-    """
+    """A choice that was measured beside the default: the one that was taken, or else the one that seemed fastest."""
 
     found: Found
     choice: Choice
@@ -167,10 +161,10 @@ class Outcome:
     def why_not(self, noise: float) -> str:
         """Return why it was not taken."""
         if not isfinite(self.over_default.high_s):
-            return "too few moments"
+            return "measured at too few moments"
         if self.over_default.high_s >= 1 - noise:
-            return "the interval reaches the noise"
-        return "no faster by more than the tolerance, or for too few sizes"
+            return "the gain is within the noise"
+        return "faster by less than the tolerance, or at too few sizes"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -273,30 +267,29 @@ def _against_machine(found: Found, ordered: Sequence[Choice]) -> list[str]:
 
 
 def _beside_default(tuning: Tuning) -> str:
-    """Return where choices win and by how much, and what was left to the default and why."""
+    """Return where choices win and by how much; where the default stays, and why."""
     gains, noise = tuning.gains, tuning.noise
     silent = sum(not (one.ratios.keys() - {AGAIN}) for one in tuning.found)
     said = (
         f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
         f"{format_count(silent, 'call')} nothing seemed faster than the default."
     )
-    taken = [[*_call(one), _over_default(one)] for one in gains if one.is_taken]
-    left = [[*_call(one), _over_default(one), one.why_not(noise)] for one in gains if not one.is_taken]
+    taken = [_row(one) for one in gains if one.is_taken]
+    left = [[*_row(one), one.why_not(noise)] for one in gains if not one.is_taken]
     columns = ("collective", "ranks", "size", "choice", "time over default")
     tables = [f"Taken:\n\n{_table(columns, taken)}"] if taken else []
     tables += [f"Left to the default:\n\n{_table((*columns, 'why'), left)}"] if left else []
     return "\n".join([f"{said}\n", *tables])
 
 
-def _call(one: Outcome) -> list[str]:
-    point = one.found.point
-    return [point.collective, str(point.ranks), format_bytes(point.size_bytes), str(one.choice)]
+def _call(point: Point, choice: Choice) -> list[str]:
+    return [point.collective, str(point.ranks), format_bytes(point.size_bytes), str(choice)]
 
 
-def _over_default(one: Outcome) -> str:
+def _row(one: Outcome) -> list[str]:
     found = one.over_default
-    interval = f"{found.low_s:.3f} to {found.high_s:.3f}" if isfinite(found.high_s) else "too few moments"
-    return f"{found.median_s:.3f} ({interval})"
+    interval = f"{found.low_s:.3f} to {found.high_s:.3f}" if isfinite(found.high_s) else "measured at too few moments"
+    return [*_call(one.found.point, one.choice), f"{found.median_s:.3f} ({interval})"]
 
 
 def _held_out(regrets: Sequence[Regret], noise: float) -> str:
@@ -308,10 +301,7 @@ def _held_out(regrets: Sequence[Regret], noise: float) -> str:
     beyond = sum(one.is_beyond_noise for one in regrets)
     rows = [
         (
-            one.point.collective,
-            str(one.point.ranks),
-            format_bytes(one.point.size_bytes),
-            str(one.choice),
+            *_call(one.point, one.choice),
             str(one.best),
             f"{one.share:.1%}",
             f"{one.time_s / one.default_s:.2f}" if one.default_s else "-",

@@ -14,7 +14,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.rules.choosing import choose
 from hocket.simulating.replays import DEFAULT_RULES, Replay, replay
-from hocket.simulating.simulation import Statistics, simulate
+from hocket.simulating.simulation import Statistics
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.tuning.candidates import candidates
@@ -134,12 +134,7 @@ def _like(point: Point, root: int, element_bytes: int, is_commutative: bool) -> 
 
 @dataclass(frozen=True)
 class Proposed:
-    """A proposed rule.
-
-    Attributes:
-        rule: The rule.
-        calls: The number of calls of the trace to which it applies.
-    """
+    """A proposed rule, and the number of calls of the trace to which it applies."""
 
     rule: str
     calls: int
@@ -155,14 +150,8 @@ def propose(
 ) -> tuple[Proposed, ...]:
     """Return a rule for each range of ranks and sizes where the baseline is not good enough, judged call by call.
 
-    For nonblocking calls, the baseline's choice is not considered: rules without a gain are dropped later.
-
-    Args:
-        calls: The calls.
-        application: The application of the calls.
-        tolerance: The share by which a call may be slower than the fastest.
-        executor: The executor of the simulations.
-        on_done: Called after each call.
+    For nonblocking calls, the baseline's choice is not considered: rules without a gain are dropped later. The tolerance
+    is the share by which a call may be slower than the fastest. `on_done` is called after each call.
 
     Raises:
         Error: The machine has no room for the ranks.
@@ -190,8 +179,7 @@ def _baseline(call: TracedCall, application: Application) -> Estimate:
     collective = call.point.collective
     chosen = choose(application.baseline, collective, call.like) or choose(DEFAULT_RULES, collective, call.like)
     assert chosen is not None, "the last of the default rules takes any call"
-    time_s = simulate(*chosen, machine=application.by.machine, trials=application.by.trials).time_s
-    return Estimate(time_s.mean, *time_s.interval)
+    return application.by.estimate(*chosen)
 
 
 def _rule(decision: Decision, is_started: bool) -> str:
@@ -200,13 +188,7 @@ def _rule(decision: Decision, is_started: bool) -> str:
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a run's time: mean over paired trials, with its 95 % confidence interval.
-
-    Attributes:
-        mean_s: The mean.
-        low_s: Lower end of its interval.
-        high_s: Upper end.
-    """
+    """The gain of a run's time: mean over paired trials, with its 95 % confidence interval."""
 
     mean_s: float
     low_s: float
@@ -222,13 +204,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a rule on the run.
-
-    Attributes:
-        proposed: The rule.
-        gain: Its gain beside the other remaining rules, when it was last considered.
-        is_kept: Whether it is one of the few rules that are kept.
-    """
+    """The gain of a rule beside the other remaining rules, when it was last considered, and whether it is kept."""
 
     proposed: Proposed
     gain: Gain
@@ -245,13 +221,9 @@ def _told(gain: Gain) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The gains of rules for the whole run.
+    """The run without proposed rules, with all of them, and with the kept ones; and the effects of the rules.
 
-    Attributes:
-        baseline: The run without proposed rules.
-        all_rules: The run with all proposed rules.
-        kept: The run with the kept rules.
-        effects: The effects of the rules: first the kept rules in their order, then the others, the last dropped first.
+    First are the effects of the kept rules in their order, then those of the others, the last dropped first.
     """
 
     baseline: Replay = field(repr=False)
@@ -295,16 +267,9 @@ def fewest_rules(
 ) -> Tuned:
     """Return the few rules that matter.
 
-    Step by step, the function drops the rule without which the run is shortest. It stops before the loss exceeds a
-    share of the largest gain so far.
-
-    Args:
-        proposed: The rules.
-        application: The application to replay.
-        baseline: Its run without any of the rules.
-        threshold: The share, from 0 to 1.
-        executor: The executor of the replays.
-        on_done: Called after each replay, at most (n + 1) n / 2 times for n rules.
+    Step by step, the function drops the rule without which the run is shortest. It stops before the loss exceeds the
+    threshold, a share of the largest gain so far. The baseline is the run without any of the rules. `on_done` is called
+    after each replay, at most (n + 1) n / 2 times for n rules.
 
     Raises:
         Error: The trace cannot be replayed, or the threshold is not a share.

@@ -16,12 +16,11 @@ from hocket.base.version import version
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.counterparts import library_of
 from hocket.simulating.simulation import MachineLike, Trials, as_machine
-from hocket.tuning.candidates import usual_sizes
-from hocket.tuning.choice import Choice, Point
+from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.guidelines import Violation, violations
 from hocket.tuning.pairing import nominated, rivals
 from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives, unsettled
-from hocket.tuning.records import Found, Records
+from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
 from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, BySimulation, Work
@@ -65,7 +64,7 @@ def tune(
     """
     names = (collectives,) if isinstance(collectives, str) else several("collectives", collectives, str, "names")
     counts = [whole("ranks", count) for count in (ranks if isinstance(ranks, Iterable) else [ranks])]
-    sizes_bytes = usual_sizes() if sizes is None else several_sizes("sizes", sizes)
+    sizes_bytes = USUAL_SIZES if sizes is None else several_sizes("sizes", sizes)
     share = number("tolerance", tolerance, "a share from 0 to below 1", is_right=lambda share: 0 <= share < 1)
     place = None if folder is None else path("folder", folder)
     on = as_machine(machine)
@@ -86,15 +85,10 @@ def tuned(
     machine: Machine | None,
     on_begin: Callable[[Plan], object] = ignore,
 ) -> Tuning:
-    """Run all stages of a plan.
+    """Run all stages of a plan; `on_begin` is called before the first one.
 
-    Args:
-        plan: The calls to tune.
-        work: Finds the times.
-        tolerance: The share by which a choice may be slower than the fastest.
-        folder: The folder that keeps results and from which tuning resumes; None for none.
-        machine: The machine that the work simulates, if there is one.
-        on_begin: Called before the first stage.
+    The tolerance is the share by which a choice may be slower than the fastest. The folder keeps results, and tuning
+    resumes from it. The machine is the one that the work simulates.
 
     Raises:
         Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
@@ -117,20 +111,16 @@ def checked(
     with _kept(folder, _CHECKED, work, None) as records:
         on_begin(plan)
         work.do(plan.training, (), records, until=JUDGED)
-        done = [records.found[point] for point in plan.training if point in records.found]
+        done = records.known(plan.training)
     undecided = sum(not one.is_decided for one in done)
     return Checked(tuple(violations(done)), len(done), undecided, len(plan.training) - len(done))
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of checking the defaults of an MPI.
+    """Defaults of an MPI that are slower than a guideline allows, among the calls that were measured.
 
-    Attributes:
-        violations: Defaults that are slower than a guideline allows.
-        calls: The number of measured calls.
-        undecided: The number of measured calls whose times are not known well enough.
-        left_out: The number of calls that were not measured for lack of time.
+    Undecided calls are measured, but not known well enough; left out are those for which there was no time.
     """
 
     violations: tuple[Violation, ...]
@@ -150,7 +140,7 @@ class Checked:
 
 @contextmanager
 def _kept(folder: str | Path | None, name: str, work: Work, machine: Machine | None) -> Iterator[Records]:
-    """Give the records of a folder, or temporary ones; `about` is what the measurements depend on."""
+    """Give the records of a folder, or temporary ones; `about` describes the conditions of the measurements."""
     digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
     about = {**work.about, **digest, "version": version()}
     with TemporaryDirectory() as passing, Records(Path(folder or passing) / name, about) as records:
@@ -166,22 +156,14 @@ def _followed(plan: Plan, work: Work, records: Records, tolerance: float) -> Pla
         plan = plan.with_points(point for point in more if point in records.found)
         if not records.found.keys() >= set(more):
             break
-    can_be = work.exporter.can_name if work.exporter else _anything
-    work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=CONFIRMED)
+    can_be = work.exporter.can_name if work.exporter else lambda *_: True
+    work.pair(nominated(records.known(plan.training), tolerance, can_be), records, until=CONFIRMED)
     while work.confirms and (more := unsettled(plan, records, tolerance)):
         work.do(more, plan.training, records, until=CONFIRMED, share=0.2)
         plan = plan.with_points(more)
-        work.pair(nominated(_found(plan, records), tolerance, can_be), records, until=CONFIRMED)
+        work.pair(nominated(records.known(plan.training), tolerance, can_be), records, until=CONFIRMED)
     decisions = decided(plan, records, tolerance)
     work.do(plan.held_out, plan.training, records, until=RACED)
-    judged = [records.found[point] for point in plan.held_out if point in records.found]
-    work.pair({one.point: rivals(one, decisions) for one in judged}, records, until=JUDGED, keeps_slow=True)
+    judging = {one.point: rivals(one, decisions) for one in records.known(plan.held_out)}
+    work.pair(judging, records, until=JUDGED, keeps_slow=True)
     return plan
-
-
-def _found(plan: Plan, records: Records) -> list[Found]:
-    return [records.found[point] for point in plan.training]
-
-
-def _anything(_: Point, __: Choice) -> bool:
-    return True

@@ -15,26 +15,20 @@ from typing import Any
 from hocket.base.parallel import ignore
 from hocket.mpi.turns import Turns
 from hocket.tuning.candidates import candidates, of_any_machine
-from hocket.tuning.choice import DEFAULT, Choice, Point
-from hocket.tuning.deciding import Times
-from hocket.tuning.measuring import Measured, measure_points, ways_of
+from hocket.tuning.choice import Choice, Point
+from hocket.tuning.deciding import Times, fastest
+from hocket.tuning.measuring import Measured, add_rounds, measure_points, ways_of
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, predicted
 
 __all__ = ["Judged", "Tried", "try_ways"]
 
-_ROUNDS, _MOST_TURNS = 5, 6
+_MOST_TURNS = 6
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A way, and its choices.
-
-    Attributes:
-        name: "simulation", "measurement" or "both".
-        choices: Its choice at each point.
-        cost_s: The time that it took.
-    """
+    """A way ("simulation", "measurement" or "both"), its choice at each point, and the time that it took."""
 
     name: str
     choices: Mapping[Point, Choice]
@@ -43,12 +37,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Judged:
-    """Ways, and the times of their choices.
-
-    Attributes:
-        ways: The ways.
-        times_s: The newly measured median of each choice at each point.
-    """
+    """Ways, and the newly measured median of each choice at each point."""
 
     ways: tuple[Tried, ...]
     times_s: Mapping[Point, Mapping[Choice, float]]
@@ -83,12 +72,7 @@ class Judged:
 
 
 def try_ways(
-    points: Sequence[Point],
-    by: Measured,
-    model: Simulated,
-    *,
-    limit_s: float,
-    on_done: Callable[[], object] = ignore,
+    points: Sequence[Point], by: Measured, model: Simulated, *, limit_s: float, on_done: Callable[[], object] = ignore
 ) -> Judged:
     """Tune in three ways, and measure their choices anew, in turns, so that no way is judged by its own samples.
 
@@ -96,12 +80,8 @@ def try_ways(
     is the fastest of all ways' choices by the new measurements. All ways choose among the algorithms that are not made
     for a topology; ways that measure also consider the MPI's default.
 
-    Args:
-        points: The calls.
-        by: Settings of measurements, without a model.
-        model: The simulation, for the ways that simulate; its machine is the real one.
-        limit_s: Time limit for each way's measurements, and for judging.
-        on_done: Called after each point, four times in all.
+    The settings of measurements have no model; the machine of the model is the real one. The time limit is that of each
+    way's measurements, and of judging. `on_done` is called after each point, four times in all.
 
     Raises:
         Error: The program fails, or a result is wrong.
@@ -141,11 +121,7 @@ def _measured(
 
 
 def _fastest_at(times: Mapping[Point, Times]) -> dict[Point, Choice]:
-    return {point: _fastest(here) for point, here in times.items()}
-
-
-def _fastest(times: Times) -> Choice:
-    return min(times, key=lambda choice: (times[choice].median_s, choice), default=DEFAULT)
+    return {point: fastest(here) for point, here in times.items()}
 
 
 def _judged(
@@ -168,9 +144,7 @@ def _medians(turns: Turns, numbers: Mapping[Choice, int], limit_s: float) -> dic
     end_s = monotonic() + limit_s
     samples_s: dict[Choice, list[float]] = {choice: [] for choice in numbers}
     for _ in range(_MOST_TURNS):
-        more = turns.rounds(_ROUNDS, list(numbers.values()))
-        for choice, number in numbers.items():
-            samples_s[choice] += more[number]
+        add_rounds(samples_s, turns, numbers)
         if monotonic() >= end_s:
             break
     return {choice: median(samples) for choice, samples in samples_s.items()}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from hocket.base.parallel import Shown, unseen, workers
 from hocket.base.units import format_ranks
@@ -22,47 +22,6 @@ __all__ = ["CONFIRMED", "JUDGED", "RACED", "REFINED", "TRAINED", "ByMeasurement"
 
 TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
 """The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
-
-
-class Work(Protocol):
-    """A source of times."""
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """A description of the source."""
-
-    @property
-    def confirms(self) -> bool:
-        """Whether decisions are confirmed beside the MPI's default."""
-
-    @property
-    def exporter(self) -> Exporter | None:
-        """Writes the MPI's own tuning file, if there is an MPI with such a file."""
-
-    def announced(self, points: Sequence[Point]) -> str:
-        """Return a description of the source, and of the work for the points to decide from."""
-
-    def efforts_s(self, points: Sequence[Point]) -> list[float]:
-        """Return the estimated seconds of each point on one core, if there is no time limit."""
-
-    def do(
-        self,
-        points: Sequence[Point],
-        neighbors: Sequence[Point],
-        records: Records,
-        *,
-        until: float,
-        share: float = 1.0,
-    ) -> None:
-        """Find the times of points, using their neighbours if they have some, in a share of the remaining time.
-
-        Points may be left out when the time is over.
-        """
-
-    def pair(
-        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
-    ) -> None:
-        """Measure choices beside the default while there is time. For judging, slow choices get equal turns."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +50,7 @@ class BySimulation:
 
     def announced(self, points: Sequence[Point]) -> str:
         """Return a description of the source."""
-        of_library = "" if self.by.library is None else f", what {self.by.library} has"
+        of_library = "" if self.by.library is None else f", only algorithms of {self.by.library}"
         return f"simulated on {self.by.machine.name}{of_library}"
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
@@ -152,8 +111,8 @@ class ByMeasurement:
         where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
         raced_s, confirmed_s = self.limit_s * REFINED, self.limit_s * (CONFIRMED - REFINED)
         judged_s = self.limit_s * (JUDGED - CONFIRMED)
-        stages = f"{_minutes(raced_s)} of races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
-        return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own"
+        stages = f"{_minutes(raced_s)} for races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
+        return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own algorithms"
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
         """Return nothing, because the time limit is known."""
@@ -165,15 +124,9 @@ class ByMeasurement:
         return exporter_for(self.by.installation.library)
 
     def do(
-        self,
-        points: Sequence[Point],
-        neighbors: Sequence[Point],
-        records: Records,
-        *,
-        until: float,
-        share: float = 1.0,
+        self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, until: float, share: float = 1.0
     ) -> None:
-        """Measure points until the time is over."""
+        """Measure points, in a share of the remaining time; points are left out when it is over."""
         limit_s = share * self._left_s(until)
         with self.shown("measuring", len(points)) as on_done:
             measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
@@ -181,13 +134,17 @@ class ByMeasurement:
     def pair(
         self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
     ) -> None:
-        """Measure choices beside the default until the time is over."""
+        """Measure choices beside the default until the time is over; for judging, slow choices get equal turns."""
         with self.shown("beside the default", MOMENTS * len(wanted)) as on_done:
             limit_s = self._left_s(until)
             pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
 
     def _left_s(self, until: float) -> float:
         return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)
+
+
+Work: TypeAlias = BySimulation | ByMeasurement
+"""A source of times, and of how decisions are confirmed."""
 
 
 def _smallest(points: Sequence[Point]) -> list[Point]:

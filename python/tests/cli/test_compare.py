@@ -114,7 +114,7 @@ def test_csv_has_all_numbers(hocket_command: Callable[..., Ran], bad_input: Call
     ]
     assert {row["library"] for row in rows} == {"", "mpich-5.0", "openmpi-5.0"}
     assert all(float(row["lower_bound_s"]) > 0 for row in rows[: len(found["results"])])
-    assert bad_input(f"{line} --csv --json") == "--csv: got --json, too, expected one of them"
+    assert bad_input(f"{line} --csv --json") == "--csv: cannot be combined with --json"
 
 
 def test_a_row_tells_how_sure_its_time_is(hocket_command: Callable[..., Ran]) -> None:
@@ -199,7 +199,7 @@ def waiting(r, c):
 def comparing(
     folder: Path, *more: str, names: str = "waiting linear", stderr: int = subprocess.PIPE
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Compare an algorithm that waits, of all sizes but the first, for a file."""
+    """Run `hocket compare` with an algorithm that waits for a file at all sizes but the first."""
     (folder / "waiting.py").write_text(WAITING)
     line = f"compare broadcast {names} --load waiting.py --ranks 2 --sizes 8B,16B,32B --jobs 2"
     with subprocess.Popen(
@@ -208,7 +208,7 @@ def comparing(
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell would have it ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell ignores SIGINT
     ) as ran:
         too_late = threading.Timer(60, ran.kill)
         too_late.start()
@@ -220,10 +220,10 @@ def comparing(
 
 
 def interrupted(ran: "subprocess.Popen[str]", folder: Path) -> tuple[str, str]:
-    """Interrupt a comparison once only what waits is left."""
+    """Interrupt a comparison when only waiting runs are left."""
     while not (folder / "began-32").exists() and ran.poll() is None:
         time.sleep(0.05)
-    time.sleep(0.5)  # what is known is taken note of
+    time.sleep(0.5)  # for the finished results
     ran.send_signal(signal.SIGINT)
     printed = ran.communicate(timeout=60)
     assert ran.returncode == 130
@@ -333,7 +333,7 @@ def test_links_that_cannot_be_compared_are_refused(bad_input: Callable[..., str]
     assert bad_input(f"{line} {links} --sizes 8B --plot {tmp_path}/./links.png").endswith("expected two files")
     assert bad_input(f"{line} {tmp_path}/links.gif --sizes 8B").endswith("ends in .png or .html or .svg")
     assert bad_input(f"compare allreduce --ranks 8 --sizes 8B --links {links}") == (
-        "--links: on machine cluster messages do not meet, expected one with a topology"
+        "--links: machine cluster has no topology, expected a machine with a topology"
     )
     machine.write_text(TORUS.replace("[2, 2, 2]", "[16, 16, 16]"))
     assert bad_input(f"{line} {links} --sizes 8B").startswith("a map of 49152 links, expected at most 30000")

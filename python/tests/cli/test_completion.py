@@ -1,4 +1,4 @@
-"""What the shell offers behind what is typed."""
+"""Completion of words by the shell."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from hocket.definitions.library import COLLECTIVES
 
 
 def offered(line: str) -> list[str]:
-    """Return what bash is told for a line whose last word is incomplete."""
+    """Return the completions of a line whose last word is incomplete."""
     words = line.split(" ")
     told = {"_HOCKET_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     run = "from hocket.cli import main; main()"

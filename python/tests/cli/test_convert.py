@@ -1,4 +1,4 @@
-"""`hocket convert`, and the pipeline of commands that take schedules of any format."""
+"""`hocket convert`, and pipelines of commands that read schedules of any format."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def test_every_format_becomes_every_other(
         tmp_path / f"{stem}{'.0' * (name == 'chakra')}{FORMATS[name].ending}"
         for stem, name in (("one", source), ("two", target))
     )
-    is_told = source in ("json", "msccl")  # the others do not say which data their messages carry
+    is_told = source in ("json", "msccl")  # only these formats describe the data of messages
     sizes = {name: ["--size", "4KiB"] if name == "msccl" else [] for name in FORMATS}
     ran = hocket_command(
         "convert", before, tmp_path / f"two{FORMATS[target].ending}", "--collective", "allreduce", *sizes[source]
@@ -52,7 +52,7 @@ def test_what_cannot_be_is_one_line(
     hocket_command(LINE, tmp_path / "a.json")
     assert "got a schedule of an unknown collective" in bad_input("convert", tmp_path / "a.json", tmp_path / "b.xml")
     assert not (tmp_path / "b.xml").exists()
-    assert "is a file for each rank, expected what their names" in bad_input(
+    assert "writes a file for each rank, expected the prefix of their names" in bad_input(
         "convert", tmp_path / "a.json", "-", "--format", "chakra"
     )
     assert "expected neither --ranks nor --size" in bad_input("convert", tmp_path / "a.json", "-", "--size", "8B")

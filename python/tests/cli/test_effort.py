@@ -1,4 +1,4 @@
-"""What commands say before long work, and what they do not begin unasked."""
+"""Announcements before long work, and work that is too long to begin."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ from hocket.cli.effort import announce, tell
 def test_long_work_is_not_begun_unasked(bad_input: Callable[..., str], line: str, time: str) -> None:
     message = bad_input(line)
     assert message.startswith(f"this takes about {time}"), message
-    assert message.endswith(", expected at most 10 minutes, or --yes to begin it all the same")
+    assert message.endswith(", expected at most 10 minutes, or --yes to start it anyway")
 
 
 def test_work_is_announced_where_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:

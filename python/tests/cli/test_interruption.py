@@ -1,4 +1,4 @@
-"""Ctrl-C: whatever a command is doing, it ends within a second."""
+"""Ctrl-C ends every command within a second."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Work that needs more memory than there is, and input without an end: one line, at once."""
+"""Too little memory, and endless input: one line, at once."""
 
 import os
 import re
@@ -53,7 +53,7 @@ def test_expressions_are_counted_before_a_call_is_run(
 
 
 def test_ranks_that_end_before_others_begin_need_not_fit_together() -> None:
-    # In a process of its own: what other tests have loaded counts, too.
+    # In its own process: memory of other tests would count.
     line = "hocket simulate broadcast binomial --ranks 1048576 --size 8B"
     ran = subprocess.run(
         [sys.executable, "-m", *line.split()],
@@ -177,7 +177,7 @@ def test_whatever_is_named_as_a_file_the_answer_is_one_line(
     with open(tmp_path / "huge", "wb") as huge:
         huge.truncate(1 << 40)
     if file == "empty" and "--rules" in line:
-        return  # no rules are rules
+        return  # an empty file of rules is valid
     bad_input(line, tmp_path / file)
 
 

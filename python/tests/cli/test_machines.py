@@ -28,7 +28,7 @@ def test_a_file_is_printed_with_its_host_apart(
     assert hocket.Machine.load(path).host["o"] == "0.4 us"
     assert hocket_command("machines", path, "--convert").out == path.read_text(), "it has a host already"
     assert '[host]\no_send = "1.27 us"\n' in hocket_command("machines k_computer --convert").out
-    assert "machine cluster: got the model hockney, expected" in bad_input("machines cluster --convert")
+    assert "machine cluster: got the network model hockney, expected" in bad_input("machines cluster --convert")
     assert "--convert needs a machine" in bad_input("machines --convert")
 
 

@@ -1,4 +1,4 @@
-"""What holds for every command: one line for bad input, exit statuses, signals and pipes."""
+"""Every command: one line for bad input, exit statuses, signals and pipes."""
 
 import contextlib
 import io
@@ -81,7 +81,7 @@ def test_the_version_is_the_packages_and_tells_the_commit(hocket_command: Callab
         ("record allreduce ring --ranks 4 --size 8B --format pdf", "--format: got 'pdf', expected one of "),
         ("show binomial", "several algorithms are named binomial, expected one of "),
         ("simulate allreduce --ranks 4 --size 8B", "allreduce is a collective, expected also one of its algorithms"),
-        ("show allreduce --ranks 4", "--ranks: a collective has no picture, expected it with one of its algorithms"),
+        ("show allreduce --ranks 4", "--ranks: does not apply to a collective, expected one of its algorithms"),
         ("show alreduce", 'unknown algorithm "alreduce", did you mean allreduce?'),
         ("show allreduce ring --ranks 99999999999", "--ranks: got 99999999999, expected at most 64 for a picture"),
         ("simulate allreduce ring --ranks 4 --size 8B --element 0", "--element: got 0 B, expected at least 1 B"),
@@ -214,7 +214,7 @@ def test_what_goes_to_stdout_is_what_was_asked_for(output: str) -> None:
 
 
 def without_reader(line: str) -> tuple[int, str]:
-    """Return the exit status of a command whose stdout nobody reads, and what it says on stderr."""
+    """Return the exit status and the stderr of a command whose stdout nobody reads."""
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "wb") as stdout:
@@ -248,7 +248,7 @@ def test_nobody_who_reads_is_exit_status_141(line: str) -> None:
 def test_a_closed_stdout_is_bad_input(line: str) -> None:
     script = f"{' '.join(COMMAND)} {line} >&-"
     ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (2, "hocket: error: stdout is closed, expected somewhere to print to\n")
+    assert (ran.returncode, ran.stderr) == (2, "hocket: error: stdout is closed, expected an open stdout\n")
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell would have it ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell ignores SIGINT
     ) as ran:
         time.sleep(1.5)
         ran.send_signal(signal.SIGINT)
@@ -328,7 +328,7 @@ def test_trials_show_progress_on_a_terminal(engine: str, trials: int) -> None:
     subprocess.run([*COMMAND, *words.split(), engine], stderr=theirs, stdout=subprocess.PIPE, check=True)
     os.close(theirs)
     shown = ""
-    with contextlib.suppress(OSError):  # the end of a terminal
+    with contextlib.suppress(OSError):  # the terminal has ended
         while piece := os.read(ours, 4096):
             shown += piece.decode(errors="replace")
     os.close(ours)

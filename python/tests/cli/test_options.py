@@ -1,4 +1,4 @@
-"""How the texts of options are read."""
+"""Parsing the values of options."""
 
 import click
 import pytest

@@ -28,7 +28,7 @@ def test_binary_goal_is_written_and_simulated(hocket_command: Callable[..., Ran]
 
 
 def test_binary_goal_is_no_text(bad_input: Callable[..., str]) -> None:
-    assert "--json: got --format goal_binary, which is no text" in bad_input(f"{LINE} --format goal_binary --json")
+    assert "--json: got --format goal_binary, a binary format" in bad_input(f"{LINE} --format goal_binary --json")
 
 
 def test_a_file_is_written_at_once(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

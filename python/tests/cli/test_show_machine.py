@@ -142,7 +142,7 @@ def test_every_preset_can_be_shown(hocket_command: Callable[..., Ran], name: str
 
 
 def test_a_machine_without_a_topology_tells_its_keys(hocket_command: Callable[..., Ran]) -> None:
-    assert "no topology: messages travel without disturbing each other\n" in hocket_command("show machine cluster").out
+    assert "no topology: messages share no links\n" in hocket_command("show machine cluster").out
     shown = hocket_command("show machine jitter-paper --json").json
     machine = hocket.Machine.load("jitter-paper")
     assert shown == {
@@ -185,17 +185,17 @@ def test_a_rank_that_has_no_room_is_refused(bad_input: Callable[..., str], machi
         ("show machine", "got 0 machines, expected one, a preset or a file"),
         ("show machine cluster cluster", "got 2 machines, expected one, a preset or a file"),
         ("show machine clutser", 'no machine "clutser", did you mean cluster?'),
-        ("show machine cluster --ranks 4", "--ranks: a machine has none, expected it with an algorithm"),
+        ("show machine cluster --ranks 4", "--ranks: does not apply to a machine, expected an algorithm"),
         (
             "show machine cluster --route 0 1",
-            "--route: machine cluster has no topology, expected one whose messages meet",
+            "--route: machine cluster has no topology, expected a machine with a topology",
         ),
         (
             "show machine cluster --plot net.png",
-            "--plot: machine cluster has no topology, expected one whose messages meet",
+            "--plot: machine cluster has no topology, expected a machine with a topology",
         ),
-        ("show allreduce ring --plot net.png", "--plot: an algorithm has none, expected it with machine MACHINE"),
-        ("show allreduce ring --route 0 1", "--route: an algorithm has none, expected it with machine MACHINE"),
+        ("show allreduce ring --plot net.png", "--plot: does not apply to an algorithm, expected machine MACHINE"),
+        ("show allreduce ring --route 0 1", "--route: does not apply to an algorithm, expected machine MACHINE"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(bad_input: Callable[..., str], command: str, message: str) -> None:

@@ -64,4 +64,4 @@ def test_a_schedule_that_never_ends_has_no_picture(hocket_command: Callable[...,
 def test_options_of_schedules_are_theirs(bad_input: Callable[..., str], tree: Path) -> None:
     assert "expected schedule FILE" in bad_input("show schedule")
     assert "expected neither --ranks nor --route" in bad_input("show schedule", tree, "--ranks", "4")
-    assert "expected them with schedule FILE" in bad_input("show allreduce ring --size 8B")
+    assert "apply only to schedule FILE" in bad_input("show allreduce ring --size 8B")

@@ -255,7 +255,7 @@ def test_links_that_cannot_be_drawn_are_refused(bad_input: Callable[..., str], t
     machine, picture = tmp_path / "torus.toml", tmp_path / "links.png"
     machine.write_text(TORUS)
     line = f"simulate allreduce ring --ranks 6 --size 8B --links {picture}"
-    assert bad_input(line) == ("links: on machine cluster messages do not meet, expected a machine with a topology")
+    assert bad_input(line) == ("links: machine cluster has no topology, expected a machine with a topology")
     assert (
         bad_input(f"{line} --machine {machine} --plot {picture}")
         == f"--links and --plot: got {picture} twice, expected two files"

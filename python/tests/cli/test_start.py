@@ -1,4 +1,4 @@
-"""What commands load: only what they need, so that they start at once."""
+"""Commands load only the modules that they need, to start fast."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every table fits 80 columns: no word and no number is cut, whatever the catalogue and the names."""
+"""Every table fits 80 columns and cuts no word or number, for all names of the catalogue."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_benchmark_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     predictions = tuple(Prediction(name, size, 1.234e-6 * (1 + size), 1e-6, None) for name in names for size in SIZES)
 
     def printed() -> str:
-        print_bench(found, predictions, Machine.load("cluster"), [], every=every)
+        print_bench(found, predictions, Machine.load("cluster"), {}, every=every)
         return capsys.readouterr().out
 
     check(monkeypatch, printed)
@@ -91,7 +91,7 @@ def test_a_lab_beside_the_simulator_fits(capsys: pytest.CaptureFixture[str], mon
     found = Compared("a lab", LARGEST, 64, "an MPI", points, (), ())
 
     def printed() -> str:
-        print_lab(found, [])
+        print_lab(found, {})
         return capsys.readouterr().out
 
     check(monkeypatch, printed)
@@ -106,7 +106,7 @@ MEASURED = tuple(
 
 
 def check(monkeypatch: pytest.MonkeyPatch, printed: Callable[[], str]) -> None:
-    """Compare what a terminal of 80 columns gets with what a pipe gets."""
+    """Compare the output on a terminal of 80 columns with the output to a pipe."""
     monkeypatch.setenv("COLUMNS", str(MOST))
     piped = printed()
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -121,7 +121,7 @@ def words(text: str) -> set[str]:
 
 
 def is_one_word(line: str) -> bool:
-    """Whether no line could be shorter."""
+    """Return whether the longest word makes the line so long."""
     return max(map(len, line.split())) + 8 > MOST
 
 

@@ -1,4 +1,4 @@
-"""`hocket tune` by simulation alone."""
+"""`hocket tune` by simulation only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_rules_choose_what_is_fastest(hocket_command: Callable[..., Ran], tmp_pa
 def test_the_report_and_decisions_are_written(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     out = hocket_command(LINE, tmp_path).out
     assert out.startswith(
-        "10 calls to decide from, 8 others to judge the decisions, more where these change: simulated on cluster\n"
+        "10 calls to decide, 8 others to judge the decisions, more calls where decisions change: simulated on cluster\n"
     )
     assert "held-out calls: median " in out
     assert out.endswith(f"rules, decisions, report and measurements: {tmp_path}/\n")
@@ -81,7 +81,7 @@ def test_the_same_again_is_the_same(hocket_command: Callable[..., Ran], tmp_path
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("alltoallv -n 2 --machine cluster", "alltoallv is not tuned, expected some of allgather, "),
+        ("alltoallv -n 2 --machine cluster", "alltoallv cannot be tuned, expected some of allgather, "),
         ("allreduce -n 0 --machine cluster", '--ranks: got "0", expected rank counts of at least 1'),
         ("allreduce -n 2 --machine cluster --trials 9", "--trials: got 9, but machine cluster has no noise"),
         ("allreduce -n 2 --machine cluster --tolerance 2", '--tolerance: got "2", expected a share'),
@@ -103,7 +103,7 @@ def test_measurements_of_something_else_are_refused(
     assert (tmp_path / "measurements.jsonl").read_bytes() == before
     (tmp_path / "measurements.jsonl").write_bytes(before.splitlines(keepends=True)[0] + b'{"collective": 3}\n')
     assert bad_input("tune barrier -n 4 --machine cluster -o", tmp_path).startswith(
-        f"{tmp_path}/measurements.jsonl:2: got '{{\"collective\": 3}}', expected a point"
+        f"{tmp_path}/measurements.jsonl:2: got '{{\"collective\": 3}}', expected the measurements of a call"
     )
 
 
@@ -125,12 +125,12 @@ def test_a_trace_decides_what_is_tuned(
     assert found.time_s.mean == decided["kept_s"] < decided["baseline_s"]
     nothing = tmp_path / "nothing"
     for words, expected in (
-        (f"alltoall --trace {trace} --machine cluster", f"{trace}: has no collective calls that are tuned"),
-        (f"-n 8 --trace {trace} --machine cluster", "--ranks: cannot stand beside --trace"),
+        (f"alltoall --trace {trace} --machine cluster", f"{trace}: has no calls of the collectives to tune"),
+        (f"-n 8 --trace {trace} --machine cluster", "--ranks: cannot be combined with --trace"),
         (f"--trace {trace}", "--machine is missing"),
         (
             "allreduce -n 4 --machine cluster --baseline mpich-5.0",
-            "--baseline: got mpich-5.0, expected it beside --trace",
+            "--baseline: got mpich-5.0, expected --trace beside it",
         ),
         ("allreduce --machine cluster", "--ranks is missing"),
     ):
@@ -150,7 +150,7 @@ def test_for_a_library_only_what_it_has_is_chosen(
     target = tmp_path / f"own.{found['library']}.txt"
     converted = hocket_command(f"rules convert {out}/hocket.rules {target} --to {found['library']}")
     assert converted.status == 0 and "left to the library" not in converted.err
-    if library != "nccl":  # which is written only
+    if library != "nccl":  # this format has no reader
         assert hocket_command(f"rules lint {target} --from {found['library']}").status == 0
 
 
@@ -173,4 +173,4 @@ def test_what_a_library_runs_by_itself_needs_a_gain(hocket_command: Callable[...
 @pytest.mark.parametrize("line", ["--library mpich", "--machine cluster --mpi mpich --library ucc"])
 def test_a_library_is_for_simulation_alone(line: str, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     ran = hocket_command(f"tune allreduce -n 2 {line} -o", tmp_path / "out")
-    assert ran.status == 2 and "expected it beside --machine, without an MPI" in ran.err
+    assert ran.status == 2 and "expected --machine beside it and no option of an MPI" in ran.err

@@ -125,7 +125,7 @@ SCHEDULES = {
     "rank 0 { a: recv 8b from -1 b: recv 8b from 2 b requires a } rank 1 { send 8b to 0 } rank 2 { send 8b to 0 }",
     "order of messages depends on timing": "num_ranks 2 rank 0 { send 8b to 1 c: calc 1 d: send 9b to 1 d requires c } "
     "rank 1 { a: recv 8b from 0 b: recv 9b from 0 b requires a }",
-    # Rank 0 takes the message of rank 2 first, and then waits for another one.
+    # Rank 0 receives the message of rank 2 first, and then waits for another one.
     "exhaustive, 2 orders of messages": "num_ranks 3 rank 0 { a: recv 8b from -1 b: recv 8b from 2 b requires a } "
     "rank 1 { send 8b to 0 } rank 2 { send 8b to 0 }",
 }
@@ -159,7 +159,7 @@ def test_a_message_that_does_not_fit_is_not_simulated(bad_input: Callable[..., s
 
 
 def test_a_schedule_is_verified_without_further_options(bad_input: Callable[..., str]) -> None:
-    assert "a schedule is a call already" in bad_input("verify schedule ring.goal --ranks 4")
+    assert "a schedule describes one call" in bad_input("verify schedule ring.goal --ranks 4")
     assert "got 0 files, expected schedule FILE" in bad_input("verify schedule")
 
 

@@ -1,4 +1,4 @@
-"""One meaning and one spelling of each option, in all commands."""
+"""Each option has one meaning and one spelling in all commands."""
 
 from collections import defaultdict
 from collections.abc import Iterator

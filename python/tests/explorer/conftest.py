@@ -1,4 +1,4 @@
-"""Questions as the fields of the page's form."""
+"""Questions as fields of the form of the page."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ LONG = {"ranks": "256", "sizes": "8B", "algorithms": "ring", "trials": "1000000"
 
 
 def fields(**changed: str) -> dict[str, str]:
-    """The fields of a form; the machine by its name."""
+    """The fields of a form; `machine` is a name."""
     texts = {**FIELDS, "machine": "cluster", **changed}
     return {**texts, "machine": Named().machine_texts.get(texts["machine"], texts["machine"])}
 
@@ -56,7 +56,7 @@ def question(named: Named | None = None, **changed: str) -> Question:
 
 @pytest.fixture
 def named(tmp_path: Path) -> Named:
-    """What a user names: a wrong algorithm, and a machine."""
+    """The files of a user: a wrong algorithm, and a machine."""
     program, machine = tmp_path / "wrong.py", tmp_path / "torus.toml"
     program.write_text(WRONG)
     machine.write_text(TORUS)

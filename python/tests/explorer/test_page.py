@@ -28,7 +28,7 @@ _WAIT_MS = 30_000
 
 @dataclass
 class Opened:
-    """A page, what it asked other hosts for, and what went wrong in it."""
+    """A page, its requests to other hosts, and its errors."""
 
     page: playwright.Page
     elsewhere: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Opened:
         self.page.click(f"#tab-{name}")
 
     def shown(self, name: str) -> str:
-        """The text of a view, once it is there for the form as it is."""
+        """The text of a view, once it shows the present form."""
         self.page.wait_for_selector(f"#panel-{name}[data-fields]:not(.stale) .code >> nth=1", timeout=_WAIT_MS)
         self.page.wait_for_selector("#progress", state="hidden", timeout=_WAIT_MS)
         return str(self.page.inner_text(f"#panel-{name}"))
@@ -54,7 +54,7 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """That of a server with a wrong algorithm and a small torus."""
+    """The address of a server with a wrong algorithm and a small torus."""
     folder = tmp_path_factory.mktemp("named")
     (folder / "wrong.py").write_text(WRONG)
     (folder / "torus.toml").write_text(TORUS)
@@ -76,7 +76,7 @@ def browser() -> Iterator[playwright.Browser]:
 
 @pytest.fixture
 def opened(browser: playwright.Browser, address: str) -> Iterator[Opened]:
-    """The page, whose form asks something small; at the end nothing has gone wrong and nobody else was asked."""
+    """The page with a small question; afterwards there must be no error and no request to another host."""
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -95,7 +95,7 @@ def opened(browser: playwright.Browser, address: str) -> Iterator[Opened]:
 
 
 def is_error(message: playwright.ConsoleMessage) -> bool:
-    """A refused request is one of the browser's errors, but none of the page's."""
+    """Return whether a message is an error of the page; the browser also reports refused requests."""
     return message.type in ("error", "warning") and "Failed to load resource" not in message.text
 
 
@@ -181,7 +181,7 @@ def test_keyboard(opened: Opened) -> None:
 
 
 def ask_for_long(opened: Opened) -> str:
-    """Returns the address of the job."""
+    """Start a long job; return its address."""
     texts = fields(**LONG)
     opened.page.click("#algorithms summary")
     opened.page.check("#names input[value=ring]")
@@ -274,7 +274,7 @@ def test_two_machines_are_side_by_side(opened: Opened) -> None:
     left, right = (page.locator("#panel-times h2").nth(number).bounding_box() for number in (0, 1))
     assert left and right and left["y"] == right["y"] and left["x"] < right["x"]
     opened.tab("links")
-    assert "on machine cluster messages do not meet" in opened.shown("links")
+    assert "machine cluster has no topology" in opened.shown("links")
     page.reload()
     opened.shown("links")
     assert page.input_value("#beside") == "cluster"

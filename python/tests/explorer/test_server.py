@@ -1,4 +1,4 @@
-"""The server: who is let in, jobs, and what goes wrong."""
+"""The server: access, jobs and errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_report_is_a_page(client: TestClient) -> None:
     ("request_", "told"),
     [
         ({"view": "times", "fields": fields(ranks="0")}, 'ranks: got "0", expected rank counts of at least 1'),
-        ({"view": "links", "fields": fields()}, "on machine cluster messages do not meet"),
+        ({"view": "links", "fields": fields()}, "machine cluster has no topology"),
         ({"view": "nonsense", "fields": fields()}, "view: got 'nonsense', expected one of times, map"),
         ({"view": "times", "fields": {"ranks": 4}}, "ranks: got 4, expected a text"),
         ({"view": "times", "fields": fields(machine="\ud800")}, "machine:1: "),
@@ -103,7 +103,7 @@ def test_a_report_is_a_page(client: TestClient) -> None:
         (b"[" * 200_000, "not JSON"),
         (b"\xff", "not JSON"),
         (b"1" * 10_000, "not JSON"),
-        (b" " * (2 << 20), "longer than expected, 1048576 bytes at most"),
+        (b" " * (2 << 20), "request: too long, expected at most 1048576 bytes"),
     ],
 )
 def test_bad_requests_get_one_line(client: TestClient, request_: Any, told: str) -> None:
@@ -229,7 +229,7 @@ def test_the_queue_is_bounded_and_in_order() -> None:
 
 @pytest.fixture
 def served() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address that `hocket serve` prints, and its process."""
+    """The address and the process of `hocket serve`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "hocket", "serve"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -241,7 +241,7 @@ def served() -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 def workers_of(pid: int) -> set[int]:
-    """The processes that a process has started."""
+    """The child processes of a process."""
     return {
         int(path.parent.name)
         for path in Path("/proc").glob("[0-9]*/stat")
@@ -293,7 +293,7 @@ def test_many_requests_at_once(served: tuple[str, subprocess.Popen[str]]) -> Non
     found = asyncio.run(ask())
     statuses = [each.status_code for each in found]
     assert (statuses.count(202), statuses.count(503)) == (MOST_RUNNING + MOST_WAITING, 32)
-    assert "too many jobs wait already" in found[statuses.index(503)].json()["error"]
+    assert "too many jobs are waiting" in found[statuses.index(503)].json()["error"]
 
 
 def test_raw_garbage_does_not_end_the_server(served: tuple[str, subprocess.Popen[str]]) -> None:
@@ -359,7 +359,7 @@ def test_without_its_packages_the_command_says_so(
     bad_input: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert "uvicorn is not usable here" in bad_input("serve")
+    assert "uvicorn cannot be used here" in bad_input("serve")
 
 
 def test_answers_are_json_that_browsers_read(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""Views and reports as values, and what gives the same elsewhere."""
+"""Views and reports as values, and the code that reproduces them."""
 
 import contextlib
 import io
@@ -36,7 +36,7 @@ def printed(code: str) -> str:
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:
-    """All rows of data of a chart."""
+    """All data rows of a chart."""
     if isinstance(chart, list):
         return [row for each in chart for row in rows_of(each)]
     if not isinstance(chart, dict):
@@ -116,7 +116,7 @@ def test_links_show_each_link(named: Named) -> None:
     uses = hocket.simulate("allreduce/ring", call, machine=machine, keep=["links"]).link_uses
     drawn = {row["link"]: row["size"] for row in rows_of(found.chart) if row["bytes"]}
     assert drawn == {use.name: format_bytes(int(use.bytes)) for use in uses}
-    with pytest.raises(hocket.Error, match="machine cluster messages do not meet, expected a machine with a topology"):
+    with pytest.raises(hocket.Error, match="machine cluster has no topology, expected a machine with a topology"):
         seen("links", question())
 
 
@@ -218,13 +218,13 @@ def test_a_report_has_all_views_and_loads_nothing() -> None:
     assert found
     data = json.loads(found[1])
     assert ["view" in section for section in data["sections"]] == [True, True, True, False, True]
-    assert data["sections"][3]["error"].startswith("links: on machine cluster messages do not meet")
+    assert data["sections"][3]["error"].startswith("links: machine cluster has no topology")
     assert data["machines"] == [hocket.Machine.load("cluster").text]
     assert "default-src 'none'" in text and not re.search("(src|href)=", text.partition("<script")[0])
 
 
 def test_a_report_of_nothing_says_why() -> None:
-    with pytest.raises(hocket.Error, match="links: on machine cluster messages do not meet"):
+    with pytest.raises(hocket.Error, match="links: machine cluster has no topology"):
         report(question(), ["links"], on_done=lambda *_: None)
 
 
@@ -265,7 +265,7 @@ def test_a_machine_beside_that_has_no_answer_says_why() -> None:
     found = seen("times", question(ranks="32", machine=TORUS, beside="cluster"))
     assert found.source is None and "8 nodes" in found.facts[0][1]
     assert found.beside is not None and found.beside.source is not None
-    with pytest.raises(hocket.Error, match="messages do not meet"):
+    with pytest.raises(hocket.Error, match="has no topology"):
         seen("links", question(beside="cluster"))
     with pytest.raises(hocket.Error, match=r"^beside: got 'nowhere', expected one of cluster, "):
         question(beside="nowhere")

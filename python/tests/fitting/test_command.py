@@ -14,7 +14,7 @@ from tests.fitting.test_fit import LOGGP, LOGGP_KNOWN, LOGGP_VALUES, measured
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a skeleton, and measurements as CSV, in which the command runs."""
+    """The working folder of the command, with a skeleton and measurements as CSV."""
     lines = ["collective,algorithm,ranks,size_bytes,time_s,system"]
     lines += [
         f"{one.collective},{one.algorithm},{one.ranks},{one.size_bytes},{one.time_s},a" for one in measured(LOGGP_KNOWN)
@@ -78,7 +78,7 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
         ("fit times.csv --machine skeleton.toml --hold-out rank>1", '--hold-out: got "rank>1", expected a condition'),
         ("fit times.csv --machine skeleton.toml --only size<x", "--only: got"),
         ("fit times.csv --machine skeleton.toml --cells 2", "2 measured calls for 4 values"),
-        ("fit times.csv --machine skeleton.toml --csv --json", "--csv: got --json, too, expected one of them"),
+        ("fit times.csv --machine skeleton.toml --csv --json", "--csv: cannot be combined with --json"),
         (
             "fit times.csv --machine skeleton.toml --time-limit soon",
             '--time-limit: got "soon", expected a time such as',

@@ -1,4 +1,4 @@
-"""Values that are known are found again from times that were simulated with them."""
+"""Fits find the values that simulated the times."""
 
 import math
 import random
@@ -46,7 +46,7 @@ SIZES = (8, 1024, 65536, 1 << 22)
 
 
 def with_values(skeleton: str, *values: str) -> str:
-    """Return a machine file with values in the places of a skeleton, in their order."""
+    """Return the machine file of a skeleton with these values, in order."""
     left = iter(values)
     return re.sub(r'"(\?|[^"\n]*\.\.[^"\n]*)"', lambda _: f'"{next(left)}"', skeleton)
 
@@ -60,7 +60,7 @@ def measured(
     noise: float = 0.0,
     **more: Any,
 ) -> list[hocket.Measurement]:
-    """Return simulated times as if they had been measured."""
+    """Return simulated times as measurements."""
     machine, chance = hocket.Machine.parse(text), random.Random(1)
     return [
         hocket.Measurement(
@@ -175,8 +175,8 @@ def test_a_job_brings_its_own_torus(file: Callable[[str], str]) -> None:
     found = hocket.fit([*some, *measured(square, ranks=(4,))], machine=file(LINKS))
     assert values(found) == pytest.approx(LINKS_VALUES, rel=0.02)
     assert {one.ranks for one in found.cells} == {4, 8}
-    assert sum(found.left_out.values()) == 20  # which do not say that their torus is not the machine's
-    assert "4 ranks, expected the nodes of the torus 4x2" in next(iter(found.left_out))
+    assert sum(found.left_out.values()) == 20  # their torus differs from the machine's, which they do not say
+    assert "4 ranks, expected as many as the torus 4x2 holds" in next(iter(found.left_out))
 
 
 def test_what_measurements_do_not_tell_is_told(file: Callable[[str], str]) -> None:
@@ -295,7 +295,7 @@ def test_whole_numbers_are_not_fitted(file: Callable[[str], str]) -> None:
 def test_measurements_that_cannot_be_fitted(file: Callable[[str], str]) -> None:
     path, some = file(LOGGP), measured(LOGGP_KNOWN, PROGRAMS[:1])
     for given, options, message in (
-        ([], {}, "no measurement is left to fit, expected some that the machine can run"),
+        ([], {}, "no measurement is left to fit, expected calls that the machine can run"),
         (some[:2], {}, "2 measured calls for 4 values, expected at least as many calls as values"),
         (some, {"only": ["ranks>100"]}, "no measurement is left to fit"),
         (some, {"hold_out": ["ranks>1"]}, "no measurement is left to fit"),
@@ -305,7 +305,7 @@ def test_measurements_that_cannot_be_fitted(file: Callable[[str], str]) -> None:
         (
             [*some, replace(some[0], system="b")],
             {},
-            "measurements of a machine without a name, b, expected those of one machine: only system=b",
+            "measurements of a machine without a name, b, expected measurements of one machine, as with only system=b",
         ),
     ):
         with pytest.raises(hocket.Error) as error:

@@ -1,4 +1,4 @@
-"""Measurements as those who measure write them."""
+"""Measurements in the formats of benchmark programs."""
 
 import json
 import random
@@ -172,9 +172,9 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
     [
         ("hello\n", "measured.txt: unknown format, expected the CSV of PICO, "),
         ("", "measured.txt: unknown format, expected the CSV of PICO, "),
-        (CSV.partition("\n")[0], "measured.txt: no measurement, expected a CSV with the columns collective, "),
+        (CSV.partition("\n")[0], "measured.txt: has no measurements, expected a CSV with the columns collective, "),
         (PICO.replace("29.6,", "-1,"), 'measured.txt:2: median_us: got "-1", expected a number above zero'),
-        (PICO.replace("29.6,", ","), "measured.txt:2: median_us: got nothing, expected a value"),
+        (PICO.replace("29.6,", ","), "measured.txt:2: median_us: is empty, expected a value"),
         (PICO.replace("2x2x2", "2x0"), 'measured.txt:2: nodes: got "0", expected a whole number of at least 1'),
         (PICO.replace("ku,bcast", "ku,bbcast"), 'measured.txt:3: unknown collective "bbcast"'),
         (CSV.replace("bcast,chain", "bcast,chian"), 'measured.txt:2: unknown broadcast algorithm "chian"'),
@@ -184,11 +184,11 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
             'measured.txt:3: ranks: got "x", expected a whole number of at least 1',
         ),
         (CSV.replace("0.0005", "nan"), 'measured.txt:2: time_s: got "nan", expected a number above zero'),
-        (OSU, "measured.txt: does not tell the number of ranks, expected it as --ranks"),
+        (OSU, "measured.txt: does not contain the number of ranks, expected --ranks"),
         (OSU.replace("Allreduce", "Bandwidth"), 'measured.txt: of "Bandwidth", expected a blocking collective'),
-        (IMB, "measured.txt: does not tell the algorithm, expected it as --algorithm"),
-        (BENCH[:-20], "measured.txt: expected an object of JSON"),
-        (BENCH.replace("median_s", "mean_s"), "measured.txt: expected what `hocket mpi bench --json` prints"),
+        (IMB, "measured.txt: does not name the algorithm, expected --algorithm"),
+        (BENCH[:-20], "measured.txt: expected a JSON object"),
+        (BENCH.replace("median_s", "mean_s"), "measured.txt: expected the output of `hocket mpi bench --json`"),
     ],
 )
 def test_files_that_make_no_sense(file: Callable[[str], str], text: str, message: str) -> None:
@@ -217,7 +217,7 @@ def test_whatever_a_file_has_it_is_read_or_refused_in_one_line(file: Callable[[s
 def test_what_is_told_makes_no_sense(file: Callable[[str], str]) -> None:
     path = file(OSU)
     for told, message in (
-        (Told(None, 4), "does not tell the algorithm, expected it as --algorithm"),
+        (Told(None, 4), "does not name the algorithm, expected --algorithm"),
         (Told("rng", 4), 'unknown allreduce algorithm "rng"'),
         (Told("ring", 4, (("segment", "1"),)), 'unknown parameter "segment"'),
     ):

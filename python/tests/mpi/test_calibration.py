@@ -1,4 +1,4 @@
-"""`hocket mpi calibrate`: lines through samples, and the machine file that says them."""
+"""`hocket mpi calibrate`: lines through samples, and the resulting machine file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALPHA_S, BETA_S = 2e-6, 1e-10
 
 
 def samples_s(time_s: Callable[[int], float], noise: float = 0.02) -> dict[int, list[float]]:
-    """Samples of each size: never shorter than the time, and some of them much longer."""
+    """Samples of each size: at least the time, and some of them much longer."""
     random = np.random.default_rng(1)
     return {
         size: [time_s(size) * (1 + noise * random.exponential()) + 1e-4 * (random.random() < 0.1) for _ in range(60)]
@@ -87,12 +87,13 @@ def test_the_models_are_fitted() -> None:
     eager, rendezvous = level.ranges
     assert (eager.last_bytes, rendezvous.from_bytes, level.S_bytes, found.local) == (8192, 8193, 8192, None)
     assert level.both_ways.value == pytest.approx(1.25, rel=0.01)
-    # alpha = L + o of both; of n bytes the sender has 0.2e-10 n, the receiver 0.4e-10 n, and the wire the rest.
+    # alpha = L + o of both ranks. For n bytes the sender needs 0.2e-10 n, the receiver 0.4e-10 n, and the wire the
+    # rest.
     values = [eager.alpha_s, eager.o_send_s, eager.o_receive_s, eager.L_s, eager.O_send_s, eager.O_receive_s, eager.G_s]
     expected = [2e-6, 0.4e-6, 0.6e-6, 1e-6, 0.2e-10, 0.4e-10, 0.6e-10]
     assert [value.value for value in values] == pytest.approx(expected, rel=0.02)
     assert all(value.low <= value.value <= value.high for value in values)
-    # A rendezvous asks first, which takes alpha of the eager ones without the receiver's part.
+    # A rendezvous first sends a request: alpha of an eager message without the part of the receiver.
     assert level.request_s.value == pytest.approx(1.4e-6, rel=0.02)
     whole = rendezvous.L_s.value + rendezvous.o_send_s.value + rendezvous.o_receive_s.value + level.request_s.value
     assert whole == pytest.approx(3 * ALPHA_S, rel=0.02)
@@ -127,7 +128,7 @@ def test_the_machine_file_says_what_was_measured(model: Any) -> None:
     send = hocket.simulate("broadcast/linear", hocket.Call(ranks=2, size_bytes=4096), machine=machine)
     if model == "loggp":
         assert send.time_s.mean == pytest.approx(two_protocols(4096), rel=0.02)
-        # Both ways at once take longer where messages are large.
+        # Large messages take longer if both ways are in use.
         exchange = hocket.simulate("allgather/ring", hocket.Call(ranks=2, size_bytes=1 << 20), machine=machine)
         copy_s = 2e-11 * (1 << 20)
         assert exchange.time_s.mean == pytest.approx(1.4e-6 + 1.25 * BETA_S / 2 * (1 << 20) + 0.6e-6 + copy_s, rel=0.02)
@@ -162,7 +163,7 @@ def test_calls_go_as_messages_do_by_mpi_alone(mpi: Mpi) -> None:
 
 
 def test_samples_that_are_missing_are_named() -> None:
-    with pytest.raises(hocket.Error, match="there are no samples of copy"):
+    with pytest.raises(hocket.Error, match="the program printed no samples of copy"):
         calibrate([one for one in all_samples() if one["kind"] != "copy"], mpi="", hosts=[])
 
 
@@ -187,7 +188,7 @@ def test_samples_do_not_go_where_the_machine_does(
     mpi: Mpi, bad_input: Callable[..., str], as_root: None, tmp_path: Path
 ) -> None:
     message = bad_input(*f"mpi calibrate -n 2 -o {tmp_path}/here.json --mpicc {mpi.installation.mpicc}".split())
-    assert message == f"--output: got {tmp_path}/here.json, expected another suffix: the samples go there"
+    assert message == f"--output: got {tmp_path}/here.json, expected another suffix, as the samples go to this file"
 
 
 def test_a_largest_message_must_be_large_enough(mpi: Mpi, bad_input: Callable[..., str], as_root: None) -> None:

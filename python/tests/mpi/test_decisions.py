@@ -1,4 +1,4 @@
-"""Whether a call is left to MPI depends only on what MPI has all ranks of a call agree about."""
+"""A call is left to MPI only for values that MPI requires to agree on all ranks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .conftest import ROOT
 
 PRELOAD = ROOT / "mpi" / "preload"
 OWN = ("address", "input", "result", "is_refused", "is_missing", "is_absent", "wrong", "code", "in_place")
-"""What a rank gives a call by itself."""
+"""The values of a call that may differ between ranks."""
 
 
 def functions(name: str) -> dict[str, str]:
-    """Return the text of each function of a C file, without comments, by its name."""
+    """Return the functions of a C file by name, without comments."""
     text = re.sub(r"/\*.*?\*/", "", (PRELOAD / name).read_text(), flags=re.DOTALL)
     found = re.findall(r"^(?:static )?[\w ]+[ *](\w+)\([^;{]*\)\n(\{\n.*?^\})", text, re.DOTALL | re.MULTILINE)
     return dict(found)

@@ -1,4 +1,4 @@
-"""Unmodified programs under real MPIs: right results, and the algorithms that were asked for."""
+"""Unmodified programs under real MPIs: right results by the chosen algorithms."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ NO_INIT = "MPI_Init was not called"
 
 
 def chosen(number: int) -> list[Algorithm]:
-    """Return one algorithm for each collective; every one is in some choice."""
+    """Return one algorithm per collective; over all numbers, each algorithm is chosen."""
     return [algorithms[number % len(algorithms)] for algorithms in BY_COLLECTIVE.values()]
 
 
 def rules(algorithms: list[Algorithm]) -> list[str]:
-    """Return rules for them, and for calls that they refuse; the same for nonblocking and persistent calls."""
+    """Return rules for them and, for calls that they refuse, for others; also for nonblocking and persistent calls."""
     lines = [*(f"{algorithm.collective}: {algorithm.name}" for algorithm in algorithms), *TAKE_ALL]
     return [*lines, *(f"i{line}" for line in lines)]
 
@@ -80,7 +80,7 @@ def check_collectives(mpi: Mpi, ranks: int, number: int, calls: int, shared_memo
 
 
 def takes(algorithm: Algorithm, ranks: int) -> bool:
-    """Return whether an algorithm takes calls of so many ranks."""
+    """Return whether an algorithm supports calls of this number of ranks."""
     try:
         made(algorithm, Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else 64))
     except hocket.Error:
@@ -137,7 +137,9 @@ NEIGHBORHOODS = ("neighbor_allgather", "neighbor_alltoall")
 
 
 def neighbor_rules(name: str) -> list[str]:
-    """Return rules for an algorithm, and for calls that it refuses; the same for nonblocking and persistent calls."""
+    """Return rules for an algorithm and, for calls that it refuses, `linear`; also for nonblocking and persistent
+    calls.
+    """
     return [f"{form}{which}: {one}" for one in (name, "linear") for form in ("", "i") for which in NEIGHBORHOODS]
 
 
@@ -259,13 +261,13 @@ def test_what_is_wrong_on_one_rank_keeps_none_waiting(mpi: Mpi) -> None:
     found = dict(line.split(": ") for line in ran.output.splitlines())
     forms = ["", "i", "planned "] if "planned reduce" in found else ["", "i"]
     assert found == {form + name: what for form in forms for name, what in expected.items()}, ran.errors
-    assert "hocket: rank 1: MPI_Gather: blocks are received in another length than sent: " in ran.errors
-    assert "hocket: rank 1: MPI_Iallreduce: one buffer as input and result: " in ran.errors
+    assert "hocket: rank 1: MPI_Gather: the lengths of sent and received blocks differ: " in ran.errors
+    assert "hocket: rank 1: MPI_Iallreduce: the same buffer as input and result: " in ran.errors
 
 
 def test_the_status_of_a_rank_is_that_of_the_job(mpi: Mpi) -> None:
     ran = mpi.run(3, [mpi.compiled("wrong.c"), "exit"], rules(chosen(0)), None)
-    assert ran.status in ((5,) if mpi.is_open_mpi else (5, 9))  # MPICH may say with what it ended the others
+    assert ran.status in ((5,) if mpi.is_open_mpi else (5, 9))  # MPICH may return the signal that ended the other ranks
 
 
 @pytest.mark.parametrize("what", [[], ["both"]])
@@ -375,7 +377,7 @@ for comm, name, send, sent, recv, count, expected in [
 def test_neighborhoods_that_no_rule_names_are_right_and_counted(mpi: Mpi, ranks: int, rules: list[str]) -> None:
     if mpi.python is None:
         pytest.skip("no mpi4py for this MPI")
-    # Open MPI's own nonblocking forms are wrong on a grid of two.
+    # Nonblocking neighbourhood collectives of Open MPI are wrong on a grid of two ranks.
     forms = ["blocking", *(["nonblocking", "persistent"] if ranks > 2 or not mpi.is_open_mpi else [])]
     ran = mpi.run(ranks, [str(mpi.python), "-c", LEFT, *forms], rules)
     assert ran.status == 0, ran.errors
@@ -446,8 +448,8 @@ def test_communicators_that_are_not_like_others(mpi: Mpi, what: str, lines: Sequ
 @pytest.mark.parametrize(
     ("variables", "line"),
     [
-        ({"HOCKET_RULES": "/nowhere"}, "HOCKET_RULES: /nowhere: cannot be read, expected a file of rules"),
-        ({"HOCKET_RULES": "/"}, "HOCKET_RULES: /: cannot be read, expected a file of rules"),
+        ({"HOCKET_RULES": "/nowhere"}, "HOCKET_RULES: /nowhere: cannot be read, expected a rule file"),
+        ({"HOCKET_RULES": "/"}, "HOCKET_RULES: /: cannot be read, expected a rule file"),
         ({"HOCKET_LOG": "loud"}, 'HOCKET_LOG: got "loud", expected summary or calls'),
         ({"HOCKET_SHARED_MEMORY": "a bit"}, 'HOCKET_SHARED_MEMORY: got "a bit", expected on or off'),
         ({"HOCKET_LOG": "loud\nlouder"}, 'HOCKET_LOG: got "loud louder", expected summary or calls'),
@@ -471,7 +473,7 @@ def test_files_that_are_no_rules_are_neither_waited_for_nor_read_in_part(mpi: Mp
         file.write_bytes(b"allreduce: ring\n\0\nbroadcast: chain\n")
     ran = mpi.run(2, [mpi.compiled("mixed.c")], ["allreduce: ring"], None, {"HOCKET_RULES": str(file)})
     assert "mixed: right" in ran.output
-    line = f"HOCKET_RULES: {file}: cannot be read, expected a file of rules; all calls are left to MPI"
+    line = f"HOCKET_RULES: {file}: cannot be read, expected a rule file; all calls are left to MPI"
     assert ran.errors == f"hocket: {line}\n"
 
 
@@ -488,8 +490,8 @@ def test_a_library_for_another_mpi_says_so(mpi: Mpi) -> None:
     foreign = {"LD_PRELOAD": str(build(Installation.find(others[0])))}
     ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
     assert ran.status != 0
-    lines = ran.errors.count('hocket: built for "')
-    assert lines == 1 or "symbol lookup error" in ran.errors  # the loader finds it first
+    lines = ran.errors.count('hocket: the library is built for "')
+    assert lines == 1 or "symbol lookup error" in ran.errors  # the loader fails first
 
 
 def test_the_two_abis_of_an_mpi_are_told_apart(mpi: Mpi) -> None:
@@ -502,7 +504,10 @@ def test_the_two_abis_of_an_mpi_are_told_apart(mpi: Mpi) -> None:
     foreign = {"LD_PRELOAD": str(build(Installation.find(str(other))))}
     ran = mpi.run(2, [mpi.compiled("mixed.c")], (), None, foreign)
     assert ran.status == 2 and ran.errors.count("\n") == 1
-    assert ran.errors.startswith('hocket: built for "') and " ABI, but the program runs under " in ran.errors
+    assert (
+        ran.errors.startswith('hocket: the library is built for "')
+        and " ABI, but the program runs under " in ran.errors
+    )
 
 
 @pytest.mark.real_mpi

@@ -1,4 +1,4 @@
-"""What the page of findings says of other libraries is still so."""
+"""The findings about other libraries still hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of jobs under real MPIs, and what is installed for all users."""
+"""Logs of jobs under real MPIs, and the installation for all users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES = ["allreduce[size=..64]: recursive_doubling  # short", "allreduce: native
 
 
 def logged(mpi: Mpi, folder: Path, *arguments: str, ranks: int = 3) -> JobLog:
-    """Return the log of a job, the only one of a new folder."""
+    """Return the log of a job, the only file of a new folder."""
     folder.mkdir()
     ran = mpi.run(ranks, [mpi.compiled("job_log.c"), *arguments], RULES, None, {"HOCKET_JOB_LOG": str(folder)})
     assert (ran.status, ran.errors) == (0, "")
@@ -35,7 +35,7 @@ def test_a_job_has_its_calls_by_rule_ranks_and_size_with_all_ranks_bytes(mpi: Mp
     assert log.mpi is not None and log.mpi.startswith(mpi.installation.library)
     found = {(e.function, e.ranks, e.size_from_bytes, e.algorithm, e.rule, e.reason): e for e in log.entries}
     short, nothing = "allreduce[size=..64]: recursive_doubling", "no rule for it"
-    # Each call once for all its ranks; bytes of every rank. An alltoallv has 1 + 2 + 3 bytes on each rank.
+    # Each call counts once for all ranks, its bytes per rank. An alltoallv has 1 + 2 + 3 bytes on each rank.
     assert {key: (entry.calls, entry.bytes) for key, entry in found.items()} == {
         ("MPI_Allreduce", 3, 8, "recursive_doubling", short, None): (10, 10 * 3 * 8),
         ("MPI_Allreduce", 2, 8, "recursive_doubling", short, None): (3, 3 * 2 * 8),
@@ -56,12 +56,14 @@ def test_a_job_without_calls_has_a_log(mpi: Mpi, ranks: int, tmp_path: Path) -> 
     assert (log.ranks, log.entries) == (ranks, ())
 
 
-@pytest.mark.parametrize(("name", "problem"), [("nowhere", "No such file or directory"), ("file", "not a folder")])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("nowhere", "No such file or directory"), ("file", "not a folder, expected a folder")]
+)
 def test_a_folder_that_is_none_is_one_line_and_the_job_runs(mpi: Mpi, name: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / name
     ran = mpi.run(2, [mpi.compiled("job_log.c")], RULES, None, {"HOCKET_JOB_LOG": str(folder)})
-    assert (ran.status, ran.errors) == (0, f"hocket: HOCKET_JOB_LOG: {folder}: {problem}; the job has no log\n")
+    assert (ran.status, ran.errors) == (0, f"hocket: HOCKET_JOB_LOG: {folder}: {problem}; this job writes no log\n")
 
 
 def test_rules_of_several_files_are_tried_in_turn(mpi: Mpi, tmp_path: Path) -> None:
@@ -115,6 +117,6 @@ def test_what_is_installed_needs_no_python(mpi: Mpi, tmp_path: Path, hocket_comm
     assert module.startswith("#%Module1.0\n")
     assert f'prepend-path --delim " " LD_PRELOAD {found.library}\n' in module
     again = install(mpi.installation, str(tmp_path / "opt"), name=found.name, requires="mpi/5")
-    assert again == found and found.rules.read_text() == "allreduce: ring\n"  # rules that are there stay
+    assert again == found and found.rules.read_text() == "allreduce: ring\n"  # existing rules stay
     module = found.module.read_text()
     assert "prereq mpi/5\n" in module and "HOCKET_JOB_LOG" not in module

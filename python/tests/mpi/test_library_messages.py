@@ -1,6 +1,6 @@
-"""The messages that MPI libraries send for their algorithms are those of the algorithms that stand for them here.
+"""The algorithms of MPI libraries send the same messages as their counterparts.
 
-A recorder between the MPI and UCX notes to whom each rank sends how many bytes, in order.
+A recorder between the MPI and UCX records the destination and the bytes of each message of each rank, in order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BY_UCX = {
 """All messages by UCX, also within a node, and the algorithms that are asked for, or none."""
 
 Sent = Mapping[int, Sequence[tuple[int, int]]]
-"""To whom each rank sends how many bytes."""
+"""The destination and the bytes of each message, by rank."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Case:
 
     @property
     def call(self) -> hocket.Call:
-        """The same call, as Hocket has it."""
+        """The same call in Hocket."""
         return hocket.Call(
             ranks=self.ranks,
             size_bytes=self.size_bytes,
@@ -70,19 +70,19 @@ class Case:
         )
 
     def settings(self, *, is_open_mpi: bool) -> dict[str, str]:
-        """Return the variables that choose an algorithm: none, so that the library chooses."""
+        """Return the variables that choose an algorithm: none, as the library chooses."""
         return {}
 
 
 @dataclass(frozen=True)
 class Forced(Case):
-    """A call that an algorithm of a library is to take."""
+    """A call by one algorithm of a library."""
 
     known: Known
 
     @property
     def name(self) -> str:
-        """The algorithm's, without the function's."""
+        """The name of the algorithm, without the name of the function."""
         return self.known.name.rpartition("_intra_")[2].rpartition("_allcomm_")[2]
 
     @property
@@ -100,7 +100,7 @@ class Forced(Case):
         return {begin: str(self.known.number), **{begin + name: str(value) for name, value in told}}
 
     def simulated(self) -> Sent:
-        """Return what the algorithm sends that stands for the library's."""
+        """Return the messages of the counterpart."""
         is_short = self.known.short.endswith("linear") and self.elements < self.ranks
         told = {ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT for theirs, ours in self.known.named.items()}
         short = self.known.short.removeprefix("basic_")
@@ -109,7 +109,7 @@ class Forced(Case):
 
 
 def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call) -> Sent:
-    """Return what an algorithm of the catalogue sends."""
+    """Return the messages of an algorithm of the catalogue."""
     schedule = hocket.record(algorithm, call).data
     sends = [[task["action"]["send"] for task in tasks if "send" in task["action"]] for tasks in schedule["ranks"]]
     each = schedule["element_bytes"]
@@ -175,7 +175,7 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
 
 
 def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = MappingProxyType({})) -> list[Sent | None]:
-    """Return what the library sends in each case, under variables of the environment; None where it refuses."""
+    """Return the messages of the library in each case, under environment variables; None for refused calls."""
     recorder = mpi.compiled("recorder.c", "-shared", "-fPIC")
     words = []
     for case in wanted:
@@ -200,7 +200,7 @@ def _read(ranks: Mapping[int, list[str]]) -> Sent | None:
 
 
 def are_alike(real: Sent, simulated: Sent, case: Case) -> bool:
-    """Return whether messages go to the same ranks in the same order, and blocks are at most rounded otherwise."""
+    """Return whether messages have the same destinations and order, and sizes that differ at most by rounding."""
     if case.collective != "barrier":
         real, simulated = ({r: [m for m in own if m[1]] for r, own in each.items()} for each in (real, simulated))
     return all(
@@ -211,7 +211,7 @@ def are_alike(real: Sent, simulated: Sent, case: Case) -> bool:
 
 
 def library_of(mpi: Mpi) -> str:
-    """Return the name of the library; skips where its messages cannot be recorded."""
+    """Return the name of the library; skip if its messages cannot be recorded."""
     version = {"MPICH Version:      5.0": "mpich-5.0", "Open MPI v5.0": "openmpi-5.0"}
     library = next((name for begin, name in version.items() if mpi.installation.library.startswith(begin)), None)
     if library is None or not list(Path(mpi.installation.mpicc).parents[1].rglob("libucp.so*")):
@@ -223,7 +223,7 @@ def library_of(mpi: Mpi) -> str:
 @pytest.mark.parametrize("ranks", RANKS)
 def test_messages_are_those_of_the_library(mpi: Mpi, ranks: int) -> None:
     library = library_of(mpi)
-    # Open MPI looks at the variables of some functions in the environment only.
+    # Open MPI reads the variables of some functions only from the environment.
     by_environment: dict[str, list[Forced]] = defaultdict(list)
     others = []
     for case in cases(LIBRARIES[library], ranks):
@@ -253,9 +253,9 @@ def test_messages_are_those_of_the_library(mpi: Mpi, ranks: int) -> None:
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", RANKS)
 def test_messages_are_those_of_the_rules_for_the_library(mpi: Mpi, ranks: int) -> None:
-    """Compare what the library chooses by itself with what `--rules` of its name choose.
+    """Compare the library's own choices with the choices of `--rules` of its name.
 
-    A function that shares its collective with another one, which the rules are for, has decisions of its own.
+    The rules are for one function per collective; further functions of a collective have decisions of their own.
     """
     library = library_of(mpi)
     others = {function for functions in FUNCTIONS_OF.values() for function in functions[1:]}

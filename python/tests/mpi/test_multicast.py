@@ -1,4 +1,4 @@
-"""Dynamic multicast under real MPIs: groups that overlap, all in flight."""
+"""Dynamic multicast under real MPIs: overlapping groups at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES = ("recv", "poll", "listen", "threads")
 
 
 def run(mpi: Mpi, ranks: int, program: Sequence[str]) -> str:
-    """Run a program with no library preloaded; what it prints."""
+    """Run a program without the preloaded library; return its output."""
     line = [str(mpi.installation.mpiexec), "-n", str(ranks), *program]
     settings = {**os.environ, **AS_ROOT, **crowded(64), "PYTHONPATH": str(ROOT / "python")}
     ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
@@ -114,6 +114,6 @@ def test_misuse_is_told_and_does_not_wait_for_ever(mpi: Mpi) -> None:
     if mpi.python is None:
         pytest.skip("no mpi4py for this MPI")
     assert run(mpi, 2, [str(mpi.python), "-c", MISUSE]) == (
-        "comm: got an intercommunicator, expected one group of ranks; "
+        "comm: got an intercommunicator, expected an intracommunicator; "
         "master: got 2147483647, expected a rank below 2; closed\n"
     )

@@ -1,4 +1,4 @@
-"""`hocket mpi noise`: what interrupts this machine's processors, as a trace that the simulator takes."""
+"""`hocket mpi noise`: interruptions of this machine's processors, as a trace for the simulator."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_trace_is_one_that_simulate_takes(tmp_path: Path) -> None:
     )
     call = hocket.Call(ranks=2, size_bytes=1_000_000)
     found = hocket.simulate("reduce/linear", call, machine=machine, trials=hocket.Trials(2000))
-    # A reduction of 1 s meets 126 events on average, which take 0.0005 + 0.005 s in 2 s.
+    # A reduction of 1 s meets 126 events on average; events take 0.0005 + 0.005 s in 2 s.
     assert found.formula_s is not None
     assert found.time_s.mean - found.formula_s == pytest.approx((250 * 2e-6 + 2e-6 + 5e-3) / 2, rel=0.1)
 

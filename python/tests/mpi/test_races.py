@@ -1,7 +1,7 @@
-"""The preloaded library under a race detector: ThreadSanitizer sees what the C files of the library do.
+"""The preloaded library under a race detector: ThreadSanitizer watches its C files.
 
-It does not see what libhocket does, which is Rust and not compiled for it: the C files tell it where libhocket changes
-an engine or a program.
+It cannot watch libhocket, which is Rust and compiled without it. The C files report where libhocket changes an engine
+or a program.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ FUNCTIONS = {"MPI_Allreduce", "MPI_Allreduce_init", "MPI_Barrier", "MPI_Bcast", 
 
 @pytest.fixture
 def detector(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip where ThreadSanitizer is missing, or where its programs do not run; set what the MPIs need beside it."""
+    """Skip if ThreadSanitizer or its programs do not work here; set the variables that the MPIs then need."""
     monkeypatch.setenv(
         "UCX_MEM_EVENTS", "n"
-    )  # MPICH: UCX's memory hooks lock in threads that the detector does not know yet
-    monkeypatch.setenv("PMIX_MCA_gds", "hash")  # Open MPI: its shared memory lies at addresses that the detector needs
+    )  # MPICH: UCX's memory hooks lock in threads before the detector knows them
+    monkeypatch.setenv("PMIX_MCA_gds", "hash")  # Open MPI: its shared memory uses addresses of the detector
     source, program = tmp_path / "empty.c", tmp_path / "empty"
     source.write_text("int main(void) { return 0; }\n")
     line = [mpi.installation.mpicc, *FLAGS, source, "-o", program]
@@ -47,7 +47,7 @@ def detector(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(mpi: Mpi, ranks: int, rounds: int) -> Ran:
-    """Run the threads with a library that the detector watches."""
+    """Run the program with a library under the detector."""
     flags = ["-shared", "-pthread", library_flag(mpi.installation), *FLAGS]
     library = kept(mpi.installation, "libhocket_mpi.so", "preload/**/*.c", flags)
     variables = {

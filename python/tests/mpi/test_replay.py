@@ -33,5 +33,5 @@ def test_a_traced_program_is_replayed(mpi: Mpi, hocket_command: Callable[..., Ra
     names = Counter(call.function for rank in trace.ranks for call in rank.calls)
     assert {use.function: use.calls for use in found.functions} == names
     assert sum(use.calls for use in found.algorithms) > 10
-    # The same computing, and calls that take less than in a real MPI of as many processes as there are processors.
+    # The same computing, but faster calls than in a real MPI with a process per processor.
     assert hocket.replay(trace, MACHINE, scale_compute=0).time_s.mean < found.time_s.mean < found.traced_s

@@ -1,4 +1,4 @@
-"""`hocket mpi trace`: what a real program calls is what the trace tells."""
+"""`hocket mpi trace`: the trace has the calls of a real program."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_program_that_fails_leaves_no_trace(mpi: Mpi, bad_input: Callable[...,
     message = bad_input(
         *f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -o {tmp_path}/x.hktrace -- /bin/true".split()
     )
-    assert message.startswith("/bin/true did not pass MPI_Init and MPI_Finalize of ")
+    assert message.startswith("no trace: /bin/true called no MPI_Init and MPI_Finalize of ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -88,7 +88,10 @@ def test_folders_of_a_trace_and_of_exports_are_looked_at_first(
 
 
 def test_a_trace_needs_a_program(mpi: Mpi, bad_input: Callable[..., str]) -> None:
-    assert bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1".split()) == "no program, expected one after --"
+    assert (
+        bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1".split())
+        == "no program, expected a program after --"
+    )
 
 
 def test_fortran_is_traced(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`hocket tune` under real MPIs: rules that the library takes, and measurements that go on."""
+"""`hocket tune` under real MPIs: rules that the library accepts, and resumed measurements."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_machine_says_what_need_not_be_measured(mpi: Mpi, hocket_command: Call
     found = hocket_command(words, tmp_path, "--json").json
     assert found["machine"] == "cluster" and found["factor"] == 1.2
     (point,) = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines()[1:])
-    assert any("the machine says" in one["reason"] for one in point["not_measured"])
+    assert any("the machine predicts" in one["reason"] for one in point["not_measured"])
     assert any(one["predicted_s"] for one in point["choices"])
     assert "machine says" in (tmp_path / "report.md").read_text()
 
@@ -118,7 +118,7 @@ def processes_for(orderer: int) -> list[str]:
         try:
             words = file.read_bytes().split(b"\0")
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         if words[-2:-1] == [str(orderer).encode()] and any(word.endswith(b"/hocket-tune") for word in words):
             lines.append(b" ".join(words).decode())
     return lines
@@ -134,7 +134,7 @@ def test_the_program_ends_with_the_process_that_gives_orders(mpi: Mpi, sign: sig
         os.kill(orderer.pid, sign)
         end_s = time.monotonic() + 30
         while processes_for(orderer.pid) and time.monotonic() < end_s:
-            time.sleep(0.1)  # nobody asks yet how the process ended
+            time.sleep(0.1)  # the process stays a zombie meanwhile
         assert processes_for(orderer.pid) == []
 
 
@@ -147,6 +147,6 @@ def check(installation: Installation, collective: str, ranks: int) -> None:
         assert not [choices[number] for number in refused if choices[number].owner != "mpi"]
         taken = [number for number in range(len(choices)) if number not in refused]
         samples_s = turns.rounds(2, taken)
-    assert own or "MPICH Version:\t4.0" in installation.library  # which does not list its algorithms
+    assert own or "MPICH Version:\t4.0" in installation.library  # MPICH 4.0 does not list its algorithms
     assert samples_s.keys() == set(taken)
     assert all(len(samples) == 2 and min(samples) > 0 for samples in samples_s.values())

@@ -1,7 +1,7 @@
-"""Real MPIs run with the files that Hocket writes, and are seen to choose what these say.
+"""Real MPIs choose the algorithms of the tuning files that Hocket writes.
 
-Open MPI: a library in front of it tells what its component `tuned` looks up in the file, and what it runs. MPICH: a
-rank whose message is shorter than others expect makes a call fail, and the error names the algorithm that it was in.
+Open MPI: a preloaded library prints what its component `tuned` looks up in the file, and what it runs. MPICH: a rank
+with too short a message makes a call fail, and the error names the running algorithm.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ RANKS = (2, 3, 4)
 
 
 def run(mpi: Mpi, ranks: int, program: Sequence[str], variables: dict[str, str]) -> str:
-    """Run a program, and return all that it says."""
+    """Run a program; return its output."""
     settings = {**os.environ, **AS_ROOT, **crowded(64)}
     line = command(mpi.installation, ranks, program, variables)
     ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
@@ -89,7 +89,7 @@ def only_mpich(mpi: Mpi) -> None:
 
 
 def choices_of_open_mpi(mpi: Mpi, folder: Path, file: Path, ranks: int, calls: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return what Open MPI finds in a file and what it runs, each as the words of a line."""
+    """Return the look-ups and runs of Open MPI, each as the words of a line."""
     watcher = folder / "choices.so"
     if not watcher.exists():
         source = PROGRAMS / "tuning_choices.c"
@@ -105,7 +105,7 @@ def choices_of_open_mpi(mpi: Mpi, folder: Path, file: Path, ranks: int, calls: S
 
 
 def check_open_mpi(mpi: Mpi, folder: Path, file: Path, format: str, functions: Sequence[str]) -> int:
-    """Compare what Open MPI chooses with what the file says; return for how many calls the file chose."""
+    """Compare the choices of Open MPI with the file; return for how many calls the file chose."""
     rules = read(file, format)
     chosen = 0
     for ranks in RANKS:
@@ -121,14 +121,14 @@ def check_open_mpi(mpi: Mpi, folder: Path, file: Path, format: str, functions: S
             assert int(counted) == measured(rule.measure, size, ranks), f"what a size of {function} counts"
             assert int(number) == number_of(rules, function, choice), (function, ranks, size, choice)
             if choice is None:
-                while told and told[0][0] == "run":  # what Open MPI does by itself, maybe by other collectives
+                while told and told[0][0] == "run":  # Open MPI's own choice, maybe by other collectives
                     told.pop(0)
                 continue
             _, ran, algorithm, *values = told.pop(0)
             given = dict(choice.parameters)
             parameters = [str(given.get(name, 0)) for name in ("faninout", "seg_size", "reqs")]
             assert (ran, algorithm, values) == (function, number, parameters[: len(values)]), (function, ranks, size)
-            while told and told[0][0] == "run":  # an algorithm made of collectives
+            while told and told[0][0] == "run":  # collectives inside the algorithm
                 told.pop(0)
             chosen += 1
         assert told == []
@@ -150,7 +150,7 @@ def test_open_mpi_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path, format: str
     file.write_text(FORMATS[format].write(converted(read(source), FORMATS[format].library).rules))
     functions = list(LIBRARIES[format].algorithms)
     assert set(read(file, format).functions) == set(functions)
-    # alltoall is left to the library where version 1 has no place for its window
+    # Version 1 of the format cannot give a window, so that alltoall is left to the library.
     assert check_open_mpi(mpi, tmp_path, file, format, functions) > 0.8 * len(RANKS) * len(SIZES) * len(functions)
 
 
@@ -167,7 +167,7 @@ def test_open_mpi_takes_the_numbers_of_ranks_as_hocket_reads_them(mpi: Mpi, tmp_
 @pytest.mark.real_mpi
 @pytest.mark.parametrize("function", LIBRARIES["openmpi-5.0"].algorithms)
 def test_open_mpi_has_the_algorithms_that_the_table_names(mpi: Mpi, tmp_path: Path, function: str) -> None:
-    """Ask its own list of variables: numbers and names of each function are those of the table."""
+    """Compare the numbers and names of each function with the list of Open MPI."""
     only_open_mpi(mpi)
     info = mpi.installation.mpicc.with_name("ompi_info")
     if not info.exists():
@@ -197,9 +197,9 @@ def test_open_mpi_decides_by_itself_what_the_defaults_say(mpi: Mpi, tmp_path: Pa
                 known = LIBRARIES["openmpi-5.0"].find(ran, number)
                 rule = decided(rules, situation(function, ranks, 0 if function == "alltoallv" else size))
                 if known is None or known.hocket is None or rule is None or rule.choice is None:
-                    continue  # what Hocket does not have
+                    continue  # no counterpart
                 if known.name == "recursive_doubling" and ranks == 3 and function == "allgather":
-                    continue  # which Open MPI itself does by bruck there, as the defaults say
+                    continue  # Open MPI itself runs bruck here, as the defaults do
                 assert rule.choice.algorithm == known.hocket, (function, ranks, size, known)
                 compared += 1
     assert compared > 40
@@ -232,16 +232,17 @@ def test_open_mpi_runs_another_algorithm_for_fewer_elements_than_ranks(mpi: Mpi,
 
 
 UNNAMED = "several messages at once"
-# Errors of such a wait, by the interface of MPICH and by the standard ABI, where the same library mistakes the number.
+# Errors of a wait for several messages, by the interface of MPICH and by the standard ABI, under which the library
+# confuses the number of the error.
 WAITING = ("See the MPI_ERROR field", "Invalid MPI_Request")
 
 
 def algorithms_of_mpich(mpi: Mpi, file: Path, ranks: int, function: str, size: int) -> set[str]:
-    """Return the algorithms that errors name when some messages are too short."""
+    """Return the algorithms that errors of too short messages name."""
     found: set[str] = set()
     for option in ("-s", "-l") * 5:
         if found and option == "-s":
-            break  # a process may have been ended before it printed
+            break  # repeat: a process may end before it prints
         variables = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(file)}
         said = run(mpi, ranks, [mpi.compiled("tuning_calls.c"), option, function, str(size)], variables)
         named = re.findall(r"^(MPIR_\w+)\(\d+\)", said, re.MULTILINE)
@@ -279,9 +280,9 @@ scatterv: linear
 
 @pytest.mark.real_mpi
 def test_mpich_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path) -> None:
-    """Look at errors: none names another algorithm of the function, and each algorithm is named by some.
+    """No error names a wrong algorithm, and errors name each algorithm at least once.
 
-    Some errors name none, those of algorithms that wait for all their messages at once, of which there are two.
+    Errors of the two algorithms that wait for all their messages at once name none.
     """
     only_mpich(mpi)
     source = tmp_path / "all.rules"
@@ -306,7 +307,7 @@ def test_mpich_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path) -> None:
                     silent.add(rule.choice.algorithm)
                 chosen.add(rule.choice.algorithm)
                 named |= own
-    assert silent <= {"MPIR_Allreduce_intra_recursive_multiplying"}  # whose last exchange has no error for some ranks
+    assert silent <= {"MPIR_Allreduce_intra_recursive_multiplying"}  # no error in its last exchange
     assert {name for name in chosen - named} == {"MPIR_Alltoall_intra_scattered", "MPIR_Allgather_intra_k_brucks"}
     assert {rule.choice.algorithm for rule in made.rules if rule.choice} <= chosen
 
@@ -340,7 +341,7 @@ def test_an_mpi_takes_what_a_tuning_among_its_own_algorithms_writes(mpi: Mpi, as
 @pytest.mark.real_mpi
 @pytest.mark.parametrize("function", LIBRARIES["mpich-5.0"].algorithms)
 def test_mpich_takes_a_file_of_every_algorithm_of_the_table(mpi: Mpi, tmp_path: Path, function: str) -> None:
-    """An algorithm that MPICH does not know would end the program."""
+    """MPICH ends the program if it does not know an algorithm."""
     only_mpich(mpi)
     for known in LIBRARIES["mpich-5.0"].algorithms[function]:
         if known.name.endswith("_nb"):

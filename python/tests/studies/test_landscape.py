@@ -1,4 +1,4 @@
-"""`hocket study landscape`: which algorithm is best where."""
+"""`hocket study landscape`: the best algorithm of each case."""
 
 import csv
 from collections.abc import Callable

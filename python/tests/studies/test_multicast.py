@@ -67,7 +67,7 @@ def test_the_switch_of_the_simulated_rules_is_where_the_tree_begins_to_lose() ->
         ({"groups": [[4]]}, "group: got [4], expected ascending ranks below 4"),
         ({"groups": [[]]}, "group: got [], expected ascending ranks below 4"),
         ({"way": "post"}, 'unknown way "post", expected one of multicast, acknowledged, static, created'),
-        ({"way": "created"}, "group: got first rank 1, expected the master, 0: it is the root of the communicator"),
+        ({"way": "created"}, "group: got first rank 1, expected the master, 0, which is the root of the communicator"),
         ({"master": 4}, "master: got 4, expected a rank below 4"),
         ({"algorithm": "no_such"}, 'unknown broadcast algorithm "no_such", expected one of '),
     ],

@@ -35,8 +35,9 @@ def test_studies_find_the_trace() -> None:
 
 
 def test_the_trace_takes_on_hockney_what_its_calls_take() -> None:
-    # A message of n bytes takes 100 us + 8 ns n, and each call is four in a row: an Alltoall of 8 blocks of 2^19 B, a
-    # Reduce of 16 B, Bcasts of 8 and 24 B, a Barrier of none. All wait for rank 0 after a Reduce, for it is the last.
+    # A message of n bytes takes 100 us + 8 ns n. Each call has four messages in a row: an Alltoall of 8 blocks of 2^19
+    # B, a Reduce of 16 B, Bcasts of 8 and 24 B, an empty Barrier. After a Reduce all ranks wait for rank 0, the last
+    # one.
     machine = Machine.parse('name = "h"\n[network]\nmodel = "hockney"\nlatency = "100 us"\nbandwidth = "125 MB/s"\n')
     levelled = even(trace())
     messages = 8 * [8 * 2**19] + 6 * [16] + [8, 24, 0]

@@ -138,7 +138,7 @@ def _hops(dims: tuple[int, ...], a: int, b: int) -> int:
 
 
 def test_shares_count_links_by_how_long_something_waited() -> None:
-    case = Case("numbering", "any", (4, 2), size_bytes=4096)  # 8 nodes with 2 + 1 links
+    case = Case("numbering", "any", (4, 2), size_bytes=4096)  # 8 nodes, each with 2 + 1 links
     waiting_s = (0.0, 1e-9, 3e-6, 6e-6, 40e-6)
     uses = [LinkUse(index, "", 1.0, 1.0, waited) for index, waited in enumerate(waiting_s)]
     found = shares(case, uses, 1e9)

@@ -1,4 +1,4 @@
-"""Hocket beside others."""
+"""Hocket compared with other simulators and models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_loggops_is_what_formulas_by_hand_say() -> None:
 
 
 def test_loggopsim_charges_the_receive_elsewhere() -> None:
-    # Two ranks, 8 B: 2 o + L + 7 G = 5542 ns here, and 7 G = 42 ns more there.
+    # Two ranks, 8 B: 2 o + L + 7 G = 5542 ns in Hocket; LogGOPSim adds 7 G = 42 ns.
     case = next(
         case for case in loggopsim_published().cases if case.name == "allreduce/recursive_doubling, 2 ranks, 8 B"
     )

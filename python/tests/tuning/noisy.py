@@ -1,4 +1,4 @@
-"""A machine for the tests whose true times are known: states that last for seconds, drift, luck that lasts a moment."""
+"""A machine with known true times and noise: states of seconds, drift, and luck of each way."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from hocket.mpi.turns import Way
 __all__ = ["NoisyTurns"]
 
 _STATE_S = 3.0
-"""How long the machine stays fast, or slow, on average."""
+"""The mean duration of a fast or a slow state."""
 _ROUND_S = 0.02
 _SLOW = 2.5
 _DRIFT = 0.3
 _LUCK = 0.05
-"""The spread of a way's luck, which lasts for as long as its buffers do."""
+"""The spread of the luck of a way, drawn anew with its buffers."""
 _CALL = 0.15
 _SPIKES = 0.03
 
 
 class NoisyTurns:
-    """Stands in for `Turns`; its clock goes on with what is measured.
+    """Replaces `Turns`; measuring advances its clock.
 
     Attributes:
-        times: The true times of the ways, by their texts, in seconds, in the fast state.
+        times: The true times of the ways in the fast state, by their texts, in seconds.
     """
 
     times: Mapping[str, float] = {}
@@ -51,21 +51,21 @@ class NoisyTurns:
 
     @classmethod
     def sleep(cls, time_s: float) -> None:
-        """Let time go by."""
+        """Advance the time."""
         cls.now_s += time_s
 
     def variables(self) -> list[dict[str, Any]]:
-        """Return none: this MPI has no algorithms that can be chosen."""
+        """Return none: this MPI has no choice of algorithms."""
         return []
 
     def begin(self, collective: str, size_bytes: int, ways: Sequence[Way]) -> dict[int, str]:
-        """Take the ways, each with its luck."""
+        """Accept the ways and draw the luck of each."""
         self._ways = {way.number: self.times[way.text] * exp(self.random.gauss(0, _LUCK)) for way in ways}
         NoisyTurns.now_s += _ROUND_S
         return {}
 
     def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
-        """Return samples, and let the time go on."""
+        """Return samples and advance the time."""
         samples_s: dict[int, list[float]] = {number: [] for number in numbers}
         for _ in range(count):
             NoisyTurns.now_s += _ROUND_S

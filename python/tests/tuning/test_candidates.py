@@ -1,4 +1,4 @@
-"""Candidates: each algorithm with its parameters, those alike once."""
+"""Candidates: each algorithm with its parameters; equal ones once."""
 
 from __future__ import annotations
 

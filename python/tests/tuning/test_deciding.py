@@ -1,4 +1,4 @@
-"""From times to decisions: never a rule within the noise, few intervals, and the same file again."""
+"""Decisions from times: no rule within the noise, few intervals, a reproducible file."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_merging_keeps_to_what_is_good_enough_with_no_more_intervals_than_points
 
 @given(times_at_points)
 def test_no_way_has_fewer_changes(points: list[Times]) -> None:
-    """The greedy way, as far as one choice goes, has the fewest changes there are."""
+    """The greedy choice, each as far as possible, has the fewest changes."""
     sets, changes, here = [acceptable(times, TOLERANCE) for times in points], 0, frozenset[Choice]()
     for found in sets:
         changes += not here & found
@@ -96,13 +96,13 @@ def test_merging_again_changes_nothing(points: list[Times]) -> None:
 
 def test_sizes_are_divided_where_times_cross() -> None:
     low, high = at(1024, 4096)
-    # On the way from 1024 to 4096 one doubles and the other stays: 1 * 4^x * .. cross in the middle of the logarithms.
+    # Between 1024 and 4096 one time grows from 1 to 4, the other stays 2: on logarithmic axes they cross in the middle.
     found = decide({low: exact(a=1.0, b=2.0), high: exact(a=4.0, b=2.0)}, TOLERANCE)
     assert found == [
         Decision("allreduce", (8, 9), (1024, 2048), A),
         Decision("allreduce", (8, 9), (2048, 4097), B),
     ]
-    # What is not known at one of them: the middle, too.
+    # The middle as well if a choice is unknown at one of the sizes.
     assert decide({low: exact(a=1.0), high: exact(b=2.0)}, TOLERANCE)[0].sizes_bytes == (1024, 2048)
 
 

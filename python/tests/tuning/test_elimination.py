@@ -1,4 +1,4 @@
-"""Successive elimination: it finds the fastest with the probability that it claims, and stops when that is known."""
+"""Successive elimination: it finds the fastest with the claimed probability, and stops once it is known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def choice(number: int) -> Choice:
 
 
 def raced(medians_s: list[float], spread: float, seed: int, most: int = 40) -> Race:
-    """Race choices whose times are their medians times a skewed noise of median 1."""
+    """Race choices whose times are their medians times skewed noise with median 1."""
     draw = random.Random(seed)
     race = Race([[choice(i) for i in range(len(medians_s))]], tolerance=TOLERANCE)
     for batch in range(most):
@@ -59,12 +59,12 @@ def test_an_interval_holds_as_often_as_claimed() -> None:
     for _ in range(runs):
         one = estimate([draw.lognormvariate(0, 1) for _ in range(25)], wrong)
         outside += not one.low_s <= 1 <= one.high_s
-    # 2 P(Bin(25, 1/2) <= 7) = 0.0433: within four standard deviations of that, and so a bound that is too short fails.
+    # 2 P(Bin(25, 1/2) <= 7) = 0.0433. The share must be within four standard deviations: too short bounds fail.
     assert abs(outside / runs - 0.0433) < 4 * math.sqrt(0.0433 / runs)
 
 
 def test_what_wins_is_within_the_tolerance_as_often_as_claimed() -> None:
-    """Near ties of 1 % to 6 %, noise of 15 %: a wrong winner is one that is slower by more than the tolerance."""
+    """Near ties of 1 % to 6 %, noise of 15 %. A winner is wrong if it is slower by more than the tolerance."""
     medians = [1.0, 1.01, 1.04, 1.06, 1.3]
     runs = [raced(medians, 0.15, seed) for seed in range(120)]
     assert all(race.is_decided for race in runs)
@@ -73,7 +73,7 @@ def test_what_wins_is_within_the_tolerance_as_often_as_claimed() -> None:
 
 
 def test_a_race_whose_bounds_are_too_short_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above can fail: with intervals of a third of the reach it does."""
+    """The test above can fail: it does with intervals of a quarter of the reach."""
 
     def too_short(count: int, wrong: float) -> int:
         return count // 2 - (count // 2 - rank_of_bound(count, wrong)) // 4

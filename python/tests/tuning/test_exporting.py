@@ -1,4 +1,4 @@
-"""The MPI's own tuning file: what was decided, in its words, and nothing that it cannot tell."""
+"""Tuning files of MPIs: the decisions in their words, without decisions that the format cannot express."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mpich(function: str, name: str) -> Choice:
 
 
 def told(one: Exporter, decisions: list[Decision], folder: Path, function: str, ranks: int, size: int) -> str | None:
-    """Return what a file says of a call, as it is read again."""
+    """Return the choice of a file for a call."""
     text = one.text(decisions)
     assert text is not None
     file = folder / one.file_name

@@ -1,4 +1,4 @@
-"""Guidelines: what beats a default beyond the noise, and what does not."""
+"""Guidelines: only gains beyond the noise count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured, what is not, and how an MPI's own algorithms are told."""
+"""The choices that are measured or skipped, and the reports of MPI's own algorithms."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def test_the_mpis_own_algorithms_are_found_by_their_variables() -> None:
     assert [(one.name, one.parameters[0][1]) for one in own] == [("nb", 1), ("ring", 2)]
     names = [one.name for one in own_choices(VARIABLES, Point("broadcast", 2, 16384))]
     assert names == ["binomial", "binomial in segments of 8192 B", "knomial"]
-    assert own_choices(VARIABLES, Point("reduce_scatter", 2, 64)) == []  # that of blocks has other variables
+    assert own_choices(VARIABLES, Point("reduce_scatter", 2, 64)) == []  # reduce_scatter_block has other variables
 
 
 def test_the_corrected_model_says_what_need_not_be_measured() -> None:
     by = measured(factor=4.0)
     said = {RING: 1.0, LINEAR: 5.0}
-    assert by.far_behind(said) == {LINEAR: "the machine says 5 times the fastest, more than 4"}
+    assert by.far_behind(said) == {LINEAR: "the machine predicts 5 times the fastest, more than 4"}
     by.learn(Found(POINT, {RING: Estimate.exact(2.0), LINEAR: Estimate.exact(5.0)}, predicted_s=said))
-    assert by.far_behind(said) == {}  # 2 and 1 times what the model said
+    assert by.far_behind(said) == {}  # measured 2 and 1 times the prediction
     assert by.corrected_s(RING, 1.0) == 2.0 and by.corrected_s(Choice("catalogue", "swing"), 1.0) == 1.5
 
 
@@ -69,7 +69,7 @@ def measure_all(plan: Plan, records: Records, limit_s: float) -> None:
 
 
 class FakeTurns:
-    """Takes 1 us for the default, 2 for `linear` and the MPI's own, 0.5 for others; one of the MPI ends it."""
+    """Gives 1 us for the default, 2 us for `linear` and MPI's own, 0.5 us for others. One of MPI's own ends the job."""
 
     started = 0
     interrupts_after: int | None = None
@@ -118,7 +118,7 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], t
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, records, limit_s=10)
         tuning = concluded(plan, records, {}, 0.03)
-    assert fake.started == 5  # once more after the end, once for the held-out point, and to confirm and to judge
+    assert fake.started == 5  # first, after the ended job, at the held-out point, to confirm, to judge
     found = records.found[POINT]
     assert found.is_decided and found.times[DEFAULT].median_s == 1e-6
     assert found.skipped[Choice("mpi", "nb", (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", 1),))].endswith(

@@ -1,4 +1,4 @@
-"""Choices beside the default: what is nominated and confirmed, and no rule that is truly slower on a noisy machine."""
+"""Choices compared with the default: nominations, confirmations, and no truly slower rule on a noisy machine."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_nominated_are_the_fastest_and_neighbours_choices_at_points_and_between(
     assert wanted == {
         low.point: (A, B),
         Point("allreduce", 2, 256): (A, B),
-        high.point: (B,),  # A is far slower than the default there
+        high.point: (B,),  # A is far slower than the default here
     }
     assert nominated([low, high], TOLERANCE, lambda _, choice: choice != B).keys() == {
         low.point,
@@ -79,7 +79,7 @@ def test_nominated_are_the_fastest_and_neighbours_choices_at_points_and_between(
 
 
 def tuned(folder: Path, times: dict[Choice, float], seed: int, monkeypatch: pytest.MonkeyPatch) -> Tuning:
-    """Follow all stages on a noisy machine."""
+    """Tune on a noisy machine, through all stages."""
     NoisyTurns.times = {rule_of("allreduce", choice): time_s for choice, time_s in times.items()}
     NoisyTurns.random, NoisyTurns.now_s = Random(seed), 0.0
     monkeypatch.setattr("hocket.tuning.measuring.Turns", NoisyTurns)
@@ -103,7 +103,7 @@ def tuned(folder: Path, times: dict[Choice, float], seed: int, monkeypatch: pyte
 def test_on_a_noisy_machine_no_rule_is_truly_slower_than_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 200 machines: all others are as fast as the default, or slower by up to 10 %."""
+    """On 200 machines, all other choices are as fast as the default or up to 10 % slower."""
     lost = []
     for seed in range(200):
         random = Random(seed)

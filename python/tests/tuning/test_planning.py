@@ -1,4 +1,6 @@
-"""Plans: sizes between which choices change are halved, until they are near; others are held out between all."""
+"""Plans: the interval between sizes with different choices is halved until they are near; sizes between all are held
+out.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,17 @@ def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Pat
             find(more)
             plan = plan.with_points(more)
             found += [point.size_bytes for point in more]
-    # 1024 and 65536, then 1024 and 8192, and so on: 4872 and 5552 are near.
+    # The middle of 1024 and 65536, then of 1024 and 8192, and so on, until 4872 and 5552 are near.
     assert found == [8192, 2896, 4872, 6320, 5552]
     middles = [256, 1720, 3760, 5200, 5920, 7192, 23168]
     assert [p.size_bytes for p in plan.confirming if p not in plan.training] == middles
     assert [p.size_bytes for p in plan_of(["allreduce"], [4], [64, 256, 1024]).held_out] == [128, 512]
-    # Between 64 and 256, 1720 and 2896, 2896 and 3760, 5200 and 5552, and so on.
+    # The middles of 64 and 256, 1720 and 2896, 2896 and 3760, 5200 and 5552, and so on.
     assert [point.size_bytes for point in plan.held_out] == [128, 2232, 3296, 5376, 5736, 7672, 13776]
 
 
 def test_where_confirmed_choices_change_middles_are_raced_until_they_are_near(tmp_path: Path) -> None:
-    """The races see the same choice at 4 and 32 KiB; beside the default another is faster up to 20000 bytes."""
+    """Races choose the same at 4 and 32 KiB; the comparison with the default prefers another up to 20000 bytes."""
 
     def confirm(plan: Plan, records: Records) -> None:
         for point in plan.confirming:
@@ -55,5 +57,5 @@ def test_where_confirmed_choices_change_middles_are_raced_until_they_are_near(tm
             plan = plan.with_points(more)
             found += [point.size_bytes for point in more]
             confirm(plan, records)
-    # The middle of 4096 and 32768, that of 11584 and 32768, and so on: 22184 is in the middle, too, and near both.
+    # The middle of 4096 and 32768, of 11584 and 32768, and so on. The next middle, 22184, is near both its neighbours.
     assert found == [11584, 19480, 25264]

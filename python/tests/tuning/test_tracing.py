@@ -1,4 +1,4 @@
-"""Rules for an application: which calls of its trace are tuned, and which rules are left."""
+"""Rules for an application: the calls of its trace that are tuned, and the rules that are kept."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_rule_that_matters_is_left() -> None:
     assert [one.proposed.calls for one in kept] == [20]
     assert found.rules.startswith("allreduce[ranks=8, size=")
     assert len(found.effects) > 1
-    # What is told is what replays say, and the rule gains all of it.
+    # The report agrees with replays, and the rule has the whole gain.
     again = application.replayed(found.rules.splitlines()).time_s.mean
     assert found.kept.time_s.mean == again
     assert kept[0].gain.mean_s == pytest.approx(found.baseline.time_s.mean - again)

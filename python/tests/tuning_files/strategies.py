@@ -1,4 +1,4 @@
-"""Rules at random, as readers of each format make them."""
+"""Random rules, as readers of each format return them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST = 1 << 20
 
 
 def starts(largest: int, most: int = 4) -> st.SearchStrategy[list[int]]:
-    """Numbers at which ranges begin, 0 the first."""
+    """The starts of ranges; the first is 0."""
     return st.lists(st.integers(1, largest), max_size=most, unique=True).map(lambda found: [0, *sorted(found)])
 
 
@@ -29,9 +29,9 @@ def openmpi_choices(library: str, function: str, *, has_requests: bool) -> st.Se
 
 @st.composite
 def tables(draw: st.DrawFn, library: str, *, has_requests: bool, placements: Sequence[str] = ()) -> Rules:
-    """Rules of Open MPI: ranges of ranks without gaps, and in each ranges of sizes without gaps.
+    """Rules of Open MPI: ranges of ranks without gaps, each with ranges of sizes without gaps.
 
-    Where they have placements, rules for a communicator end with one for all sizes, as readers of JSON have it.
+    With placements, the rules of a communicator end with a rule for all sizes, as in the reader of JSON.
     """
     functions = sorted(draw(st.sets(st.sampled_from(sorted(LIBRARIES[library].algorithms)), max_size=3)))
     rules = []
@@ -70,7 +70,7 @@ def ranges(draw: st.DrawFn, largest: int) -> Span:
 
 @st.composite
 def hocket_rules(draw: st.DrawFn, *, is_simple: bool = False) -> Rules:
-    """Rules of Hocket's."""
+    """Rules of Hocket."""
     rules = []
     for _ in range(draw(st.integers(0, 6))):
         function, names, measures = draw(st.sampled_from(SOME_HOCKET[: -1 if is_simple else None]))
@@ -92,7 +92,7 @@ MPICH_FUNCTIONS = {"allreduce": "size", "bcast": "size", "allgather": "total", "
 
 @st.composite
 def trees(draw: st.DrawFn) -> Rules:
-    """Rules of MPICH: ranges of ranks, of which some are parted by powers of two, and in each ranges of sizes."""
+    """Rules of MPICH: ranges of ranks, some split by powers of two, each with ranges of sizes."""
     rules = []
     for function in sorted(draw(st.sets(st.sampled_from(sorted(MPICH_FUNCTIONS)), min_size=1, max_size=3))):
         names = [known.name for known in LIBRARIES["mpich-5.0"].algorithms[function]]

@@ -1,4 +1,4 @@
-"""Rules in other words decide the same, as far as there are words."""
+"""Converted rules decide alike, as far as the other format can express them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_is_converted_decides_the_same_where_it_is_exact(rules: Rules) -> N
                     got = target.choice if target else None
                     needs = words.known.needs if words and words.known else ()
                     if dict(needs).get("count<pow2") and size < ranks:
-                        continue  # MPICH would not do it right there
+                        continue  # MPICH is wrong here
                     if words and words.known and words.known.needs_power_of_two and ranks & (ranks - 1):
                         continue
                     assert got == wanted, (library, function, ranks, size)

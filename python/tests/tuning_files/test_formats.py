@@ -1,4 +1,4 @@
-"""Every format: what is written is read again, documented files are read, and bad ones are told of in one line."""
+"""Every format: written files are read again, documented files are read, bad files give one line."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_scores_of_ucc_are_read_as_they_were_written(rules: Rules) -> None:
 
 
 def test_documented_scores_of_ucc_are_read() -> None:
-    """The example of UCC's user guide, and forms that its description allows."""
+    """The example of UCC's user guide, and further forms of its description."""
     read_ucc = FORMATS["ucc-1"].read
     assert read_ucc is not None
     guide = read_ucc("allreduce:cuda:inf#alltoall:0\n", "ucc").rules
@@ -224,14 +224,14 @@ def test_what_numbers_of_ranks_mean_depends_on_the_version(name: str, ranks: lis
 
 BAD = [
     ("hocket", "allreduce: ring\nallreduce: rings\n", "bad:2: unknown allreduce algorithm"),
-    ("openmpi-5.0", "", "bad:1: ends too early, expected how many collectives"),
+    ("openmpi-5.0", "", "bad:1: the file ends too early, expected the number of collectives"),
     ("openmpi-5.0", "rule-file-version-7\n", "bad:1: version 7 of the file, expected 1 or 2"),
-    ("openmpi-5.0", "1\n99\n", 'bad:2: got "99", expected the number of a collective, a whole number up to 21'),
+    ("openmpi-5.0", "1\n99\n", 'bad:2: got "99", expected the ID of a collective, a whole number up to 21'),
     ("openmpi-5.0", "1\n2\n1\n4\n1\n8 1 0 0\n", "bad:6: the first message size is 8, expected 0"),
-    ("openmpi-5.0", "1\n2\n1\n4\n1\n0 x 0 0\n", 'bad:6: got "x", expected the number of an algorithm'),
-    ("openmpi-5.0", "1\n2\n1\n4\n1\n0 1 0\n", "bad:6: ends too early, expected the segment size"),
+    ("openmpi-5.0", "1\n2\n1\n4\n1\n0 x 0 0\n", 'bad:6: got "x", expected the ID of an algorithm'),
+    ("openmpi-5.0", "1\n2\n1\n4\n1\n0 1 0\n", "bad:6: the file ends too early, expected the segment size"),
     ("openmpi-5.0", "1 2 1 4 1\n0 1 0 0 5\n", 'bad:2: got "5", expected the end'),
-    ("openmpi-5.0", "2\n2 0\n2 0\n", "bad:3: allreduce again, expected each collective once"),
+    ("openmpi-5.0", "2\n2 0\n2 0\n", "bad:3: allreduce appears twice, expected each collective once"),
     ("openmpi-6.0", "{", "bad:1: not JSON: got the end, expected a name in quotes"),
     ("openmpi-6.0", "[" * 5000, "bad:1: nested too deeply, expected at most 100 levels"),
     ("openmpi-6.0", '{\n"a": 1}', 'bad:2: unknown "a" in the file, expected $schema, rule_file_version'),
@@ -243,31 +243,31 @@ BAD = [
         JSON.replace("512,", "true,"),
         'bad:12: "msg_size_min": got true, expected a whole number or "inf"',
     ),
-    ("openmpi-6.0", JSON.replace('"reqs"', '"alg"'), 'bad:13: "alg" twice'),
-    ("ucc-1", "allreduce", 'bad:1: "allreduce" has neither a score nor an algorithm'),
+    ("openmpi-6.0", JSON.replace('"reqs"', '"alg"'), 'bad:13: "alg" appears twice'),
+    ("ucc-1", "allreduce", 'bad:1: got "allreduce", expected a score or an algorithm'),
     ("ucc-1", "allreduce:@ring#\nbcasts:@ring", 'bad:2: got "bcasts", expected functions, sizes as 0-4K'),
     ("mpich-5.0", '{"comm_size=any": {}}', 'bad:1: got "comm_size=any", expected "collective="'),
     ("mpich-5.0", '{"collective=bcasts": {}}', 'bad:1: unknown collective "bcasts"'),
-    ("mpich-5.0", '{"collective=bcast":\n{}}', "bad:1: bcast: no algorithm here, expected one"),
+    ("mpich-5.0", '{"collective=bcast":\n{}}', "bad:1: bcast: an empty object, expected an algorithm in it"),
     (
         "mpich-5.0",
         '{"collective=bcast": {\n"x=1": {}}}',
-        'bad:2: unknown question "x=1", which MPICH 5.0 does not have',
+        'bad:2: unknown question "x=1", expected a question of MPICH 5.0',
     ),
     (
         "mpich-5.0",
         '{"collective=bcast": {\n"comm_size<=4": {"algorithm=A": {}}}}',
-        'bad:2: bcast: some calls get no algorithm, expected "=any" as the last question',
+        'bad:2: bcast: some calls have no algorithm, expected "=any" as the last question',
     ),
     (
         "mpich-5.0",
         '{"collective=bcast": {"comm_size=any": {"algorithm=A": {}},\n"comm_size<=4": {"algorithm=A": {}}}}',
-        'bad:2: "comm_size<=4" comes too late: the question before it is always true',
+        'bad:2: "comm_size<=4" is never reached, as the question before it is always true',
     ),
     (
         "mpich-5.0",
         '{"collective=scan": {"avg_msg_size<=4": {"algorithm=A": {}}}}',
-        "bad:1: scan: MPICH ends the program where it is asked for its avg_msg_size",
+        "bad:1: scan: got avg_msg_size, which makes MPICH end the program, expected another question",
     ),
     ("mpich-5.0", '{"collective=bcast": {"composition=A": {}}}', 'bad:1: got "composition=A", expected algorithms'),
     ("mpich-5.0", '{"collective=bcast": {"algorithm=A": {"k": {}}}}', 'bad:1: got "k", expected a parameter such as'),
@@ -299,7 +299,7 @@ def test_a_file_tells_its_format_by_its_name(tmp_path: Path) -> None:
         assert format_of(tmp_path / f"a.{name}.conf", None, "--to").name == name
         assert format_of(tmp_path / f"b.{name}", None, "--to").name == name
     assert format_of("my.rules", None, "--to").name == "hocket"
-    with pytest.raises(hocket.Error, match="its name does not tell the format and version, expected one of"):
+    with pytest.raises(hocket.Error, match="the file name does not contain the format and version, expected one of"):
         format_of("tuned.json", None, "--to")
     with pytest.raises(hocket.Error, match=r"--to: got 'openmpi-3.0', did you mean openmpi-"):
         format_of("tuned.json", "openmpi-3.0", "--to")
@@ -311,13 +311,14 @@ def test_the_rule_that_decides_is_the_last_of_those_tried(tmp_path: Path) -> Non
         "# long\nallreduce[size=64KiB.., ranks=8..]: ring\nallgather: recursive_doubling\nallreduce: swing\n"
     )
     found = list(verdicts(read(file), situation("allreduce", 64, 32 << 10)))
-    assert [(each.rule.line, each.why_not) for each in found] == [(2, "32768 bytes, is for 65536.."), (4, "")]
+    too_short = "the call has 32768 bytes, the line is for 65536.."
+    assert [(each.rule.line, each.why_not) for each in found] == [(2, too_short), (4, "")]
     refused = list(verdicts(read(file), situation("allgather", 6, 8)))
-    assert [each.why_not for each in refused] == ["recursive_doubling refuses such a call"]
+    assert [each.why_not for each in refused] == ["recursive_doubling refuses the call"]
 
 
 def test_hocket_rules_with_two_measures_fit_no_other_file(tmp_path: Path) -> None:
     path = tmp_path / "two.rules"
     path.write_text("barrier: dissemination\nallgather[size=..1KiB, total=..4KiB]: ring\n")
-    with pytest.raises(hocket.Error, match=r"^.*two\.rules:2: got a size and a total, expected one of them"):
+    with pytest.raises(hocket.Error, match=r"^.*two\.rules:2: got both size and total, expected one of them"):
         FORMATS["hocket"].read(path.read_text(), str(path))  # type: ignore[misc]

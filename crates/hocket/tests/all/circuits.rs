@@ -398,7 +398,7 @@ fn dataflow_does_not_apply() {
     let entry = find(Collective::Broadcast, "linear").unwrap();
     let call = Call::new(Collective::Broadcast, 2, 1);
     let refusal = simulate(entry, &call, &platform(2, 1, "naive", ""), options).unwrap_err().to_string();
-    assert!(refusal.contains("messages meet each other"), "{refusal}");
+    assert!(refusal.contains("messages share links"), "{refusal}");
 }
 
 /// Two ranks of each node: messages within a node need no circuit, and both share those of their node.

@@ -175,7 +175,7 @@ fn runs_are_reproducible_and_dataflow_does_not_apply() {
         assert_eq!(one, other);
         let options = Options { engine: Engine::Dataflow, ..Options::default() };
         let refusal = simulate(entry, &call, &platform, options).unwrap_err().to_string();
-        assert!(refusal.contains("messages meet each other"), "{refusal}");
+        assert!(refusal.contains("messages share links"), "{refusal}");
     }
 }
 

@@ -187,6 +187,6 @@ fn a_shape_that_depends_on_timing_is_refused_with_the_reason() {
     );
     assert_eq!(
         record(&UsesFirst, &call).unwrap_err().to_string(),
-        "cannot be recorded: rank 0 uses first, so what it does next depends on which branch ends earlier"
+        "cannot be recorded: rank 0 uses first, so its next steps depend on which branch ends earlier"
     );
 }

@@ -270,9 +270,13 @@ fn a_key_has_one_place() {
         (
             &rendezvous,
             "[host]\no = \"1 us\"\nS = \"1 B\"",
-            "network.protocol: got \"rendezvous\", expected none beside host.S",
+            "network.protocol: got \"rendezvous\", expected no such key beside host.S",
         ),
-        (hockney, "[host]\no = \"1 us\"", "test.toml:6: [host]: got a section, expected none on a hockney network"),
+        (
+            hockney,
+            "[host]\no = \"1 us\"",
+            "test.toml:6: [host]: got a section, expected no [host] with the model hockney",
+        ),
     ] {
         let Err(refusal) = read(network, host) else { panic!("{host} is taken") };
         assert!(refusal.to_string().contains(message), "{refusal}");

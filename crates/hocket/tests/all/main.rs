@@ -14,6 +14,7 @@ mod exchange;
 mod hosts;
 mod levels;
 mod loggops;
+mod measured;
 mod multicast;
 mod pacing;
 mod tori;

@@ -5,8 +5,7 @@
 //! (t + l) + delay.
 //!
 //! `overlap` is the effect of a noise event on an operation:
-//! - "arrival" (the default): every event that begins in [t, t + l) adds its duration. The added time, and time spent
-//!   waiting, meets no further events.
+//! - "arrival" (the default): every event that begins in [t, t + l) adds its duration, which meets no further events.
 //! - "stall": nothing goes on during an event. An operation that starts in an event waits for its end, and an
 //!   interrupted operation continues after it, until all of its length is done.
 //!
@@ -27,8 +26,8 @@ pub trait Model {
     fn is_of_rank(&self) -> bool {
         false
     }
-    /// The source of the draws: the victim rank, or the operation, identified by its origin rank and its position in
-    /// that rank's program.
+    /// The source of the draws: the victim rank, or the operation by its origin rank and position in that rank's
+    /// program.
     fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
         if self.is_of_rank() { victim as u64 } else { mix(origin, position) }
     }
@@ -156,8 +155,7 @@ impl Overlap {
 }
 
 /// The delay of an operation under "stall". `next_after` gives the start and length of the next event that ends after a
-/// time. Waits are added up, rather than computed as a difference of times, so that the delay is exactly zero without
-/// events.
+/// time. Waits are added up, rather than subtracted from times, so that the delay is exactly zero without events.
 fn stall_s(start_s: f64, length_s: f64, mut next_after: impl FnMut(f64) -> (f64, f64)) -> f64 {
     let (mut now, mut left, mut delay_s) = (start_s, length_s, 0.0);
     loop {

@@ -158,8 +158,7 @@ impl Dragonfly {
         local(hops, other * size + self.router_of(self.opposite(port)), to, 1);
     }
 
-    /// Numbers of pairs of a router in a given group and a router in the group `distance` further on whose routes take
-    /// 1, 2 and 3 links.
+    /// Numbers of pairs of routers, in groups this far apart, whose routes take 1, 2 and 3 links.
     fn pairs(&self, distance: usize) -> [usize; 3] {
         let ends = |port: usize| (self.router_of(port), self.router_of(self.opposite(port)));
         let linked: BTreeSet<_> = self.ports_to(distance).map(ends).collect();
@@ -264,8 +263,7 @@ impl Topology for Dragonfly {
         Spot { panel: panel.to_owned(), place: String::new(), column, row, axes: [columns, "group"] }
     }
 
-    /// The nodes lie on a circle, with gaps between groups; the routers lie on a smaller circle, in front of their
-    /// nodes.
+    /// The nodes lie on a circle, with gaps between groups; the routers lie in front of their nodes.
     fn position(&self, vertex: usize) -> [f64; 2] {
         let (nodes, in_group) = (self.nodes_per_router, self.routers_per_group * self.nodes_per_router);
         let (group, within, out) = match vertex.checked_sub(self.nodes()) {

@@ -44,8 +44,7 @@ pub trait Topology {
         let (column, row) = (link % picture::ROW, link / picture::ROW);
         Spot { panel: "links".to_owned(), place: String::new(), column, row, axes: ["link", "32 links"] }
     }
-    /// The position of a vertex in a drawing, from the left and from the top, unique to the vertex. Neighbours are
-    /// about 1 apart.
+    /// The position of a vertex in a drawing, from the left and the top, unique to it. Neighbours are about 1 apart.
     fn position(&self, vertex: usize) -> [f64; 2] {
         picture::on_circle(vertex, self.vertices())
     }
@@ -60,8 +59,7 @@ pub trait Topology {
     fn longest_route(&self) -> usize;
     /// Mean number of links of a route over all pairs of distinct nodes; 0 without pairs.
     fn mean_route(&self) -> f64;
-    /// The least number of links that lead from one half of the nodes to the other, one way; none if no formula gives
-    /// it.
+    /// The least number of links from one half of the nodes to the other, one way; none without formula.
     fn bisection(&self) -> Option<usize> {
         None
     }

@@ -1,4 +1,4 @@
-//! Networks in which messages meet each other: their common parts.
+//! The common parts of networks with contention.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,28 +9,29 @@ use super::level::{Level, RECEIVE, SEND, passing_s};
 use super::{Traffic, local};
 use crate::demanded::{Bound, Demanded, telling_s};
 
-/// A topology with ranks on its nodes, and what a message costs the ranks at its ends.
+/// A topology with ranks on its nodes, and the costs of a message at its ranks.
 ///
-/// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once; the
-/// default) or "rendezvous" (once its receive is there, too). Keys of `[node]`: `ports` (1 when absent): messages that a
-/// node can send, and as many that it can receive, at a time; `software_latency` (0 when absent): how long the processor
-/// is busy before a message leaves. Instead of that a section `[host]` has the keys of `loggp` but for L: processor and
-/// interfaces of a rank are as there, a message is injected when the sender's processor is done with it, and its receiver's
-/// interface takes it in when its last byte is there, which is no sooner than m G after its first byte can be. Requests and
-/// answers take the latency of the route besides what `[host]` says. A processor does one thing at a time: it sends,
-/// receives, reduces, copies and computes in the order in which it is asked. `[network.local]`: costs of messages within a node, as those of `loggp`; without it
-/// the network says what a message to the own node takes.
+/// Keys of `[network]`: those of the topology and of the placement, and `protocol` = "eager" (a message leaves at once;
+/// the default) or "rendezvous" (it leaves once its receive is posted). Keys of `[node]`: `ports` (default 1): messages
+/// that a node sends at a time, and receives at a time; `software_latency` (default 0): how long the processor is busy
+/// before a message leaves.
+///
+/// Instead of `software_latency`, a section `[host]` has the keys of `loggp` except L, with the same meaning. A message
+/// is injected when the sender's processor is done with it. The receiver's interface takes it in when its last byte
+/// arrives, at the earliest m G after its first byte could. Requests and answers also take the latency of the route. A
+/// processor does one thing at a time, in the order of issue. `[network.local]`: costs of messages within a node, with
+/// the keys of `loggp`; without it, the network gives their time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     /// Nodes, links and routes.
     pub topology: AnyTopology,
-    /// On which nodes the ranks are.
+    /// The nodes of the ranks.
     pub placement: Placement,
     /// `protocol`: whether a message leaves without waiting for its receive.
     pub is_eager: bool,
-    /// What a message costs its ends: `[host]`, or `software_latency` of the sender.
+    /// The costs of a message at its ranks: `[host]`, or `software_latency` at the sender.
     pub host: Level,
-    /// Whether messages pass interfaces of their ranks, and receiving them costs processors time: where there is `[host]`.
+    /// Whether there is `[host]`: messages pass interfaces, and receiving takes processor time.
     pub has_interfaces: bool,
     /// `ports` of each node.
     pub ports: usize,
@@ -38,10 +39,10 @@ pub struct Fabric {
     pub local: Option<Level>,
 }
 
-/// Ports of a node, at most: routers keep room for each.
+/// The largest number of ports of a node: routers keep state for each.
 const MOST_PORTS: usize = 1024;
 
-/// Links of a network, at most: a simulation keeps room for the state of each, up to a kilobyte.
+/// The largest number of links: a simulation keeps up to a kilobyte of state for each.
 const MOST_LINKS: usize = 1 << 23;
 
 impl Fabric {
@@ -79,22 +80,22 @@ impl Fabric {
         })
     }
 
-    /// Checks that so many ranks have room.
+    /// Checks that the nodes hold this many ranks.
     ///
     /// # Errors
-    /// They do not.
+    /// More ranks than the nodes hold.
     pub fn check(&self, ranks: usize) -> Result<()> {
         self.placement.check(ranks, self.topology.nodes()).map_err(|e| Error::new(format!("{e} ({})", self.shape())))
     }
 
-    /// The times that no algorithm can beat if links have this latency and this bandwidth, and a processor does one
-    /// thing at a time.
+    /// The times that no algorithm can beat, given the latency and bandwidth of links. A processor does one thing at a
+    /// time.
     ///
-    /// A message between nodes takes what its ends cost, and the latency of its links; one within a node takes what its
-    /// ends cost, or what `[network.local]` says. The data of one rank travels as far as the node farthest away; a rank
-    /// tells one more, or is told by one more, whenever its processor, and its interface if there is one, is free. The
-    /// bytes that have to cross a cut share the links that lead across, and those that leave a node also its ports; the
-    /// bytes of a rank pass its interface.
+    /// A message between nodes takes the costs at its ranks and the latency of its links; one within a node takes the
+    /// costs at its ranks, or those of `[network.local]`. The data of one rank travels as far as the node farthest
+    /// away. A rank tells one more rank, or is told by one more, whenever its processor, and its interface if there is
+    /// one, is free. Bytes that cross a cut share the links across it; bytes that leave a node also share its ports;
+    /// the bytes of a rank pass its interface.
     pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank);
         let Some(spread) = demanded.spread() else {
@@ -136,12 +137,12 @@ impl Fabric {
         }
     }
 
-    /// How long the processor of a rank that takes an empty message and passes it on is busy with it, in seconds.
+    /// The processor time for receiving an empty message and passing it on, in seconds.
     pub fn processor_s(&self) -> f64 {
         self.host.of(0.0).o.into_iter().sum()
     }
 
-    /// Links of the route between two nodes.
+    /// Number of links of the route between two nodes.
     pub(super) fn distance(&self, [from, to]: [usize; 2]) -> f64 {
         let mut hops = Vec::new();
         self.topology.route(from, to, &mut hops);
@@ -154,7 +155,7 @@ impl Fabric {
     }
 }
 
-/// Links of the shortest way from a node to the farthest of these.
+/// Number of links of the shortest way from a node to the farthest of `nodes`.
 fn farthest(topology: &AnyTopology, from: usize, nodes: &BTreeSet<usize>) -> usize {
     let mut next = vec![Vec::new(); topology.vertices()];
     for (start, end) in (0..topology.links()).map(|link| topology.ends(link)) {
@@ -175,19 +176,19 @@ fn farthest(topology: &AnyTopology, from: usize, nodes: &BTreeSet<usize>) -> usi
     nodes.iter().map(|node| distances[*node]).max().unwrap_or(0)
 }
 
-/// Links that lead from a set of vertices to the others.
+/// Number of links that lead from a set of vertices to the others.
 fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize {
     let ends = (0..topology.links()).map(|link| topology.ends(link));
     ends.filter(|(from, to)| within(*from) && !within(*to)).count()
 }
 
-/// A network in which messages meet: its traffic says how they meet, all else is the same everywhere.
+/// A network with contention. Models differ in their traffic; the rest is common.
 pub trait Shared: Sync {
-    /// The topology, and the work of a rank's processor for a message.
+    /// The topology, and the costs of messages at their ranks.
     fn fabric(&self) -> &Fabric;
-    /// The latency of the way between two nodes, in seconds.
+    /// The latency of the route between two nodes, in seconds.
     fn latency_s(&self, nodes: [usize; 2]) -> f64;
-    /// The messages on their way, none as yet.
+    /// The traffic of a new run.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
     /// The times that no algorithm can beat.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound;

@@ -1,18 +1,17 @@
 //! Hockney: a message of n bytes takes alpha + beta n, and holds a port at each end for that time.
 //!
 //! Source: R. W. Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20
-//! (1994). A transfer starts when the sender is ready (eager), or when both sides are (rendezvous), and occupies both
-//! until its end; with `send_overhead` it occupies the sender only for that long. A posted message occupies its sender
-//! for `send_overhead`, or not at all without it. Branches of a program do not slow each other: a rank can send,
-//! receive and compute at the same time.
+//! (1994). A transfer starts when the sender is ready (eager), or both sides are (rendezvous), and occupies both until
+//! its end; with `send_overhead`, it occupies the sender only for that long. A posted message occupies its sender for
+//! `send_overhead`, 0 when absent. Branches of a program do not slow each other: a rank can send, receive and compute
+//! at the same time.
 //!
-//! A node sends `ports` messages at a time, and receives as many; further ones wait, first for a sending port and then, holding
-//! it, for a receiving port, in the order in which they could start (`crate::ports`). With one port, the default, that is the
-//! model of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
-//! experience", Concurrency and Computation 19 (2007). With unlimited ports nothing else slows a message.
+//! A node sends `ports` messages at a time, and receives as many. Further ones wait in the order in which they could
+//! start, first for a sending port, then, holding it, for a receiving port (`crate::ports`). One port, the default, is
+//! the model of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
+//! experience", Concurrency and Computation 19 (2007). With unlimited ports, messages do not slow each other.
 //!
-//! Messages within a node can have an alpha and a beta of their own ([`Local`]); they hold no port, and the ranks of a
-//! node share its ports.
+//! Messages within a node can have their own costs ([`Local`]); they hold no port. Its ranks share a node's ports.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Section};
@@ -28,7 +27,7 @@ pub struct Line {
     pub alpha_s: f64,
     /// 1 / `bandwidth`: beta, in seconds per byte.
     pub beta_s_per_byte: f64,
-    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte of all ranks of a node together.
+    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte for all ranks of a node together.
     pub memory_s_per_byte: f64,
 }
 
@@ -51,25 +50,24 @@ impl Line {
 pub struct Hockney {
     /// Between nodes.
     pub between: Line,
-    /// Within a node, where that differs.
+    /// Within a node, if it has its own parameters.
     pub local: Option<Local<Line>>,
     /// `protocol`: "rendezvous" (the default) or "eager".
     pub is_eager: bool,
-    /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when the key is absent.
+    /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when absent.
     pub send_overhead_s: Option<f64>,
-    /// `ports`, a key of `[node]`: messages that a node sends at a time, and receives; none when they are unlimited.
+    /// `ports`, a key of `[node]`: messages that a node sends at a time, and receives at a time; none if unlimited.
     pub ports: Option<usize>,
 }
 
-/// Ports of a node, at most, where they are limited.
+/// The largest limited number of ports.
 const MOST_PORTS: usize = 1024;
 
 impl Hockney {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let section = &machine.network;
         if let Some(host) = &machine.host {
-            let others =
-                "no [host] with the model hockney: use network.send_overhead, or the model loggp";
+            let others = "no [host] with the model hockney: use network.send_overhead, or the model loggp";
             return Err(host.reject_all(others));
         }
         Ok(Self {
@@ -105,9 +103,9 @@ impl Network for Hockney {
         self.local.as_ref().map(|local| local.ranks_per_node)
     }
 
-    /// alpha per round, and alpha + beta n / k for the n bytes of one rank on k ports. A rank may combine in any number of
-    /// branches at a time, so that combining takes no time that is known. With other costs within a node, where no port is
-    /// held, rounds and bytes are those between nodes; of a single node only the lesser alpha is known.
+    /// alpha per round, and alpha + beta n / k for the n bytes of a rank on k ports. A rank may combine in any number
+    /// of branches at a time, so there is no bound on combining. If messages within a node have their own costs, rounds
+    /// and bytes between nodes count; for a single node only the smaller alpha.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         let on_a_node = self.local.as_ref().map_or(1, |local| local.ranks_per_node);
         let told = demanded.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));

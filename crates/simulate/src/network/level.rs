@@ -1,4 +1,4 @@
-//! What a message costs its ranks and a wire: the parameters of LogGOPS ([`Loggp`](super::Loggp)), by ranges of sizes.
+//! The costs of a message at its ranks and on the wire: LogGOPS ([`Loggp`](super::Loggp)), by ranges of sizes.
 
 use hocket_core::Result;
 use hocket_machine::Section;
@@ -6,28 +6,28 @@ use hocket_machine::Section;
 use super::{Departure, Parcel, local};
 use crate::clock::Clock;
 
-/// The parameters of messages between nodes, or of those within one: keys of `[network]`, or of `[network.local]`.
+/// The parameters of messages between nodes or within one: keys of `[network]` or `[network.local]`.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(non_snake_case)]
 pub struct Level {
-    /// `from`: where the ranges of sizes begin, in bytes.
+    /// `from`: the starts of the ranges of sizes, in bytes.
     starts_bytes: Vec<f64>,
     pub(super) ranges: Vec<Costs>,
-    /// `both_ways`: how many times as long both ways at once take; 1 when the key is absent.
+    /// `both_ways`: the factor by which sending and receiving at once is slower; 1 when absent.
     both_ways: f64,
     /// `request`: the time of a request, in seconds.
     request_s: Option<f64>,
     /// `answer`: the time of its answer, in seconds.
     answer_s: Option<f64>,
-    /// `S`: the largest eager message, in bytes; infinite when the key is absent.
+    /// `S`: the largest eager message, in bytes; infinite when absent.
     S: f64,
-    /// `new_peer`: how long the first message of a rank to a peer occupies its processor before it starts, in seconds.
+    /// `new_peer`: how long a rank's first message to a peer occupies its processor before it starts, in seconds.
     new_peer_s: f64,
-    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte of all ranks of a node together.
+    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte for all ranks of a node together.
     memory_s_per_byte: f64,
 }
 
-/// The parameters of a range of sizes, keys under their own names: a list of as many as `from` has, or one for all.
+/// The parameters of a range of sizes. Each key has a list of one value per range, or one value for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(non_snake_case)]
 pub struct Costs {
@@ -43,11 +43,11 @@ pub struct Costs {
     pub O: [f64; 2],
 }
 
-/// The end of a message: where it is sent, and where it is received.
+/// The two ends of a message.
 pub(super) const SEND: usize = 0;
 pub(super) const RECEIVE: usize = 1;
 
-/// Keys of `[host]` that have no place in `[network]` beside it.
+/// Keys that must not be in `[network]` beside `[host]`.
 pub(super) const OF_HOST: [&str; 13] = [
     "from",
     "o",
@@ -71,7 +71,7 @@ impl Costs {
         self.o[end] + following(bytes) * self.O[end]
     }
 
-    /// The same at the end where that is shorter.
+    /// The smaller [`Costs::end_s`] of the two ends.
     pub(super) fn processor_s(&self, bytes: f64) -> f64 {
         self.end_s(SEND, bytes).min(self.end_s(RECEIVE, bytes))
     }
@@ -81,14 +81,14 @@ impl Costs {
         self.g + following(bytes) * self.G
     }
 
-    /// The time of a message to a receiver that waits for it, in seconds.
+    /// The time of a message whose receive is already posted, in seconds.
     pub fn time_s(&self, bytes: f64) -> f64 {
         let m = following(bytes);
         self.o[SEND] + self.L + m * self.G.max(self.O[SEND]) + self.o[RECEIVE] + m * self.O[RECEIVE]
     }
 }
 
-/// The bytes behind the first one.
+/// The bytes after the first one.
 #[inline]
 fn following(bytes: f64) -> f64 {
     (bytes - 1.0).max(0.0)
@@ -100,12 +100,12 @@ impl Level {
         Self::read_parts(section, Some(section))
     }
 
-    /// Reads the keys of `[host]` on a network whose topology says what the way takes.
+    /// Reads the keys of `[host]`, on a network whose topology gives the latency.
     pub(super) fn read_host(section: &Section) -> Result<Self> {
         Self::read_parts(section, None)
     }
 
-    /// A sender whose processor is busy for so long with each message, and a receiver without costs.
+    /// A sender whose processor is busy with each message for `busy_s`, and a receiver without costs.
     pub(super) fn of_sender(busy_s: f64) -> Self {
         Self {
             starts_bytes: vec![0.0],
@@ -119,7 +119,7 @@ impl Level {
         }
     }
 
-    /// Reads the keys of a section; L, and G unless it is there, from that of the wire. Without one the latency is 0.
+    /// Reads the keys of a section, except L, and G if absent, which come from `wire`; without `wire` they are 0.
     pub(super) fn read_parts(section: &Section, wire: Option<&Section>) -> Result<Self> {
         let starts = section.ranges_bytes("from")?;
         let count = starts.len();
@@ -171,14 +171,14 @@ impl Level {
         }
     }
 
-    /// The ranges with the sizes of their smallest and largest messages of at least one byte.
+    /// The ranges, with the sizes of their smallest and largest messages of at least one byte.
     fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
         let ends = self.starts_bytes[1..].iter().map(|start| start - 1.0).chain([f64::INFINITY]);
         let spans = self.starts_bytes.iter().zip(ends).map(|(start, end)| [start.max(1.0), end.max(1.0)]);
         self.ranges.iter().zip(spans)
     }
 
-    /// The least of what `choose` finds in any range, whose messages have at least and at most so many bytes.
+    /// The least value of `choose` over all ranges, with their smallest and largest sizes.
     fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
         self.spans().map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
     }
@@ -203,7 +203,7 @@ impl Level {
         bytes <= self.S
     }
 
-    /// Whether the first message to a peer differs from others.
+    /// Whether the first message to a peer costs more.
     pub(super) fn knows_peers(&self) -> bool {
         self.new_peer_s > 0.0
     }
@@ -231,7 +231,7 @@ impl Level {
         now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
     }
 
-    /// m G, in seconds; at least what the rank's share of the memory's bandwidth takes.
+    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth.
     #[inline]
     pub fn gap_s(&self, message: Parcel) -> f64 {
         let gap_s_per_byte = self.of(message.bytes).G.max(message.local_ranks as f64 * self.memory_s_per_byte);
@@ -250,7 +250,7 @@ impl Level {
         Departure { sender_done: node.processor, start, transfer_s }
     }
 
-    /// The processor does its part of a message that it sends. Returns the time at which the message starts.
+    /// The processor does its part of sending a message. Returns the time at which the message starts.
     #[inline(always)]
     pub(super) fn occupy_sender<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
         let ready = now.max(node.processor);
@@ -273,21 +273,20 @@ impl Level {
     #[inline(always)]
     pub(super) fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
         let gap_s = self.gap_s(message);
-        // By rounding, the difference may be before the start.
+        // Rounding may put the difference before the start.
         if gap_s > 0.0 { arrival.less(gap_s).max(start) } else { arrival }
     }
 
     #[inline(always)]
     pub(super) fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
-        // An interface that was free from the start delays nothing: no last byte is there before m G.
+        // An idle interface delays nothing: the last byte arrives at m G or later.
         let taken = arrival.max(node.receiving.plus(self.gap_s(message)));
         node.receiving = taken.plus(self.of(message.bytes).g);
         taken
     }
 }
 
-/// The values of a key for a sender and a receiver: one key for both, or one for each, whose names end in `_send` and
-/// `_receive`.
+/// The values of a key for sender and receiver: one key for both, or two keys ending in `_send` and `_receive`.
 fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result<Option<T>>) -> Result<[Option<T>; 2]> {
     let both = read(key)?;
     let [send, receive] = [format!("{key}_send"), format!("{key}_receive")];
@@ -303,12 +302,12 @@ fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result
     Ok([read(&send)?, read(&receive)?])
 }
 
-/// The time for which the bytes of one rank pass its processor and its interface, without those of the last message, in
-/// seconds: the n bytes leave, or come, in M messages, of which the last one follows the others' (M - 1) g + (n - M) G of
-/// the interface, and (M - 1) o + (n - M) O of the processor, for the M that suits best.
+/// The time for which the bytes of one rank occupy its processor and its interface, without the last message, in
+/// seconds. The n bytes leave or arrive in M messages. Before the last one, the interface takes (M - 1) g + (n - M) G,
+/// and the processor (M - 1) o + (n - M) O, for the best M.
 ///
-/// Of several ranges, or levels, the best counts, with the smallest message of a range. The last of the M messages may then
-/// be of a range in which bytes take less than in the best, but is no larger than that allows.
+/// Over several ranges or levels, the best one counts, with its smallest message. The last message may be in a range
+/// with a lower time per byte, so the largest size of such a range is subtracted.
 pub(super) fn passing_s<'a>(levels: impl Iterator<Item = &'a Level> + Clone, bytes: f64) -> f64 {
     let per_byte_s = least(levels.clone(), |costs, [first, last]| {
         let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
@@ -324,7 +323,7 @@ pub(super) fn passing_s<'a>(levels: impl Iterator<Item = &'a Level> + Clone, byt
     per_byte_s * (bytes - last_bytes).max(0.0)
 }
 
-/// The least of any level, as [`Level::least`].
+/// The least [`Level::least`] of all levels.
 pub(super) fn least<'a>(levels: impl Iterator<Item = &'a Level>, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
     levels.map(|level| level.least(&choose)).fold(f64::INFINITY, f64::min)
 }
@@ -337,7 +336,7 @@ pub struct Busy<T> {
 }
 
 impl<T: Clock> Busy<T> {
-    /// All of it has been free until `start`.
+    /// Processor and interfaces that are free at `start`.
     pub(super) fn idle(start: T) -> Self {
         Self { processor: start, sending: start, receiving: start }
     }
@@ -349,7 +348,7 @@ impl<T: Clock> Busy<T> {
     }
 }
 
-/// The least, over x of a range, of the greater of a + (b - a) x for the two pairs (a, b).
+/// The minimum over x in [low, high] of the larger of a + (b - a) x for the two pairs (a, b).
 fn least_of_greatest(first: [f64; 2], second: [f64; 2], [low, high]: [f64; 2]) -> f64 {
     let at = |x: f64| [first, second].map(|[a, b]| a + (b - a) * x).into_iter().fold(0.0, f64::max);
     let crossing = (second[0] - first[0]) / (first[1] - first[0] - second[1] + second[0]);

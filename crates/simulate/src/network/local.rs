@@ -1,12 +1,12 @@
-//! Messages within a node: `[network.local]`, on networks of every model.
+//! Messages within a node: `[network.local]`, in all network models.
 
 use hocket_core::Result;
 use hocket_machine::Section;
 
-/// Ranks that share nodes, and what messages between those of one node cost.
+/// Ranks that share nodes, and the costs of messages within a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local<C> {
-    /// `ranks_per_node`, a key of `[network]`: so many successive ranks share a node.
+    /// `ranks_per_node`, a key of `[network]`: this many successive ranks share a node.
     pub ranks_per_node: usize,
     /// The costs.
     pub costs: C,
@@ -27,7 +27,7 @@ impl<C> Local<C> {
     }
 }
 
-/// What the section `local` of a network says, if there is one.
+/// The costs in the section `local` of a network, if there is one.
 pub(super) fn costs<C>(network: &Section, read: impl FnOnce(&Section) -> Result<C>) -> Result<Option<C>> {
     let section = network.optional_section("local")?;
     if !network.contains("local") {
@@ -38,7 +38,7 @@ pub(super) fn costs<C>(network: &Section, read: impl FnOnce(&Section) -> Result<
     Ok(Some(costs))
 }
 
-/// `memory_bandwidth` of the section `local`: seconds per byte of all ranks of a node together, 0 when the key is absent.
+/// `memory_bandwidth` of the section `local`: seconds per byte for all ranks of a node together; 0 when absent.
 pub(super) fn memory_s_per_byte(section: &Section) -> Result<f64> {
     Ok(section.optional_bytes_per_s("memory_bandwidth")?.map_or(0.0, |rate| 1.0 / rate))
 }

@@ -1,32 +1,30 @@
-//! LogGOPS: latency, overhead of the processor, gap of the network interface, each also per byte, and a rendezvous above S.
+//! LogGOPS: latency, processor overhead and interface gap, each also per byte, and rendezvous above S bytes.
 //!
 //! Source: A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, "LogGP: incorporating long messages into the LogP
-//! model", SPAA 1995 (L, o, g, G); T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S); ranges of sizes
-//! as in P.-N. Clauss et al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011. For n bytes, and
-//! m = max(n - 1, 0), with the parameters of the range of n:
+//! model", SPAA 1995 (L, o, g, G); T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", LSAP 2010 (O, S); ranges of
+//! sizes as in P.-N. Clauss et al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011. For n
+//! bytes, and m = max(n - 1, 0), with the parameters of the range of n:
 //!
-//! - A rank has three resources, none of which waits for another: a processor, an interface that sends, and one that
-//!   receives. The processor serves what is ready, in the order in which it becomes ready; nothing reserves it before.
-//! - send: ready at t, when it is asked for, and all sends asked for before have left the interface free. It starts at
-//!   s = max(t, processor free); the processor is busy until s + o + m O, when the send is done; the interface until s + g +
-//!   m G; the last byte arrives at s + o + L + m max(G, O). From t on the receiving interface is held up by (b - 1) m G,
-//!   where b is `both_ways`: how many times as long both ways at once take.
-//! - the receiving interface takes messages in, whether asked for or not, in the order in which their first bytes are there,
-//!   m G before the last ones. It has a message at r = max(arrival of the last byte, interface free + m G), and is then
-//!   busy until r + g.
-//! - receive: ready at t, when the interface has the message, and it is asked for. It starts at s = max(t, processor free),
-//!   and is done at s + o + m O, until which the processor is busy.
-//! - above S bytes the sender first asks: the request is there after `request`, o + L when the key is absent, and meets its
-//!   receive; the answer is back `answer`, o + L, later, and then the message is sent as above. Request and answer occupy
-//!   no processor.
-//! - computing, reducing and copying occupy the processor; they are ready when asked for.
+//! - A rank has three independent resources: a processor, a sending interface and a receiving interface. The
+//!   processor serves operations in the order in which they become ready; nothing reserves it before.
+//! - send: ready at t, when it is issued and the interface has sent all messages issued before. It starts at s =
+//!   max(t, processor free). The send is done and the processor free at s + o + m O; the interface is free at s + g + m
+//!   G; the last byte arrives at s + o + L + m max(G, O). From t on, the receiving interface is held up by (b - 1) m G,
+//!   where b is `both_ways`: the factor by which sending and receiving at once is slower.
+//! - the receiving interface takes in messages in the order of their first bytes, m G before the last ones. It has a
+//!   message at r = max(arrival of the last byte, interface free + m G), and is busy until r + g.
+//! - receive: ready at t, when it is issued and the interface has the message. It starts at s = max(t, processor
+//!   free); it is done, and the processor free, at s + o + m O.
+//! - above S bytes: a request takes `request` (o + L when absent) and meets the receive; its answer takes `answer` (o
+//!   + L when absent); then the message is sent as above. Both occupy no processor.
+//! - computing, reducing and copying occupy the processor; they are ready when issued.
 //!
 //! - the first message of a rank to a peer occupies the sender's processor for `new_peer` before it starts.
 //!
-//! The keys of `[network]` besides L and those of nodes can stand in a section `[host]` instead. The o and O of a sender
-//! and of a receiver can differ. Messages within a node can have parameters of their own
-//! ([`Local`]); they share the processors with all others. There G is at least k times the time per byte of the node's memory
-//! (1 / `memory_bandwidth`), of which each of the node's k ranks has its share.
+//! The keys of `[network]` except L, and those of nodes, can stand in a section `[host]` instead. Sender and receiver
+//! can differ in o and O. Messages within a node can have their own parameters ([`Local`]) and share the processors
+//! with all others. Their G is at least k times the time per byte of the node's memory (1 / `memory_bandwidth`), since
+//! each of the node's k ranks has its share.
 
 use hocket_core::Result;
 use hocket_machine::Machine;
@@ -36,12 +34,12 @@ use super::{Departure, Local, Network, Parcel};
 use crate::clock::Clock;
 use crate::demanded::{Bound, Demanded, telling_s};
 
-/// The network: its parameters, and those of messages within a node.
+/// The parameters of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loggp {
     /// Between nodes.
     pub between: Level,
-    /// Within a node, where that differs.
+    /// Within a node, if it has its own parameters.
     pub local: Option<Local<Level>>,
 }
 
@@ -89,8 +87,8 @@ impl Network for Loggp {
         self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
     }
 
-    /// A rank tells one more every max(o, g), which knows 2 o + L later. The bytes of one rank pass it as [`passing_s`] says.
-    /// A processor does one thing at a time.
+    /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take
+    /// [`passing_s`]. A processor does one thing at a time.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         let gap_s = least(self.levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
         let delay_s = self.levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);

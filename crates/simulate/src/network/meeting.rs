@@ -1,4 +1,4 @@
-//! Networks in which messages meet, as the engines see them.
+//! Adapts networks with contention to the engines' interface.
 
 use super::fabric::{Fabric, Shared};
 use super::level::{Busy, Level};
@@ -6,12 +6,11 @@ use super::{Departure, Network, Parcel};
 use crate::clock::Clock;
 use crate::demanded::{Bound, Demanded};
 
-/// Such a network, as the engines see it.
+/// A network with contention, as the engines see it.
 pub(super) struct Meeting<'a>(pub &'a dyn Shared);
 
 impl Meeting<'_> {
-    /// The costs of a message's ends: within a node, if these have costs of their own, or between nodes, if there is
-    /// `[host]`.
+    /// The costs of a message at its ranks: `[network.local]` within a node, `[host]` between nodes; none without them.
     #[inline(always)]
     fn level(&self, message: Parcel) -> Option<&Level> {
         let Fabric { local, host, has_interfaces, .. } = self.0.fabric();

@@ -65,7 +65,7 @@ macro_rules! networks {
                 }
             }
 
-            /// The topology, where messages meet each other.
+            /// The topology of a network with contention.
             pub fn fabric(&self) -> Option<&Fabric> {
                 match self {
                     $(Self::$Apart(_) => None,)+
@@ -73,7 +73,7 @@ macro_rules! networks {
                 }
             }
 
-            /// Networks in which messages meet are all of one type to the visitor, so that programs are compiled for one.
+            /// All networks with contention have one type for the visitor, so that programs are compiled once for them.
             pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
                     $(Self::$Apart(network) => visitor.visit(network),)+

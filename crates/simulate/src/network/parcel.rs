@@ -1,13 +1,13 @@
 //! A message between two ranks.
 
-/// What the time of a message depends on.
+/// The properties of a message on which its time depends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parcel {
     /// Its size.
     pub bytes: f64,
     /// As [`Network::local_ranks`](super::Network::local_ranks).
     pub local_ranks: usize,
-    /// Whether it is the first one of its sender to its receiver, where the network knows peers.
+    /// Whether it is the first message of its sender to its receiver; false unless the network knows peers.
     pub is_new: bool,
 }
 
@@ -18,6 +18,6 @@ pub struct Departure<T> {
     pub sender_done: T,
     /// The time at which the message leaves.
     pub start: T,
-    /// From then until its last byte reaches the receiver, in seconds.
+    /// The time from the start until its last byte reaches the receiver, in seconds.
     pub transfer_s: f64,
 }

@@ -1,16 +1,16 @@
-//! What links carry when, kept where it is asked for.
+//! The load of links over time, kept on request.
 
 use hocket_core::{Error, Result};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-/// Passages that are kept, at most.
+/// The largest number of passages kept.
 const MOST: usize = 1_000_000;
 
-/// Rates that differ by no more than this share are one: the difference is rounding.
+/// Rates that differ by at most this share count as equal: the difference is rounding.
 const ALIKE: f64 = 1e-6;
 
-/// Bytes that a link carries without a pause, and at one rate where it carries one message after another.
+/// Bytes that a link carries without a pause, at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Passage {
     /// The link.
@@ -19,7 +19,7 @@ pub struct Passage {
     pub bytes: f64,
     /// When the link begins to carry them, in seconds.
     pub start_s: f64,
-    /// When it has carried them, in seconds.
+    /// When it has carried all of them, in seconds.
     pub end_s: f64,
 }
 
@@ -28,26 +28,26 @@ impl Passage {
         self.bytes / (self.end_s - self.start_s)
     }
 
-    /// Whether the other goes on where this one ends, at the same rate.
+    /// Whether `other` starts where this one ends, at the same rate.
     fn is_followed_by(&self, other: &Self) -> bool {
         self.end_s == other.start_s && (self.bytes_per_s() / other.bytes_per_s() - 1.0).abs() < ALIKE
     }
 }
 
-/// The passages over all links so far, if they are kept.
+/// The passages of all links so far, if they are kept.
 #[derive(Default)]
 pub struct Passages(Option<Kept>);
 
 #[derive(Default)]
 struct Kept {
     passages: Vec<Passage>,
-    /// The number of each link's last passage.
+    /// The index of each link's last passage.
     last: FxHashMap<u32, usize>,
     is_full: bool,
 }
 
 impl Passages {
-    /// From now on passages are kept.
+    /// Keeps passages from now on.
     pub fn keep(&mut self) {
         self.0 = Some(Kept::default());
     }
@@ -59,7 +59,7 @@ impl Passages {
         }
     }
 
-    /// The passages, in the order of their links and starts.
+    /// Takes the passages, in the order of links and starts.
     ///
     /// # Errors
     /// There were too many.

@@ -1,16 +1,16 @@
-//! The programs that distribute a payload or run over a group: rules by size and members.
+//! Rules for the programs that distribute a payload or run over a group.
 
 use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Result};
 
-/// The distribution that measurements on one node found best, see `docs/multicast.md`: ranks that share memory pay for every
+/// The best distribution in measurements on one node, see `docs/multicast.md`: ranks that share memory pay for every
 /// message, and a tree has the fewest.
 const ONE_NODE: &str = "\
 broadcast: binomial
 ";
 
-/// The distribution that simulations of a dragonfly found best, see `docs/multicast.md`.
+/// The best distribution in simulations of a dragonfly, see `docs/multicast.md`.
 pub const SIMULATED: &str = "\
 broadcast[size=..128KiB]: binomial
 broadcast[size=..1MiB, ranks=..64]: scatter_doubling_allgather
@@ -18,7 +18,7 @@ broadcast[size=..1MiB]: double_tree, segment=32KiB
 broadcast: double_tree, segment=64KiB
 ";
 
-/// Rules of collectives over groups, and of payloads that no other rule takes.
+/// Rules for collectives over groups, and for payloads that no other rule takes.
 const OTHERS: &str = "\
 broadcast: binomial
 allreduce[size=..64KiB]: recursive_doubling
@@ -48,11 +48,11 @@ broadcast[size=..8193]: binomial
 broadcast: scatter_ring_allgather
 ";
 
-/// The rules with this name (`measured`, `simulated` or `paper`) or with this text; calls that match none of these take
-/// the rules for every domain.
+/// The rules with this name (`measured`, `simulated` or `paper`) or with this text, followed by rules for all other
+/// calls.
 ///
 /// # Errors
-/// A text that is neither.
+/// A text that is neither a name nor rules.
 pub fn rules(text: &str) -> Result<Rules> {
     let text = match text.trim() {
         "" | "measured" => ONE_NODE,
@@ -63,10 +63,10 @@ pub fn rules(text: &str) -> Result<Rules> {
     Rules::parse(text, "rules").and_then(|_| Rules::parse(&format!("{text}\n{OTHERS}"), "rules"))
 }
 
-/// The algorithm that distributes a payload: its number in the catalogue, and the values of its parameters.
+/// The algorithm that distributes a payload: its index in the catalogue, and the values of its parameters.
 ///
 /// # Errors
-/// All rules that fit say something else, or their algorithms refuse.
+/// All matching rules choose MPI's own algorithm, or their algorithms refuse.
 pub fn choose(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u64>)> {
     let (entry, call) = rules.decide(&Call::new(Collective::Broadcast, members, bytes), false)?;
     let values = entry.about.parameters.iter().map(|parameter| call.parameter(parameter.name)).collect();
@@ -75,7 +75,7 @@ pub fn choose(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u
     Ok((number as u16, values))
 }
 
-/// The algorithm of a header, and the call for the algorithm; none if the algorithm does not exist or refuses the call.
+/// The algorithm of a header and its call; none if the algorithm does not exist or refuses the call.
 pub fn named(number: u16, values: &[u64], members: usize, bytes: usize) -> Option<(&'static Entry, Call)> {
     let entry = CATALOGUE.get(number as usize).filter(|entry| entry.collective == Collective::Broadcast)?;
     let names = entry.about.parameters.iter().map(|parameter| parameter.name.to_owned());

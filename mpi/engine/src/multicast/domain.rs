@@ -17,13 +17,11 @@ use crate::buffers::Layout;
 use crate::operation::{Operation, Progress};
 use crate::transport::{Failure, Transport};
 
-/// Number of multicasts with tags of their own: if so many are under way, the earliest must be complete before the next
-/// begins.
+/// Number of multicasts with their own tags: the next one begins when the earliest of this many is complete.
 pub const IN_FLIGHT: u64 = 256;
-/// The most bytes of payload that the master has under way at a time in more than one multicast; so no member holds
-/// more.
+/// The largest number of bytes that the master has under way in several multicasts, and so that a member holds.
 pub const MOST_BYTES_IN_FLIGHT: usize = 64 << 20;
-/// The most memory of released payloads that is kept for later ones, in bytes.
+/// The largest memory of released payloads that is kept for later ones, in bytes.
 const MOST_BYTES_KEPT: usize = 64 << 20;
 
 /// A multicast that was taken.
@@ -33,26 +31,26 @@ pub struct Message {
     pub id: u64,
     /// Its payload, until it is released.
     pub data: *const u8,
-    /// Bytes of the payload.
+    /// Size of the payload.
     pub bytes: usize,
-    /// This rank's number among the members.
+    /// This rank's logical number.
     pub logical: usize,
     /// The receivers.
     pub members: Rc<Members>,
 }
 
-/// The result of looking for messages.
+/// The result of checking for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Something has ended.
+    /// A message has ended.
     News,
-    /// Nothing has.
+    /// No message has ended.
     Nothing,
-    /// A function of the caller failed, or a message is invalid; everything fails from now on.
+    /// A function of the caller failed, or a message is invalid; all later calls fail.
     Failed(Failure),
 }
 
-/// A multicast of the master's.
+/// A multicast at the master.
 struct Issue {
     header: Header,
     payload: *const u8,
@@ -70,7 +68,7 @@ pub struct Domain {
     /// Buffer for the next header, for which a receive is always posted.
     incoming: Box<[u8]>,
     flights: BTreeMap<u64, Flight>,
-    /// Number of multicasts taken here, modulo 2^32, which is the number of the next one.
+    /// Number of multicasts taken here, modulo 2^32: the number of the next one.
     taken: u32,
     offer: Option<(*mut u8, usize)>,
     kept: Vec<Vec<u8>>,
@@ -79,13 +77,13 @@ pub struct Domain {
     waiting: VecDeque<u64>,
     last_id: u64,
     bytes_in_flight: usize,
-    /// At the master, for each rank: the number of multicasts sent to the rank.
+    /// At the master, for each rank: the number of multicasts sent to it.
     sent: Vec<u32>,
 }
 
 impl Domain {
-    /// Begins to listen as `rank` of `ranks` in the multicasts of `master`. The functions move bytes when they are
-    /// called with `user`.
+    /// Begins to listen as `rank` of `ranks` in the multicasts of `master`. Functions of `transport` are called with
+    /// `user`.
     ///
     /// # Errors
     /// The code of a function that failed.
@@ -123,11 +121,11 @@ impl Domain {
 
     // The master
 
-    /// Begins a multicast of `bytes` bytes at `payload`, which stay there until it [has left](Self::has_left). Returns
-    /// the number of the multicast; 0, which is always complete, if there are no members.
+    /// Begins a multicast of `bytes` bytes at `payload`, which must stay there until it [has left](Self::has_left).
+    /// Returns the number of the multicast; without members 0, which is always complete.
     ///
     /// # Errors
-    /// A rank that is not the master, a bitmap that names no such ranks, an algorithm that refuses.
+    /// A rank that is not the master, a bitmap with other ranks, or an algorithm that refuses.
     pub fn send(&mut self, bitmap: &[u8], payload: *const u8, bytes: usize) -> Accepted<u64> {
         let Sky { ranks, master, .. } = self.sky;
         if self.rank != master {
@@ -178,7 +176,7 @@ impl Domain {
         !self.issues.contains_key(&id)
     }
 
-    /// Multicasts of this master that are not complete.
+    /// Number of multicasts of this master that are not complete.
     pub fn incomplete(&self) -> usize {
         self.issues.len()
     }
@@ -198,7 +196,7 @@ impl Domain {
         }
     }
 
-    /// Hands a multicast to its first member.
+    /// Sends a multicast to its first member.
     fn begin(&mut self, id: u64) -> Result<(), Failure> {
         let issue = self.issues.get_mut(&id).expect("it is an issue");
         issue.has_begun = true;
@@ -229,8 +227,8 @@ impl Domain {
 
     // The members
 
-    /// Offers `room` to the next multicast, if it has at most `bytes` bytes; until one is taken, or the offer is [taken
-    /// back](Self::withdraw). Returns false if there is an offer already.
+    /// Offers `room` to the next multicast if it has at most `bytes` bytes, until one is taken or the offer is
+    /// [withdrawn](Self::withdraw). Returns false if there is an offer already.
     pub fn offer(&mut self, room: *mut u8, bytes: usize) -> bool {
         let is_free = self.offer.is_none();
         if is_free {
@@ -239,7 +237,7 @@ impl Domain {
         is_free
     }
 
-    /// Takes back the offer, if it has not been used.
+    /// Withdraws the offer, if it has not been used.
     pub fn withdraw(&mut self) {
         self.offer = None;
     }
@@ -256,8 +254,7 @@ impl Domain {
         Some(Message { id, data: flight.take(), bytes, logical, members })
     }
 
-    /// Gives a multicast back: this rank no longer needs the multicast, and acknowledges it. Returns false if it was
-    /// not taken, or a program is running over its group.
+    /// Releases a multicast, and acknowledges it. Returns false if it was not taken or its group runs a program.
     pub fn release(&mut self, id: u64) -> bool {
         let Some(memory) = self.flights.get_mut(&id).and_then(Flight::release) else { return false };
         let kept: usize = self.kept.iter().map(Vec::capacity).sum();
@@ -268,17 +265,15 @@ impl Domain {
         true
     }
 
-    /// Multicasts that this rank has released, and is still to acknowledge for others.
+    /// Number of multicasts that this rank has released and still has to acknowledge.
     pub fn unacknowledged(&self) -> usize {
         self.flights.values().filter(|flight| flight.is_released()).count()
     }
 
-    /// Starts a collective over the group of a multicast that was taken; ranks and roots are logical numbers. One at a
-    /// time.
+    /// Starts a collective over the group of a taken multicast, one at a time. Ranks and roots are logical numbers.
     ///
     /// # Errors
-    /// A multicast that was not taken, or whose group is at work; a call that makes no sense or that the algorithm
-    /// refuses.
+    /// A multicast that was not taken or whose group already runs a collective; a call that is invalid or refused.
     pub fn start(
         &mut self,
         id: u64,
@@ -299,7 +294,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Progress of the collective over the group of a multicast; `Done` if there is none.
+    /// The progress of the collective over the group of a multicast; `Done` if there is none.
     pub fn collective(&mut self, id: u64) -> Progress {
         match (self.failure, self.flights.get_mut(&id)) {
             (Some(failure), _) => Progress::Failed(failure),
@@ -308,13 +303,13 @@ impl Domain {
         }
     }
 
-    /// The algorithm that distributed a multicast that was taken.
+    /// The algorithm that distributed a taken multicast.
     pub fn distribution(&self, id: u64) -> Option<&'static str> {
         let Header { algorithm, is_inlined, .. } = &self.flights.get(&id)?.header;
         if *is_inlined { Some("inlined") } else { Some(hocket_algorithms::CATALOGUE[*algorithm as usize].name) }
     }
 
-    /// A header came, with its payload or before it; `is_local` if the payload lies in this rank's memory.
+    /// A header arrived, with its payload or before it. `is_local`: the payload is in this rank's memory.
     fn arrive(&mut self, header: Header, payload: &[u8], is_local: bool) -> Result<(), Failure> {
         let (id, bytes, is_inlined) = (header.id, header.bytes, header.is_inlined);
         let place = if is_local { Place::Borrowed(payload.as_ptr()) } else { self.place(&header)? };
@@ -336,8 +331,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Puts the master's own payload, which it has distributed as the first member, into the place for taken
-    /// multicasts.
+    /// Copies the master's payload, which it distributed as the first member, to the place for taken multicasts.
     fn give_back(&mut self, id: u64) -> Result<(), Failure> {
         let Some((header, payload)) = self.flights.get(&id).and_then(|f| Some((f.header.clone(), f.borrows()?))) else {
             return Ok(());
@@ -356,7 +350,7 @@ impl Domain {
         self.forget_if_over(id);
     }
 
-    /// The place for the payload: the offered buffer, if this is the next multicast.
+    /// A place for the payload: the offered buffer if this is the next multicast and fits, else memory.
     fn place(&mut self, header: &Header) -> Result<Place, Failure> {
         if header.earlier.first() == Some(&self.taken)
             && let Some((room, _)) = self.offer.take_if(|(_, bytes)| header.bytes <= *bytes)
@@ -375,8 +369,7 @@ impl Domain {
 
     // Progress
 
-    /// Takes messages that have ended and continues all multicasts as far as possible. If it `may_wait`, it waits for a
-    /// message when none has ended.
+    /// Takes ended messages and continues all multicasts. If it `may_wait` and no message has ended, waits for one.
     pub fn advance(&mut self, may_wait: bool) -> Outcome {
         if let Some(failure) = self.failure {
             return Outcome::Failed(failure);
@@ -425,7 +418,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Continues one multicast, and forgets it if it is over.
+    /// Continues one multicast, and removes it if it is over.
     fn go_on(&mut self, id: u64) {
         let Some(flight) = self.flights.get_mut(&id) else { return };
         let outcome = flight.advance(&self.sky);
@@ -442,7 +435,7 @@ impl Domain {
     }
 }
 
-/// The algorithm that the rules have for a collective over a group.
+/// The algorithm that the rules choose for a collective over a group.
 fn operation(rules: &Rules, call: &Call, layout: Layout, logical: usize) -> Accepted<Box<Operation>> {
     let (entry, call) = rules.decide(call, false)?;
     Ok(Box::new(Operation::new(entry, call, layout, logical, LANE)))

@@ -1,4 +1,4 @@
-//! The functions of `hocket.h` for dynamic multicast, which the header documents, in terms of Rust.
+//! The functions of `hocket.h` for dynamic multicast, which the header documents.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn hocket_domain_start(
     // SAFETY: as the header asks: a domain, a call and its counts, one per member.
     let (domain, asked) = unsafe { (&mut *domain, &*call) };
     let mut call = Call::new(Collective::Barrier, size as usize, 0);
-    // SAFETY: as above. All blocks are alike, so that no rank knows more than the root.
+    // SAFETY: as above. All blocks are equal, so the root's view of the call holds for all ranks.
     let written = unsafe { asked.write(&mut call, asked.root()) };
     let buffers = (input.cast::<u8>().cast_mut(), result.cast());
     let started = match written {

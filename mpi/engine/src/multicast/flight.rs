@@ -17,33 +17,33 @@ use crate::buffers::Layout;
 use crate::operation::{Operation, Progress};
 use crate::transport::Failure;
 
-/// Tags of one multicast; `IN_FLIGHT` of them follow each other, from `FIRST_TAG` on.
+/// Number of tags of one multicast; the tags of `IN_FLIGHT` multicasts follow each other from `FIRST_TAG` on.
 pub const TAGS: u32 = 64;
-/// The tags of a program of the multicast, and of a program over its group.
+/// The first tag and the number of tags of the distributing program, and of a program over the group.
 pub const DISTRIBUTION: (u32, u32) = (0, 29);
 pub const COLLECTIVE: (u32, u32) = (32, 29);
 pub const PAYLOAD: u32 = 61;
 const ACK: u32 = 62;
 pub const COMPLETE: u32 = 63;
-/// The tag of headers, which come before anything else is known.
+/// The tag of headers.
 pub const HEADER: u32 = 0;
 /// The first tag of the multicasts.
 pub const FIRST_TAG: u32 = TAGS;
 
-/// The failure of a domain that met an invalid header, or had no memory for a payload.
+/// The failures of a domain: an invalid header, and no memory for a payload.
 pub const BAD_HEADER: Failure = -2;
 pub const NO_MEMORY: Failure = -4;
 
-/// Payload of bytes.
+/// The layout of a payload of bytes.
 const BYTES: Layout = Layout { extent: 1, true_lower_bound: 0, true_extent: 1 };
 
 /// The place of a payload.
 pub enum Place {
     /// In the caller's buffer.
     Offered(*mut u8),
-    /// In memory of its own.
+    /// In the flight's own memory.
     Owned(Vec<u8>),
-    /// In the master's buffer, from where the first member distributes it if that is the master.
+    /// In the master's buffer, if the master is the first member and distributes from there.
     Borrowed(*const u8),
 }
 
@@ -59,11 +59,11 @@ impl Place {
 
 /// The progress of the payload.
 enum Stage {
-    /// Under way from the master.
+    /// On its way from the master.
     Coming,
-    /// Under way among the members.
+    /// On its way among the members.
     Distributed(Running),
-    /// Here.
+    /// Arrived.
     Here,
 }
 
@@ -78,7 +78,7 @@ enum Handed {
 /// A program among the members.
 struct Running {
     operation: Box<Operation>,
-    /// The argument of the operation.
+    /// Keeps the operation's `user` alive.
     _lane: Rc<Lane>,
 }
 
@@ -103,7 +103,7 @@ pub struct Flight {
     told: Vec<Box<[u8]>>,
     leaving: usize,
     has_acknowledged: bool,
-    /// A program over the group, which the caller began.
+    /// A program over the group, started by the caller.
     collective: Option<Running>,
 }
 
@@ -112,13 +112,13 @@ pub fn tag(id: u64, kind: u32, in_flight: u64) -> u32 {
     FIRST_TAG + (id % in_flight) as u32 * TAGS + kind
 }
 
-/// The context that a domain gives to its flights.
+/// The domain's data that its flights need.
 #[derive(Clone)]
 pub struct Sky {
     pub wire: Rc<Wire>,
     pub ranks: usize,
     pub master: usize,
-    /// Number of multicasts with tags of their own.
+    /// Number of multicasts with their own tags.
     pub in_flight: u64,
 }
 
@@ -130,7 +130,7 @@ impl Sky {
 }
 
 impl Flight {
-    /// A multicast that this header announces to `rank`; `payload` came with it, or will come. Tells the children.
+    /// A multicast that this header announces to `rank`; `payload` came with it if it is inlined. Tells the children.
     pub fn new(sky: &Sky, rank: usize, header: Header, place: Place, payload: &[u8]) -> Result<Self, Failure> {
         let members = header.members.clone();
         let logical = members.logical(rank).ok_or(BAD_HEADER)?;
@@ -170,7 +170,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Distributes the payload of the first member, or one that came with its header, from its place.
+    /// Starts the distribution of the payload from its place, unless it came with its header.
     pub fn distribute(&mut self, sky: &Sky) -> Result<(), Failure> {
         let Header { algorithm, parameters, members, bytes, is_inlined, .. } = &self.header;
         if *is_inlined {
@@ -214,12 +214,12 @@ impl Flight {
         self.leaving -= 1;
     }
 
-    /// A child and all members below it have released the multicast.
+    /// A child and all members below it in the tree have released the multicast.
     pub fn acknowledged(&mut self) {
         self.acks_missing -= 1;
     }
 
-    /// Whether nothing is left to do.
+    /// Whether the multicast is over at this member.
     pub fn is_over(&self) -> bool {
         self.has_acknowledged && self.leaving == 0
     }
@@ -229,7 +229,7 @@ impl Flight {
         self.handed == Handed::No
     }
 
-    /// Whether the caller has given the payload back.
+    /// Whether the caller has released the payload.
     pub fn is_released(&self) -> bool {
         self.handed == Handed::Released
     }
@@ -239,7 +239,7 @@ impl Flight {
         matches!(self.stage, Stage::Here)
     }
 
-    /// The master's buffer, once its only remaining use is to copy the payload elsewhere.
+    /// The master's buffer, if the payload is distributed and only has to be copied elsewhere.
     pub fn borrows(&self) -> Option<*const u8> {
         match self.place {
             Place::Borrowed(at) if self.is_here() => Some(at),
@@ -247,7 +247,7 @@ impl Flight {
         }
     }
 
-    /// The payload lies elsewhere from now on.
+    /// Changes the place of the payload.
     pub fn put(&mut self, place: Place) {
         self.place = place;
     }
@@ -258,8 +258,8 @@ impl Flight {
         self.place.at()
     }
 
-    /// The caller gives the payload back. Returns the payload's memory, empty if that is the caller's; none if the
-    /// caller does not have the payload, or a program is running over its group.
+    /// The caller releases the payload. Returns its memory, empty if it is the caller's; none if the caller does not
+    /// have the payload, or a program is running over the group.
     pub fn release(&mut self) -> Option<Vec<u8>> {
         if self.handed != Handed::Taken || self.collective.is_some() {
             return None;
@@ -297,7 +297,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Progress of the program over the group, which is dropped when it is done.
+    /// The progress of the program over the group, which is dropped when it is done.
     pub fn collective(&mut self) -> Option<Progress> {
         let progress = self.collective.as_mut()?.operation.advance(false);
         if progress == Progress::Done {

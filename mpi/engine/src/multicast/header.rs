@@ -1,4 +1,4 @@
-//! The header of a multicast: the facts that a member learns before the payload.
+//! The header of a multicast: what a member learns before the payload.
 
 use std::rc::Rc;
 
@@ -11,32 +11,32 @@ use super::members::Members;
 pub struct Header {
     /// The multicast's number in its domain, from 1 on.
     pub id: u64,
-    /// Bytes of the payload.
+    /// Size of the payload.
     pub bytes: usize,
-    /// Number of the algorithm that distributes it, in the catalogue.
+    /// The distributing algorithm's index in the catalogue.
     pub algorithm: u16,
-    /// Values of the algorithm's parameters, as it declares them.
+    /// Values of the algorithm's parameters, in the order of declaration.
     pub parameters: Vec<u64>,
-    /// Whether the payload comes behind the header.
+    /// Whether the payload follows the header in the same message.
     pub is_inlined: bool,
     /// The receivers.
     pub members: Rc<Members>,
-    /// For this member and those below it in the tree: the multicasts sent to each before this one, modulo 2^32.
+    /// For this member and those below it in the tree: the number of earlier multicasts to each, modulo 2^32.
     pub earlier: Vec<u32>,
 }
 
 /// "HkM" and the version of this layout.
 const MAGIC: [u8; 4] = *b"HkM1";
-/// The most parameters that an algorithm may declare.
+/// The largest number of parameters of an algorithm.
 const MOST_PARAMETERS: usize = 8;
 
 impl Header {
-    /// The most bytes that a header of a domain of `ranks` ranks has, before its payload.
+    /// The largest size of a header in a domain of `ranks` ranks, without the payload.
     pub fn most_bytes(ranks: usize) -> usize {
         header_bytes(ranks, ranks) + 8 * MOST_PARAMETERS
     }
 
-    /// The message that tells some of `earlier`'s members, all numbers in little-endian order:
+    /// The message for the members of `earlier`; all numbers are little-endian:
     ///
     /// | bytes | content |
     /// |---|---|
@@ -60,7 +60,7 @@ impl Header {
         message.into()
     }
 
-    /// The header and the payload behind it; none if the message is not one of a domain of `ranks` ranks.
+    /// The header and the payload behind it; none if the message does not belong to a domain of `ranks` ranks.
     pub fn decode(message: &[u8], ranks: usize) -> Option<(Self, &[u8])> {
         let mut rest = Reader(message);
         let is_ours = rest.take(4)? == MAGIC;

@@ -1,7 +1,7 @@
 //! The members of a multicast, and their numbers among themselves.
 
-/// A set of ranks. Bit r of the bitmap, which is bit r mod 8 of byte r / 8, says whether rank r is a member. The
-/// *logical number* of a member is the number of lower members.
+/// A set of ranks. Bit r of the bitmap (bit r mod 8 of byte r / 8) tells whether rank r is a member. The *logical
+/// number* of a member is the number of lower members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members {
     bitmap: Box<[u8]>,
@@ -9,12 +9,12 @@ pub struct Members {
 }
 
 impl Members {
-    /// Bytes of a bitmap of `ranks` ranks.
+    /// Size of a bitmap of `ranks` ranks, in bytes.
     pub fn bitmap_bytes(ranks: usize) -> usize {
         ranks.div_ceil(8)
     }
 
-    /// The members that a bitmap of `ranks` ranks names; none if it names others.
+    /// The members in a bitmap of `ranks` ranks; none if it contains other ranks or has another size.
     pub fn new(bitmap: &[u8], ranks: usize) -> Option<Self> {
         let bits = |(index, byte): (usize, &u8)| {
             let byte = *byte;

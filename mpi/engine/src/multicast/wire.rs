@@ -1,4 +1,4 @@
-//! The messages of all multicasts of a domain, over the one table of functions; each end is reported to its initiator.
+//! The messages of all multicasts of a domain, through one table of functions. Each end is reported with its purpose.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,11 +11,11 @@ use crate::transport::{ANY_SOURCE, Ended, Failure, Link, Transport};
 /// The role of a message in its domain.
 #[derive(Clone)]
 pub enum Purpose {
-    /// A header that came.
+    /// A header that arrived.
     Header,
-    /// A payload that came from the master.
+    /// A payload that arrived from the master.
     Payload(u64),
-    /// An acknowledgement that came from a child.
+    /// An acknowledgement that arrived from a child.
     Ack(u64),
     /// The report to the master that a multicast is complete.
     Complete(u64),
@@ -23,11 +23,11 @@ pub enum Purpose {
     Told(u64),
     /// The master's header or payload that left.
     Issued(u64),
-    /// A program's message: its lane, its slot there, and true if it came.
+    /// A program's message: its lane, its slot there, and whether it was received.
     Program(Rc<Lane>, u32, bool),
 }
 
-/// A message that has ended: its purpose and, if it came, its sender and its number of bytes.
+/// A message that has ended: its purpose; if received, its sender and number of bytes.
 pub struct Event {
     pub purpose: Purpose,
     pub source: usize,
@@ -64,7 +64,7 @@ impl UnderWay {
     }
 }
 
-/// The most messages that end at a look.
+/// The largest number of ended messages taken at a time.
 const ENDED_AT_A_LOOK: usize = 64;
 
 impl Wire {
@@ -72,12 +72,12 @@ impl Wire {
         Self { table, user, under_way: RefCell::default() }
     }
 
-    /// Starts to send; `data` must stay where it is.
+    /// Starts to send; `data` must not move.
     pub fn send(&self, purpose: Purpose, data: &[u8], to: usize, tag: u32) -> Result<(), Failure> {
         self.link(self.user).send(self.open(purpose), data.as_ptr(), data.len(), to, tag)
     }
 
-    /// Starts to receive up to `room` bytes, from a rank or any.
+    /// Starts to receive up to `room` bytes, from a rank or from any.
     pub fn receive(
         &self,
         purpose: Purpose,
@@ -90,7 +90,7 @@ impl Wire {
         self.link(self.user).receive(self.open(purpose), into, room, from, tag)
     }
 
-    /// Messages that have ended; those of programs are put on their lanes, too. If it `may_wait`, waits for one.
+    /// Takes ended messages; messages of programs also go to their lanes. If it `may_wait`, it waits for one.
     pub fn look(&self, may_wait: bool) -> Result<Vec<Event>, Failure> {
         let mut room = [Ended::default(); ENDED_AT_A_LOOK];
         let mut events = Vec::new();
@@ -113,8 +113,7 @@ impl Wire {
     }
 }
 
-/// The messages of one program among the members of one multicast. The communicator calls the functions of [`LANE`]
-/// with the lane's address.
+/// A program's messages among the members of a multicast: the `user` with which operations call [`LANE`].
 pub struct Lane {
     /// The multicast.
     pub id: u64,
@@ -127,22 +126,22 @@ pub struct Lane {
     ended: RefCell<VecDeque<Ended>>,
 }
 
-/// The failure of an operation whose program uses more tags than a lane has.
+/// The failure of a program that uses more tags than a lane has.
 pub const TOO_MANY_TAGS: Failure = -3;
 
 impl Lane {
-    /// A lane whose messages have `tags` tags from `first_tag` on.
+    /// A lane with `tags` tags from `first_tag` on.
     pub fn new(id: u64, wire: Rc<Wire>, members: Rc<Members>, (first_tag, tags): (u32, u32)) -> Rc<Self> {
         let user = Cell::new(wire.user);
         Rc::new(Self { id, wire, members, first_tag, tags, user, ended: RefCell::default() })
     }
 
-    /// Sets the `user` with which the caller's functions are called for these messages.
+    /// Sets the `user` for the caller's functions.
     pub fn set_user(&self, user: *mut c_void) {
         self.user.set(user);
     }
 
-    /// The argument with which an operation sends and receives on this lane; the lane must outlive the operation.
+    /// The `user` of an operation on this lane; the lane must outlive the operation.
     pub fn as_user(self: &Rc<Self>) -> *mut c_void {
         Rc::as_ptr(self).cast_mut().cast()
     }
@@ -217,10 +216,10 @@ unsafe extern "C" fn test(user: *mut c_void, _: c_int, ended: *mut Ended, room: 
     let waiting = &mut *lane.ended.borrow_mut();
     let taken = room.min(waiting.len());
     for (index, one) in waiting.drain(..taken).enumerate() {
-        // SAFETY: there is room for so many.
+        // SAFETY: there is room for this many.
         unsafe { *ended.add(index) = one };
     }
-    // SAFETY: as the communicator gives it.
+    // SAFETY: the operation gives a valid pointer.
     unsafe { *count = taken };
     0
 }

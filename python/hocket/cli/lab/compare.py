@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,11 +11,11 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
+from hocket.cli import options
 from hocket.cli.lab.options import DEFAULT, in_lab, scale_option
 from hocket.cli.mpi.bench import ALL, Asked, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
-from hocket.cli.options import as_json_option, output_option, plot_option
-from hocket.cli.output import hand_out, print_table, print_words
+from hocket.cli.output import hand_out, print_files, print_table, print_words
 from hocket.lab.comparing import Compared, Point, compared, expected
 
 if TYPE_CHECKING:
@@ -27,16 +28,11 @@ __all__ = ["compare"]
 @bench_options(usual=(ALL,), limit_s=10.0, by=installation_options)
 @lab_option
 @scale_option
-@plot_option
-@output_option
-@as_json_option
+@options.plot
+@options.output
+@options.as_json
 def compare(
-    asked: Asked,
-    lab: str | None,
-    scale: Fraction,
-    plot: str | None,
-    output: str | None,
-    as_json: bool,
+    asked: Asked, lab: str | None, scale: Fraction, plot: str | None, output: str | None, as_json: bool
 ) -> None:
     """Time algorithms for a COLLECTIVE in a lab and simulate them: times, and bytes on each link.
 
@@ -75,10 +71,10 @@ def compare(
     )
 
 
-def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:
+def _print(what: Compared, written: Mapping[str, str | None]) -> None:
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
     click.echo()
-    print_words("measured median, how far its interval reaches, simulated, and measured over simulated")
+    print_words("measured median and the reach of its interval, simulated time, measured over simulated")
     columns = ["measured", "", "simulated", "ratio"]
     rows = [
         [
@@ -97,14 +93,11 @@ def _print(what: Compared, written: list[tuple[str, str | None]]) -> None:
     if what.links:
         low, high = what.link_ratios
         dropped = sum(link.dropped_packets for link in what.links)
-        print_words(
-            f"bytes on {len(what.links)} links: {low:.4f} to {high:.4f} of the simulated; {dropped} packets dropped"
-        )
+        of_simulated = f"{low:.4f} to {high:.4f} of the simulated bytes"
+        print_words(f"bytes on {len(what.links)} links: {of_simulated}; {dropped} packets dropped")
     for name, sentence in what.not_measured:
         print_words(f"not measured: {name}: {sentence}")
-    for kind, path in written:
-        if path is not None:
-            click.echo(f"{kind}: {path}")
+    print_files(written)
 
 
 def _ratio(point: Point) -> str:

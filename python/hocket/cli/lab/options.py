@@ -18,7 +18,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
 
-__all__ = ["DEFAULT", "building", "built", "in_lab", "name_option", "scale_option"]
+__all__ = ["DEFAULT", "building", "built", "in_lab", "scale_option"]
 
 DEFAULT = "lab"
 """The default name of a lab."""
@@ -38,9 +38,9 @@ scale_option = click.option(
     "--scale",
     type=Read(_scale, name="FRACTION"),
     default="1",
+    show_default=False,
     help="Speed of the lab's links, as a fraction of the machine's link speed.",
 )
-name_option = click.option("--name", default=DEFAULT, show_default=True, help="The name of the lab.")
 
 
 @contextmanager
@@ -79,7 +79,9 @@ def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
             yield lab
         return
     if scale != 1:
-        raise click.UsageError(f"--scale: got {scale}, expected it beside a machine file: lab {text} has its own")
+        raise click.UsageError(
+            f"--scale: got {scale}, but the running lab {text} has its own scale, expected a machine file"
+        )
     yield Lab.find(text)
 
 

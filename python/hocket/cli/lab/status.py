@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hocket._native import Error
-from hocket.cli.options import as_json_option
+from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.lab import building
 from hocket.lab.laboratory import Lab, labs
@@ -14,7 +14,7 @@ __all__ = ["status"]
 
 
 @click.command()
-@as_json_option
+@options.as_json
 def status(as_json: bool) -> None:
     """List the labs of this host."""
     building.check_host()
@@ -32,4 +32,4 @@ def _what(name: str) -> str:
     try:
         return Lab.find(name).summary
     except Error:
-        return "parts of one; hocket lab down removes them"
+        return "parts of an incomplete lab; hocket lab down removes them"

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import click
 
-from hocket.cli import completion
-from hocket.cli.lab.options import building, name_option, scale_option
-from hocket.cli.options import Read
+from hocket.cli import completion, options
+from hocket.cli.lab.options import DEFAULT, building, scale_option
 from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab
 
@@ -16,8 +15,8 @@ __all__ = ["up"]
 
 
 @click.command()
-@click.argument("machine", type=Read(Machine.load, name="MACHINE"), shell_complete=completion.machines)
-@name_option
+@click.argument("machine", type=options.MACHINE, shell_complete=completion.machines)
+@click.option("--name", default=DEFAULT, help="The name of the lab.")
 @scale_option
 def up(machine: Machine, name: str, scale: Fraction) -> None:
     """Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.

@@ -11,22 +11,11 @@ import click
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.units import format_bytes, format_reach, format_time, parse_count, parse_duration, parse_share
-from hocket.cli import completion
+from hocket.base.units import format_bytes, format_reach, format_time
+from hocket.cli import completion, options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import measuring_options
-from hocket.cli.options import (
-    Read,
-    all_option,
-    as_json_option,
-    neighbors_option,
-    output_option,
-    parameter_option,
-    plot_option,
-    required,
-    sizes_option,
-)
-from hocket.cli.output import hand_out, print_transposed, print_words, progress
+from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
@@ -88,25 +77,21 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
         @click.argument("collective", shell_complete=completion.collectives)
         @click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
         @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
-        @sizes_option
-        @click.option(
-            "--root", type=Read(parse_count, name="RANK"), default=0, help="The root, if the collective has one."
-        )
-        @neighbors_option
-        @parameter_option
+        @options.sizes
+        @options.root
+        @options.neighbors
+        @options.parameter
         @click.option(
             "--until-ci",
-            type=Read(parse_share, name="SHARE"),
+            type=options.SHARE,
             default="2%",
-            show_default=True,
             help="Repeat until the 95 % confidence interval of each median is within this share of the median.",
         )
         @click.option(
             "--time-limit",
             "time_limit",
-            type=Read(parse_duration, name="TIME"),
+            type=options.DURATION,
             default=f"{limit_s:g}s",
-            show_default=True,
             help="Time limit for each size; exceeded if the minimum number of samples takes longer.",
         )
         @wraps(command)
@@ -127,10 +112,10 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
             candidates = _candidates(collective, names or usual)
             known = [one for one in candidates if one is not None]
             if root >= ranks:
-                raise click.UsageError(f"--root: got {root}, expected a rank of {ranks}")
+                raise click.UsageError(f"--root: got {root}, expected a rank below {ranks}")
             if collective == "barrier":
                 sizes = sizes or (0,)
-            sizes = required(sizes, "--sizes", "sizes such as 8B..8MiB")
+            sizes = options.required(sizes, "--sizes", "sizes such as 8B..8MiB")
             call = Call(ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known))
             asked = Asked(installation, candidates, call, sizes, until_ci, time_limit)
             return command(*arguments, asked=asked, **more)
@@ -144,13 +129,13 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
 @bench_options(usual=(ALL, NATIVE_NAME), limit_s=3.0, by=measuring_options)
 @click.option(
     "--machine",
-    type=Read(Machine.load, name="MACHINE"),
+    type=options.MACHINE,
     help="Also simulate on this machine, such as one of `hocket mpi calibrate`; all messages then go through MPI.",
 )
-@plot_option
-@output_option
-@all_option
-@as_json_option
+@options.plot
+@options.output
+@options.every
+@options.as_json
 def bench(
     asked: Asked,
     launcher: Launcher,
@@ -187,7 +172,7 @@ def bench(
 def _candidates(collective: str, names: Sequence[str]) -> tuple[Algorithm | None, ...]:
     """Return the named algorithms; None is the MPI's own."""
     if not set(names) - {NATIVE_NAME}:
-        raise Error(f"algorithms: got {NATIVE_NAME}, expected algorithms of the catalogue beside it")
+        raise Error(f"algorithms: got {NATIVE_NAME}, expected at least one algorithm of the catalogue beside it")
     found: list[Algorithm | None] = []
     for name in dict.fromkeys(names):
         if name == NATIVE_NAME:
@@ -201,7 +186,7 @@ def print_bench(
     found: Bench,
     predictions: tuple[Prediction, ...],
     machine: Machine | None,
-    written: list[tuple[str, str | None]],
+    written: Mapping[str, str | None],
     *,
     every: bool,
 ) -> None:
@@ -228,9 +213,7 @@ def print_bench(
     print_words(f"the library counted one proving call per size: {counted}")
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):
         print_words(f"not measured: {name}: {sentence}")
-    for what, path in written:
-        if path is not None:
-            click.echo(f"{what}: {path}")
+    print_files(written)
 
 
 _Over = Callable[[Bench, int, str], str]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from hocket.cli import options
 from hocket.cli.mpi.options import installation_options
-from hocket.cli.options import as_json_option
 from hocket.cli.output import print_facts, print_json
 from hocket.mpi import Installation
 from hocket.mpi import build as build_library
@@ -15,7 +15,7 @@ __all__ = ["build"]
 
 @click.command()
 @installation_options
-@as_json_option
+@options.as_json
 def build(installation: Installation, as_json: bool) -> None:
     """Compile the library that programs preload, for one MPI; other commands do this when they need it."""
     facts = {

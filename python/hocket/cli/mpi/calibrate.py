@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket.base import files
-from hocket.base.units import format_bytes, format_time, parse_bytes, parse_duration
+from hocket.base.units import format_bytes, format_time
+from hocket.cli import options
 from hocket.cli.mpi.options import measuring_options
-from hocket.cli.options import OneOf, Read, as_json_option, output_option, plot_option
-from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.cli.output import print_facts, print_json, print_table, progress, write_picture
 from hocket.definitions.machine import Machine
+from hocket.drawing.plot import calibration_chart
 from hocket.mpi import Installation
 
 if TYPE_CHECKING:
@@ -33,31 +34,24 @@ _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
 @click.option(
     "-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 pairs with each."
 )
-@output_option
+@options.output
 @click.option(
     "--model",
-    type=OneOf(["loggp", "hockney"]),
+    type=options.OneOf(["loggp", "hockney"]),
     default="loggp",
-    show_default=True,
     help="The network model of the file: loggp fits a line to each range of sizes, hockney one line to all.",
 )
-@click.option(
-    "--most",
-    type=Read(parse_bytes, name="SIZE"),
-    show_default="8MiB, 256KiB in a lab",
-    help="Size of the largest message.",
-)
+@click.option("--most", type=options.SIZE, show_default="8MiB, 256KiB in a lab", help="Size of the largest message.")
 @click.option(
     "--time-limit",
     "limit_s",
-    type=Read(parse_duration, name="TIME"),
+    type=options.DURATION,
     default="10s",
-    show_default=True,
     help="Time limit; exceeded if ten measurements of each size take longer.",
 )
 @measuring_options
-@plot_option
-@as_json_option
+@options.plot
+@options.as_json
 def calibrate(
     ranks: int,
     installation: Installation,
@@ -84,7 +78,7 @@ def calibrate(
     path = None if output is None or files.is_stdout(output) else output
     recorded = str(Path(path).with_suffix(".json")) if path else None
     if path and recorded == path:
-        raise click.UsageError(f"--output: got {path}, expected another suffix: the samples go there")
+        raise click.UsageError(f"--output: got {path}, expected another suffix, as the samples go to this file")
     with progress("measuring", steps()) as on_done:
         found, samples = calibrated(
             installation, launcher, ranks, most_bytes=most, limit_s=limit_s, model=model, on_done=on_done
@@ -93,10 +87,7 @@ def calibrate(
         found, Path(path).stem if path else "measured", model, Path(recorded).name if recorded else None
     )
     Machine.parse(text, path or "machine")
-    if plot is not None:
-        from hocket.drawing.plot import calibration_chart, encode
-
-        files.write(plot, encode(calibration_chart(found), Path(plot).suffix))
+    write_picture(plot, lambda: calibration_chart(found))
     if path and recorded:
         files.write(recorded, json.dumps({**asdict(found), "measurements": samples}) + "\n")
         files.write(path, text)
@@ -129,9 +120,7 @@ def _print(found: Calibration, written: dict[str, str | None]) -> None:
 
 
 def _print_level(title: str, level: Level) -> None:
-    click.echo(
-        f"\na message of n bytes{f' {title}' if title else ''}: alpha + n beta; how far that is off, root mean square"
-    )
+    click.echo(f"\na message of n bytes{f' {title}' if title else ''}: alpha + n beta; off: root mean square deviation")
     columns = ["alpha", "1 / beta", "off"]
     rows = [
         [

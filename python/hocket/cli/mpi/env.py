@@ -6,8 +6,8 @@ import shlex
 
 import click
 
+from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, rule_options
-from hocket.cli.options import as_json_option
 from hocket.cli.output import print_json
 from hocket.mpi import Installation, environment, saved_rules
 
@@ -17,7 +17,7 @@ __all__ = ["env"]
 @click.command()
 @rule_options
 @installation_options
-@as_json_option
+@options.as_json
 def env(installation: Installation, rules: tuple[str, ...], file: str | None, log: str | None, as_json: bool) -> None:
     """Print the environment variables that make a program follow the rules, for your own launcher."""
     variables = environment(installation, saved_rules(rules, file), log)

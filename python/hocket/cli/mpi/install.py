@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, rules_options
-from hocket.cli.options import as_json_option
 from hocket.cli.output import print_facts, print_json
 from hocket.mpi import Installation
 from hocket.mpi.installing import Installed
@@ -24,7 +24,7 @@ __all__ = ["install"]
 @click.option("--requires", help="The MPI's module, which users have to load first.")
 @click.option("--name", help="Name and version of the MPI; by default such as mpich-5.0.2.")
 @installation_options
-@as_json_option
+@options.as_json
 def install(
     installation: Installation,
     prefix: str,
@@ -58,12 +58,5 @@ def install(
 
 
 def _facts(installation: Installation, found: Installed) -> dict[str, str]:
-    return {
-        "mpi": installation.library,
-        "library": str(found.library),
-        "rules": str(found.rules),
-        "environment": str(found.environment),
-        "launch": str(found.launch),
-        "module": str(found.module),
-        "load": found.load,
-    }
+    paths = {what: str(path) for what, path in vars(found).items() if what != "name"}
+    return {"mpi": installation.library, **paths, "load": found.load}

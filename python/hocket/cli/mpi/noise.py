@@ -11,8 +11,7 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_time, parse_ranks, parse_time
-from hocket.cli.mpi.options import working
-from hocket.cli.options import Read, as_json_option
+from hocket.cli import options
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
 
@@ -38,40 +37,33 @@ def _one_more(text: str) -> str:
 
 @click.command()
 @click.option(
-    "--time",
-    "length_s",
-    type=Read(parse_time, name="TIME"),
-    default="10 s",
-    show_default=True,
-    help="How long to record.",
+    "--time", "length_s", type=options.Read(parse_time, name="TIME"), default="10 s", help="How long to record."
 )
 @click.option(
     "--shortest",
     "threshold_s",
-    type=Read(parse_time, name="TIME"),
+    type=options.Read(parse_time, name="TIME"),
     default="1 us",
-    show_default=True,
     help="The shortest interruption to record.",
 )
 @click.option(
     "--processors",
-    type=Read(_processors, name="LIST"),
+    type=options.Read(_processors, name="LIST"),
     help="Numbers of the processors, such as 0-3 or 0,2; by default all that this program may use.",
 )
 @click.option(
-    "--output",
-    "-o",
-    type=Read(files.writable, name="FILE"),
-    help='Also write a noise trace, for `model = "trace"` of a machine file.',
+    "--output", "-o", type=options.FILE, help='Also write a noise trace, for `model = "trace"` of a machine file.'
 )
-@as_json_option
+@options.as_json
 def noise(
     length_s: float, threshold_s: float, processors: tuple[int, ...] | None, output: str | None, as_json: bool
 ) -> None:
     """Record interruptions of programs on every processor of this machine."""
     if not 0 < length_s <= 3600:
         raise click.UsageError(f"--time: got {format_time(length_s)}, expected more than 0 s and no more than an hour")
-    with working("recording"):
+    from rich.console import Console
+
+    with Console(stderr=True).status("recording"):
         recordings = record(processors or sorted(os.sched_getaffinity(0)), length_s=length_s, threshold_s=threshold_s)
     kinds = by_duration(recordings)
     text, all_s = noise_trace(recordings)

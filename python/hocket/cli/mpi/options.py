@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,27 +22,33 @@ __all__ = [
     "installation_options",
     "lab_option",
     "measuring_options",
+    "mpi_options",
     "placed_in",
     "rule_options",
     "rules_options",
     "say_what_root_lacks",
-    "working",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def installation_options(command: F) -> F:
-    """Add --mpi, --mpicc and --mpiexec; pass `installation` to the command."""
+    """Add the options of `mpi_options`; pass `installation` to the command."""
 
-    @click.option("--mpi", type=OneOf(list(KINDS)), help="The kind of MPI to use; it is looked up on the path.")
-    @click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
-    @click.option("--mpiexec", help="The launcher of the MPI; by default the one beside the wrapper.")
+    @mpi_options
     @wraps(command)
     def found(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
         return command(*arguments, installation=found_installation(mpi, mpicc, mpiexec), **more)
 
     return found  # type: ignore[return-value]
+
+
+def mpi_options(command: F) -> F:
+    """Add --mpi, --mpicc and --mpiexec, from which `found_installation` finds the MPI."""
+    mpi = click.option("--mpi", type=OneOf(list(KINDS)), help="The kind of MPI to use; it is looked up on the path.")
+    mpicc = click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
+    mpiexec = click.option("--mpiexec", help="The launcher of the MPI; by default the one beside the wrapper.")
+    return mpi(mpicc(mpiexec(command)))
 
 
 def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) -> Installation:
@@ -55,7 +60,7 @@ def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) 
     if mpi is None:
         return Installation.find(mpicc, mpiexec)
     if mpicc or mpiexec:
-        raise click.UsageError("--mpi: expected neither --mpicc nor --mpiexec beside it")
+        raise click.UsageError("--mpi: cannot be combined with --mpicc or --mpiexec")
     return Installation.named(mpi)
 
 
@@ -88,7 +93,7 @@ def placed_in(installation: Installation, hosts: str | None, lab: str | None) ->
         say_what_root_lacks(installation)
         return on_hosts(hosts), None
     if hosts is not None:
-        raise click.UsageError(f"--hosts: got {hosts}, expected none beside --lab")
+        raise click.UsageError("--hosts: cannot be combined with --lab")
     from hocket.cli.lab.options import in_lab
 
     entered = click.get_current_context().with_resource(in_lab(lab))
@@ -102,29 +107,18 @@ def say_what_root_lacks(installation: Installation) -> None:
         click.echo(f"hocket: {note}", err=True)
 
 
-@contextmanager
-def working(label: str) -> Iterator[None]:
-    """Show the current work on stderr, if that is a terminal."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(label):
-        yield
-
-
 def rules_options(command: F) -> F:
     """Add --rule and --rules."""
-    options = (
-        click.option(
-            "--rule",
-            "rules",
-            multiple=True,
-            help="A rule, such as 'allreduce[size=64KiB..]: ring'; may be given several times.",
-        ),
-        click.option("--rules", "file", help="A file of rules, or mpich-5.0 or openmpi-5.0; --rule takes precedence."),
+    rule = click.option(
+        "--rule",
+        "rules",
+        multiple=True,
+        help="A rule, such as 'allreduce[size=64KiB..]: ring'; may be given several times.",
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    file = click.option(
+        "--rules", "file", help="A file of rules, or mpich-5.0 or openmpi-5.0; --rule takes precedence."
+    )
+    return rule(file(command))
 
 
 def rule_options(command: F) -> F:

@@ -10,9 +10,8 @@ import click
 from hocket._native import Error
 from hocket.base.names import unknown
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.base.version import version
-from hocket.cli.options import Read, as_json_option
-from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.cli import options
+from hocket.cli.output import print_facts, print_result, print_table, progress
 from hocket.mpi.job_logs import GROUPS, Report, ReportRow, log_files, read_job_log
 
 __all__ = ["report"]
@@ -33,13 +32,14 @@ def _names(text: str) -> tuple[str, ...]:
 @click.argument("logs", nargs=-1, required=True, type=click.Path(), metavar="LOG...")
 @click.option(
     "--by",
-    type=Read(_names, name="NAMES"),
+    type=options.Read(_names, name="NAMES"),
     default="collective,size,algorithm",
+    show_default=False,
     help=f"Group calls by these, separated by commas: {', '.join(GROUPS)}.",
 )
-@click.option("--top", type=click.IntRange(min=1), default=30, show_default=True, help="Number of rows to print.")
+@click.option("--top", type=click.IntRange(min=1), default=30, help="Number of rows to print.")
 @click.option("--skip-damaged", is_flag=True, help="Skip files that are not logs, and say so on stderr.")
-@as_json_option
+@options.as_json
 def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:
     """Add up job logs that programs wrote under HOCKET_JOB_LOG, given as files or folders.
 
@@ -64,7 +64,7 @@ def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: b
             bar()
     reasons = [row for row in left.rows if row.group["reason"] is not None]
     if as_json:
-        print_json(_entry(found, reasons, skipped))
+        print_result(_entry(found, reasons, skipped))
     else:
         _print(found, reasons, skipped, top)
 
@@ -80,7 +80,6 @@ def _entry(found: Report, reasons: list[ReportRow], skipped: int) -> dict[str, A
         "by": list(found.by),
         "rows": [_row(row) for row in found.rows],
         "left_to_mpi": [_row(row) for row in reasons],
-        "version": version(),
     }
 
 
@@ -128,7 +127,7 @@ def _print_rows(names: Sequence[str], rows: tuple[ReportRow, ...], top: int) -> 
     print_table([*names, *_NUMBERS], cells, right=["size", "ranks", *_NUMBERS])
     if rest := rows[top:]:
         share = sum(row.share for row in rest)
-        click.echo(f"{format_count(len(rest), 'more row')} of {share:.1%} of the time: --top, or --json")
+        click.echo(f"{format_count(len(rest), 'more row')} with {share:.1%} of the time: see --top and --json")
 
 
 def _cell(name: str, value: Any) -> str:

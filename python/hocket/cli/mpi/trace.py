@@ -10,8 +10,8 @@ import click
 from hocket import traces
 from hocket.base import files
 from hocket.base.units import format_bytes, format_time
+from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, say_what_root_lacks
-from hocket.cli.options import Read, as_json_option
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi import Installation
 from hocket.mpi.tracing import program_name
@@ -23,12 +23,7 @@ __all__ = ["trace"]
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
-@click.option(
-    "--output",
-    "-o",
-    type=Read(files.writable, name="FILE"),
-    help="The trace file; by default PROGRAM.hktrace.",
-)
+@click.option("--output", "-o", type=options.FILE, help="The trace file; by default PROGRAM.hktrace.")
 @click.option(
     "--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces to this folder."
 )
@@ -36,7 +31,7 @@ __all__ = ["trace"]
     "--allprof", type=click.Path(file_okay=False), help="Also write logs in liballprof's format to this folder."
 )
 @installation_options
-@as_json_option
+@options.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 def trace(
     ranks: int,
@@ -52,11 +47,11 @@ def trace(
     Put -- before the program to separate its options from this command's.
     """
     if not program:
-        raise click.UsageError("no program, expected one after --")
+        raise click.UsageError("no program, expected a program after --")
     for folder in filter(None, (simgrid, allprof)):
         files.writable_folder(folder)
     if output is not None and files.is_stdout(output):
-        raise click.UsageError(f"--output: got {output}, expected a file: stdout is the program's")
+        raise click.UsageError(f"--output: got {output}, expected a file, as the program writes to stdout")
     path = output or files.writable(f"{program_name(program)}.hktrace")
     say_what_root_lacks(installation)
     found, status = trace_program(installation, ranks, program, path)

@@ -6,9 +6,8 @@ import click
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.files import writable
 from hocket.base.units import format_ranks
-from hocket.cli.options import Read, machine_option, rank_counts_option
+from hocket.cli import options
 from hocket.cli.rules.options import RANKS, SIZES, from_option, print_notes
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import FORMATS, converted, format_of, read, written
@@ -19,11 +18,11 @@ __all__ = ["convert"]
 
 @click.command()
 @click.argument("source", type=click.Path())
-@click.argument("target", type=Read(writable, name="FILE"))
+@click.argument("target", type=options.FILE)
 @from_option
 @click.option("--to", "target_format", help=f"The format of TARGET: {', '.join(FORMATS)}.")
-@rank_counts_option
-@machine_option
+@options.rank_counts
+@options.machine
 def convert(
     source: str,
     target: str,
@@ -48,5 +47,11 @@ def convert(
     share = kept_gain(rules, found.rules, machine, ranks=ranks or RANKS, sizes=SIZES) if found.loses else None
     if share is not None:
         where = f"on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
-        kept = f"{share:.0%} is kept" if share >= 0 else "what is kept is slower than that"
-        print_notes([f"of the gain over what {format.library} runs by itself {where}, {kept}"])
+        own = f"{format.library}'s own choices {where}"
+        print_notes(
+            [
+                f"{share:.0%} of the gain over {own} is kept"
+                if share >= 0
+                else f"the converted rules are slower than {own}"
+            ]
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hocket.cli.options import as_json_option
+from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.rules.options import print_notes
 from hocket.rules.tuning_files import DEFAULTS, defaults_of
@@ -14,7 +14,7 @@ __all__ = ["defaults"]
 
 @click.command()
 @click.argument("library", metavar=f"[{'|'.join(DEFAULTS)}]")
-@as_json_option
+@options.as_json
 def defaults(library: str, as_json: bool) -> None:
     """Print the choices that LIBRARY makes without a tuning file, with their source."""
     found = defaults_of(library)

@@ -8,7 +8,7 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
-from hocket.cli.options import as_json_option, machine_option, rank_counts_option, sizes_option
+from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import RANKS, SIZES, function_option
 from hocket.definitions.machine import Machine
@@ -21,13 +21,13 @@ __all__ = ["diff"]
 @click.command()
 @click.argument("one", type=click.Path())
 @click.argument("two", type=click.Path())
-@machine_option
-@rank_counts_option
-@sizes_option
+@options.machine
+@options.rank_counts
+@options.sizes
 @function_option
 @click.option("--from-one", help="The format of ONE, unless the file's name tells it.")
 @click.option("--from-two", help="The format of TWO, unless the file's name tells it.")
-@as_json_option
+@options.as_json
 def diff(
     one: str,
     two: str,
@@ -46,7 +46,7 @@ def diff(
     first, second = read(one, from_one, option="--from-one"), read(two, from_two, option="--from-two")
     functions = [each for each in dict.fromkeys((*first.functions, *second.functions)) if is_simulated(each)]
     if collective is not None and collective not in functions:
-        raise Error(f'--collective: neither has rules for "{collective}", expected {", ".join(functions)}')
+        raise Error(f'--collective: neither file has rules for "{collective}", expected {", ".join(functions)}')
     functions = [collective] if collective else functions
     found = differences(first, second, machine, functions=functions, ranks=ranks or RANKS, sizes=sizes or SIZES)
     if as_json:

@@ -8,7 +8,7 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_count
-from hocket.cli.options import as_json_option, ranks_option, size_option
+from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import from_option, function_option
 from hocket.rules.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
@@ -18,11 +18,11 @@ __all__ = ["explain"]
 
 @click.command()
 @click.argument("file", type=click.Path())
-@ranks_option(required=True)
-@size_option
+@options.ranks(required=True)
+@options.size
 @function_option
 @from_option
-@as_json_option
+@options.as_json
 def explain(
     file: str, ranks: int, size: int | None, collective: str | None, source_format: str | None, as_json: bool
 ) -> None:
@@ -55,19 +55,19 @@ def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
     if rows:
         print_table(["line", "algorithm", "why"], rows, right=["line"])
     if len(shown) < len(all_verdicts):
-        click.echo(f"{format_count(len(all_verdicts) - len(shown), 'line')} before it for other numbers of ranks")
+        click.echo(f"before these: {format_count(len(all_verdicts) - len(shown), 'line')} for other numbers of ranks")
     click.echo(_conclusion(rules, call, all_verdicts))
 
 
 def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> str:
     last = all_verdicts[-1].rule if all_verdicts and not all_verdicts[-1].why_not else None
     if last is None:
-        return f"{rules.library} decides by itself: no line is for it"
+        return f"{rules.library} decides by itself: no line matches the call"
     if last.choice is None:
-        return f"{rules.library} decides by itself: line {last.line} says so"
+        return f"{rules.library} decides by itself: line {last.line} leaves the call to it"
     counted = measured(last.measure, call.size_bytes, call.ranks, call.element_bytes)
     what = {"size": "bytes of the message", "total": "bytes of all blocks", "type": "bytes of elements on all ranks"}
-    counts = f", as {counted} {what[last.measure]} count" if last.measure in what else ", whatever the size"
+    counts = f", for {counted} {what[last.measure]}" if last.measure in what else ", for any size"
     return f"{last.choice}: line {last.line}{counts}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hocket.base.units import format_count
-from hocket.cli.options import as_json_option
+from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.rules.options import from_option
 from hocket.rules.tuning_files import findings, format_of, read
@@ -16,7 +16,7 @@ __all__ = ["lint"]
 @click.command()
 @click.argument("file", type=click.Path())
 @from_option
-@as_json_option
+@options.as_json
 def lint(file: str, source_format: str | None, as_json: bool) -> int:
     """Report lines of FILE that its library may read in an unintended way.
 

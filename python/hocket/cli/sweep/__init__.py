@@ -7,19 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import click
 
 from hocket.base import files
 from hocket.base.units import format_bytes, format_reach, format_time
-from hocket.base.version import version
+from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.group import CommandGroup
-from hocket.cli.options import Read, as_json_option, jobs_option, picture_file
-from hocket.cli.output import GrowingTable, print_json, print_words, progress
-from hocket.drawing.plot import PICTURES, picture_of
+from hocket.cli.output import GrowingTable, print_files, print_result, print_words, progress, write_picture
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import (
     FORMATS,
@@ -52,24 +49,23 @@ _SUMMARIES = {
 @click.option(
     "--output",
     "-o",
-    type=Read(_table_file, name="FILE"),
+    type=options.Read(_table_file, name="FILE"),
     help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep can go on later.",
 )
 @click.option(
     "--plot",
-    type=Read(picture_file, name="FILE"),
-    help=f"Also draw the times; the file ends in {' or '.join(PICTURES)}. `hocket sweep plot` draws a saved table.",
+    type=options.PICTURE,
+    help=f"Also draw the times; {options.PICTURE_ENDS}. `hocket sweep plot` draws a saved table.",
 )
 @click.option(
     "--executor",
-    type=Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
+    type=options.Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
     default="local",
-    show_default=True,
     help="Where to run the simulations: in threads, on the ranks of an MPI job, or on Dask.",
 )
-@jobs_option
+@options.jobs
 @yes_option
-@as_json_option
+@options.as_json
 def sweep(
     spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, yes: bool, as_json: bool
 ) -> None:
@@ -85,14 +81,12 @@ def sweep(
         progress("simulating", len(grid.cells)) as on_done,
     ):
         table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
-    if plot is not None:
-        files.write(plot, picture_of(table.plot, Path(plot).suffix))
+    write_picture(plot, table.plot)
     if as_json:
-        print_json(_entry(table, spec, output, plot))
+        print_result(_entry(table, spec, output, plot))
         return
     _print(table, spec, output)
-    if plot is not None:
-        click.echo(f"plot: {plot}")
+    print_files({"plot": plot})
 
 
 def _effort_s(cell: Cell) -> float:
@@ -114,13 +108,7 @@ def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
 
 
 def _entry(table: Table, spec: str, output: str | None, plot: str | None) -> dict[str, Any]:
-    return {
-        "spec": spec,
-        "rows": [asdict(row) for row in table.rows],
-        "output": output,
-        "plot": plot,
-        "version": version(),
-    }
+    return {"spec": spec, "rows": [asdict(row) for row in table.rows], "output": output, "plot": plot}
 
 
 def _print(table: Table, spec: str, output: str | None) -> None:

@@ -5,7 +5,7 @@ const TABS = { times: "Times", map: "Winner map", "space-time": "Space-time", li
 const byId = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token");
 let offered; // what the server offers
-let running = null; // the job: its name, and what aborts requests about it
+let running = null; // the job: its name, and the controller that aborts its requests
 let shown = "times";
 
 function api(path, options = {}) {
@@ -49,7 +49,7 @@ function startFrom(name) {
   showMachine();
 }
 
-// ---- the question in the address: it can be kept, and asked again
+// ---- the question in the address, for bookmarks
 
 function keep(texts) {
   const kept = new URLSearchParams({ view: shown, "machine-name": byId("machine-name").value });
@@ -58,7 +58,7 @@ function keep(texts) {
   history.replaceState(null, "", `${location.pathname}${location.search}#${kept}`);
 }
 
-// Fills in what the address asks for, and returns the view.
+// Fills the form from the address, and returns the name of the view.
 function restore() {
   const kept = new URLSearchParams(location.hash.slice(1));
   const set = (name) => kept.has(name) && (byId(name).value = kept.get(name));
@@ -102,7 +102,7 @@ async function ask(view, texts) {
     let answer = await api("/api/jobs", { method: "POST", body });
     if (answer.status === 202) {
       mine.name = (await answer.json()).id;
-      if (running !== mine) return forget(mine.name); // cancelled before it had a name
+      if (running !== mine) return forget(mine.name); // cancelled before it got a name
       do {
         answer = await api(`/api/jobs/${mine.name}`, { signal });
         if (answer.status === 202) showProgress(await answer.json());
@@ -119,7 +119,7 @@ async function ask(view, texts) {
   }
 }
 
-// Ends the job, if there is one; also when the page goes away.
+// Ends the job, if there is one; also when the page is left.
 function cancel() {
   if (!running) return;
   const { name, abort } = running;

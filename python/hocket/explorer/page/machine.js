@@ -1,4 +1,4 @@
-// The text of a machine file and a form of its keys: the text is the truth, and a field rewrites its key in the text.
+// The text of a machine file, and a form with its keys. A field of the form rewrites its key in the text.
 "use strict";
 
 const SECTIONS = ["network", "host", "node"];
@@ -12,7 +12,7 @@ const HEADING = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 const KEY = /^(\s*([A-Za-z0-9_.-]+)\s*=\s*)("(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^#"'[]*?)(\s*(?:#.*)?)$/;
 const BARE = /^(?:-?\d+(?:\.\d+)?|true|false|\[.*\])$/;
 
-// The lines of a text that are keys of the sections: where, name, and value as a person writes it.
+// The keys of the sections in a text: line number, name, and value without quotes.
 function keysOf(text) {
   let section = "";
   return text.split("\n").flatMap((line, number) => {
@@ -32,7 +32,7 @@ function plain(value) {
   }
 }
 
-// The text with a key set to a value, or without it where the value is empty.
+// The text with a key set to a value; an empty value removes the key.
 function withKey(text, name, value) {
   const lines = text.split("\n");
   const found = keysOf(text).find((key) => key.name === name);
@@ -53,7 +53,7 @@ function insertKey(lines, name, written) {
   lines.splice(end, 0, `${key} = ${written}`);
 }
 
-// Fills the form with the keys of the text, and those that its network model has besides.
+// Fills the form with the keys of the text and the main keys of its network model.
 function showKeys(place, text, onChange) {
   const keys = new Map(keysOf(text).map(({ name, value }) => [name, value]));
   for (const name of MAIN_KEYS[keys.get("network.model")] ?? []) if (!keys.has(name)) keys.set(name, "");

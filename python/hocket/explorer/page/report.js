@@ -1,4 +1,4 @@
-// Shows a report: what was asked, and each view, or why there is none.
+// Shows a report: the question, and each view or its error.
 "use strict";
 
 async function showReport({ title, facts, machines, sections }) {

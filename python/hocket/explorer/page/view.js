@@ -1,4 +1,4 @@
-// Shows a view: its title, facts, picture, texts, tables, and what gives the same elsewhere. Pages and reports use it.
+// Shows a view: title, facts, picture, texts, tables, and the commands that reproduce it. Pages and reports use it.
 "use strict";
 
 function element(tag, properties = {}, ...children) {
@@ -37,14 +37,14 @@ function codeOf(name, text) {
 
 const CHART_OPTIONS = {
   actions: { export: true, source: false, compiled: false, editor: false },
-  ast: true, // no code is made of text, which the page's policy forbids
+  ast: true, // interpret expressions: the policy of the page forbids code made from text
   defaultStyle: false,
   tooltip: { disableDefaultStyle: true, theme: "own" },
 };
 
-const NARROW = 600; // pixels, below which a legend has no place beside a chart
+const NARROW = 600; // pixels: narrower charts have their legend below
 
-// Shows a view, or two machines side by side.
+// Shows a view, or the views of two machines side by side.
 async function showView(view, place) {
   if (!view.beside) return showOne(view, place);
   const both = [view, view.beside].map((one) => [one, element("div")]);
@@ -67,7 +67,7 @@ async function showOne(view, place) {
   view.tables.forEach((table) => place.append(tableOf(table)));
   if (view.source) place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
   if (!view.chart) return;
-  // What is as wide as its place is drawn anew at its size; other pictures are made smaller, which only SVG survives.
+  // Fluid charts are redrawn at the size of their place. Other pictures are scaled down, which needs SVG to stay sharp.
   const isFluid = view.chart.width === "container";
   const narrow = { legend: { orient: "bottom", columns: 1 }, title: { limit: chart.clientWidth } };
   const config = isFluid && place.clientWidth < NARROW ? narrow : {};

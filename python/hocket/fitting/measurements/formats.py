@@ -32,7 +32,7 @@ def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Re
         if format.recognises(text):
             reading = format.read(text, file, told)
             if not (reading.measurements or reading.unknown):
-                raise Error(f"{file}: no measurement, expected {format.what} with some")
+                raise Error(f"{file}: has no measurements, expected {format.what} with at least one")
             return reading
     raise Error(
         f"{file}: unknown format, expected {', '.join(each.what for each in FORMATS[:-1])} or {FORMATS[-1].what}"

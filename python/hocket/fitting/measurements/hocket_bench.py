@@ -17,7 +17,7 @@ from hocket.mpi.benchmark import NATIVE_NAME, call_of
 
 __all__ = ["FORMAT"]
 
-_MOST_LETTERS = 100  # of a name
+_MOST_LETTERS = 100  # letters of a name
 _KEYS = ("collective", "ranks", "measurements")
 
 
@@ -34,7 +34,7 @@ def _read(text: str, file: str, told: Told) -> Reading:
     except Error as error:
         raise Error(f"{file}: {error}") from None
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise Error(f"{file}: expected what `hocket mpi bench --json` prints") from None
+        raise Error(f"{file}: expected the output of `hocket mpi bench --json`") from None
     return Reading(found)
 
 
@@ -54,7 +54,7 @@ def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told
 
 
 def _of(native: Measurement, algorithm: Algorithm, told: Told) -> Measurement:
-    """Return a measurement of an algorithm, with those of the parameters that it has."""
+    """Return a measurement of an algorithm, with the given parameters that the algorithm has."""
     names = {parameter.name for parameter in algorithm.parameters}
     parameters = values_of([pair for pair in told.parameters if pair[0] in names], [algorithm])
     made = call_of(algorithm, native.call, native.size_bytes)

@@ -58,7 +58,7 @@ def _read(text: str, file: str, told: Told) -> Reading:
 def _measurement(
     name: str, ranks: int, heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]
 ) -> Measurement:
-    """Return what a line tells, of an algorithm that is not known."""
+    """Return the measurement of a line, of an unknown algorithm."""
     if len(cells) < len(heads) or not ranks:
         raise at(*where, f'got "{" ".join(cells):.60}", expected a row of numbers of some processes')
     return Measurement(
@@ -67,13 +67,14 @@ def _measurement(
         ranks=ranks,
         size_bytes=count(cells[0], "#bytes", where),
         time_s=positive(cells[heads.index(_TIME) if _TIME in heads else -1], _TIME, where) * 1e-6,
+        measured_as="imb",
         element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
     )
 
 
 def _of(one: Measurement, told: Told, file: str) -> Measurement:
-    """Return a measurement of the algorithm that the file is told to be of."""
+    """Return the measurement with the algorithm that the user gave for the file."""
     collective = find_collective(one.collective)
     algorithm, parameters = call_of(collective, told, file)
     return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)

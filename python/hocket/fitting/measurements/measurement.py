@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
+from hocket.base.names import among
 from hocket.definitions.library import REDUCTIONS, find
 from hocket.definitions.parameters import values_of
+from hocket.simulating.simulation import MeasuredAs
 
 __all__ = [
     "DEFAULT",
@@ -26,6 +28,7 @@ __all__ = [
     "floats",
     "has_columns",
     "positive",
+    "program_of",
     "rows_of",
 ]
 
@@ -45,7 +48,8 @@ class Measurement:
         algorithm: The algorithm of the catalogue that ran; "default" where the library chose by itself.
         ranks: Number of ranks.
         size_bytes: The size of the call, as `hocket.Call` counts it.
-        time_s: How long the call took, until its last rank was done.
+        time_s: How long the call took.
+        measured_as: How the benchmark measured the time, see `hocket.simulate`.
         parameters: Values of the algorithm's parameters; those left out have their defaults.
         element_bytes: Size of an element.
         dims: The sizes of the torus that the job ran on, where that is known.
@@ -59,6 +63,7 @@ class Measurement:
     ranks: int
     size_bytes: int
     time_s: float
+    measured_as: MeasuredAs = "isolated"
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     element_bytes: int = 1
     dims: tuple[int, ...] | None = None
@@ -67,11 +72,12 @@ class Measurement:
     source: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values, and keep the sizes of the torus as they are now.
+        """Check the values, and copy the sizes of the torus.
 
         Raises:
-            Error: One makes no sense.
+            Error: A value is invalid.
         """
+        among("measured_as", self.measured_as, get_args(MeasuredAs))
         for name in ("collective", "algorithm", "system", "source"):
             checks.text(name, getattr(self, name))
         checks.number("time_s", self.time_s, "seconds above 0", is_right=lambda time_s: 0 < time_s < inf)
@@ -110,11 +116,13 @@ class Told:
         algorithm: The algorithm.
         ranks: Number of ranks.
         parameters: Names and texts of parameters.
+        measured_as: How the times of a plain CSV were measured.
     """
 
     algorithm: str | None = None
     ranks: int | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+    measured_as: MeasuredAs = "isolated"
 
 
 @dataclass(frozen=True)
@@ -173,13 +181,17 @@ def rows_of(text: str, file: str, columns: Sequence[str]) -> Iterator[tuple[dict
             cells = {name.strip(): value.strip() for name, value in row.items() if name and isinstance(value, str)}
             longest = max(cells, key=lambda name: len(cells[name]), default="")
             if len(cells.get(longest, "")) > _MOST_LETTERS:
-                raise at(file, rows.line_num, f"{longest:.60}: got {len(cells[longest])} letters, expected fewer")
+                raise at(
+                    file,
+                    rows.line_num,
+                    f"{longest:.60}: got {len(cells[longest])} letters, expected at most {_MOST_LETTERS}",
+                )
             missing = [name for name in columns if not cells.get(name)]
             if missing:
-                raise at(file, rows.line_num, f"{missing[0]}: got nothing, expected a value")
+                raise at(file, rows.line_num, f"{missing[0]}: is empty, expected a value")
             yield cells, (file, rows.line_num)
     except csv.Error as error:
-        raise at(file, rows.line_num, f"no CSV: {error}") from None
+        raise at(file, rows.line_num, f"not CSV: {error}") from None
 
 
 def count(text: str, what: str, where: tuple[str, int]) -> int:
@@ -215,8 +227,17 @@ def call_of(collective: str, told: Told, file: str) -> tuple[str, dict[str, floa
         Error: None is told, or the collective has no such algorithm or parameter.
     """
     if told.algorithm is None:
-        raise Error(f"{file}: does not tell the algorithm, expected it as --algorithm")
-    if told.algorithm == DEFAULT:
+        raise Error(f"{file}: does not name the algorithm, expected --algorithm")
+    return program_of(collective, told.algorithm, told.parameters)
+
+
+def program_of(collective: str, name: str, parameters: Iterable[tuple[str, str]]) -> tuple[str, dict[str, float | str]]:
+    """Return the algorithm of a name, and the values of its parameters.
+
+    Raises:
+        Error: The collective has no such algorithm or parameter.
+    """
+    if name == DEFAULT:
         return DEFAULT, {}
-    algorithm = find(f"{collective}/{told.algorithm}")
-    return algorithm.name, values_of(told.parameters, [algorithm])
+    algorithm = find(f"{collective}/{name}")
+    return algorithm.name, values_of(parameters, [algorithm])

@@ -1,7 +1,7 @@
 """The output of the OSU micro-benchmarks of collectives, such as osu_allreduce.
 
-It tells neither the algorithm nor the number of ranks. A call takes as long as on the slowest rank, where the output
-has that (`-f`); otherwise as long as on the average rank.
+It tells neither the algorithm nor the number of ranks. Ranks start their timers after a barrier. Where the output has the
+time of the slowest rank (`-f`), this time is read; otherwise the mean of all ranks.
 """
 
 from __future__ import annotations
@@ -28,19 +28,15 @@ _TITLE = re.compile(r"^# OSU MPI(?P<device>\S*) (?P<name>.+?) Latency Test", re.
 _NAMES = {"all_to_all_personalized_exchange": "alltoall", "reduce_scatter_block": "reduce_scatter"}
 
 
-def _recognises(text: str) -> bool:
-    return _TITLE.search(text) is not None
-
-
 def _read(text: str, file: str, told: Told) -> Reading:
     title = _TITLE.search(text)
     assert title is not None  # it was recognised
     name = re.sub(r"[^a-z]+", "_", title["name"].lower())
     name = _NAMES.get(name, name)
     if not is_collective(name):
-        raise Error(f'{file}: of "{title["name"]:.60}", expected a blocking collective')
+        raise Error(f'{file}: measures "{title["name"]:.60}", expected a blocking collective')
     if told.ranks is None:
-        raise Error(f"{file}: does not tell the number of ranks, expected it as --ranks")
+        raise Error(f"{file}: does not contain the number of ranks, expected --ranks")
     collective = find_collective(name)
     algorithm, parameters = call_of(collective, told, file)
     column = 1
@@ -61,6 +57,7 @@ def _read(text: str, file: str, told: Told) -> Reading:
                 ranks=told.ranks,
                 size_bytes=count(cells[0], "size", (file, number)),
                 time_s=positive(cells[column], "latency", (file, number)) * 1e-6,
+                measured_as="osu" if column == 1 else "pico",
                 parameters=parameters,
                 element_bytes=floats(collective),
                 source=f"{file}:{number}",
@@ -70,11 +67,11 @@ def _read(text: str, file: str, told: Told) -> Reading:
 
 
 def _column(line: str, before: int) -> int:
-    """Return where the time of the slowest rank is, or else the average, if a line is the head of the table."""
+    """Return the column of the maximum, or else of the average, if a line is the head of the table; else `before`."""
     heads = re.findall(r"(Size|Avg Latency|Max Latency|Min Latency|\S+)(?:\(us\))?", line.lstrip("# "))
     if heads[:1] != ["Size"]:
         return before
     return heads.index("Max Latency") if "Max Latency" in heads else 1
 
 
-FORMAT = Format("osu", "the output of the OSU micro-benchmarks", _recognises, _read)
+FORMAT = Format("osu", "the output of the OSU micro-benchmarks", lambda text: bool(_TITLE.search(text)), _read)

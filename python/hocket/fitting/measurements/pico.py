@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -95,30 +96,26 @@ _PROGRAMS: Mapping[str, Mapping[str, Program]] = {
         **_same("default-basic-linear", algorithm="linear"),
     },
 }
-"""What runs the same program in Hocket. What looks alike and is not:
+"""The counterparts in Hocket. Similar programs without a counterpart:
 
-| name | what it does instead |
+| name | difference |
 |---|---|
 | broadcast `default-basic-linear` | FJMPI ran its default |
-| broadcast and reduce `default-chain`, `default-pipeline` | FJMPI's chains and segments are not known |
-| broadcast `default-trinaryx6`, allreduce `default-trix6` | six trees, where Hocket has three |
+| broadcast and reduce `default-chain`, `default-pipeline` | unknown chains and segments of FJMPI |
+| broadcast `default-trinaryx6`, allreduce `default-trix6` | six trees; Hocket has three |
 | allreduce `default-basic_linear` | the result goes to all ranks at once |
-| allreduce `default-nonoverlapping` | a reduce and a broadcast that the library chooses |
-| reduce `default-binary` | its segments are not known |
-| alltoall `default-linear` | all sends at once, over interfaces of the node that are not known |
-| scatter `default-binomial` | the nearest child first, where Hocket sends to the farthest first |
-| `BINE..`, `RECDOUB..`, `RING..`, `bine_..` | PICO's own, in part over another transport and several interfaces |
+| allreduce `default-nonoverlapping` | a reduce and a broadcast, chosen by the library |
+| reduce `default-binary` | unknown segments |
+| alltoall `default-linear` | all sends at once, over unknown interfaces of the node |
+| scatter `default-binomial` | sends to the nearest child first; Hocket to the farthest |
+| `BINE..`, `RECDOUB..`, `RING..`, `bine_..` | PICO's own; some use another transport and several interfaces |
 """
 
 _SMALL_MPICH_BYTES = 2048
 _SEGMENTS = ((64 << 10, 4 << 10), (512 << 10, 16 << 10))
 _BROADCAST_SEGMENTS = ((64 << 10, 4 << 10), (4 << 20, 16 << 10))
 _LAST_SEGMENT = 64 << 10
-"""FJMPI's segments of Trinaryx3: up to how many elements, how many bytes."""
-
-
-def _recognises(text: str) -> bool:
-    return has_columns(text, _COLUMNS)
+"""FJMPI's segments of Trinaryx3: pairs of the most elements and the bytes; above all pairs, this many bytes."""
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
@@ -129,7 +126,7 @@ def _read(text: str, file: str, _: Told) -> Reading:
 
 
 def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Measurement, bool]:
-    """Return what a line tells, and whether it has a counterpart."""
+    """Return the measurement of a line, and whether it has a counterpart."""
     try:
         collective = find_collective(cells["collective"])
     except Error as error:
@@ -137,7 +134,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
     dims = tuple(count(part, "nodes", where) for part in cells["nodes"].split("x"))
     ranks_per_node = count(cells["ppn"], "ppn", where)
     ranks, total = math.prod(dims) * ranks_per_node, count(cells["bytes_total"], "bytes_total", where)
-    is_of_blocks = KNOWN[collective].size_is_one_block  # PICO tells that of all ranks together
+    is_of_blocks = KNOWN[collective].size_is_one_block  # PICO gives the bytes of all ranks
     is_cut = is_of_blocks and total % (ranks * _ELEMENT_BYTES) != 0
     program = None if is_cut else _program(collective, cells["algorithm"], total, ranks)
     algorithm, parameters = program or (cells["algorithm"], _NONE)
@@ -147,6 +144,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
         ranks=ranks,
         size_bytes=total // ranks if is_of_blocks else total,
         time_s=positive(cells["median_us"], "median_us", where) * 1e-6,
+        measured_as="pico",
         parameters=parameters,
         element_bytes=_ELEMENT_BYTES,
         dims=dims if len(dims) > 1 else None,
@@ -158,7 +156,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
 
 
 def _program(collective: str, name: str, total: int, ranks: int) -> Program | None:
-    """Return the program that ran, which for some sizes is not the one that was asked for."""
+    """Return the program that ran; for some sizes it differs from the requested one."""
     if name in _DEFAULTS:
         return DEFAULT, _NONE
     found = _PROGRAMS.get(collective, {}).get(name)
@@ -170,9 +168,9 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
         return algorithm, {"segment": _segment(collective, elements)}
     if collective == "allreduce":
         if name == "recursive_doubling_mpich" and total > _SMALL_MPICH_BYTES:
-            return None  # its times are those of Rabenseifner's algorithm
+            return None  # the times are the times of Rabenseifner's algorithm
         if algorithm == "ring" and elements < ranks:
-            return "recursive_doubling", _NONE  # in Open MPI, and in FJMPI, which is made of it
+            return "recursive_doubling", _NONE  # in Open MPI, and in FJMPI, which is based on it
     return algorithm, parameters
 
 
@@ -181,4 +179,4 @@ def _segment(collective: str, elements: int) -> int:
     return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
 
 
-FORMAT = Format("pico", "the CSV of PICO", _recognises, _read)
+FORMAT = Format("pico", "the CSV of PICO", partial(has_columns, columns=_COLUMNS), _read)

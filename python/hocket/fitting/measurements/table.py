@@ -6,13 +6,13 @@ Further columns that are read: element_bytes, dims (the job's torus, as 4x4x4), 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from hocket._native import Error
 from hocket.base.units import parse_count
-from hocket.definitions.library import find, find_collective
-from hocket.definitions.parameters import parse_parameter, values_of
+from hocket.definitions.library import find_collective
+from hocket.definitions.parameters import parse_parameter
 from hocket.fitting.measurements.measurement import (
-    DEFAULT,
     Format,
     Measurement,
     Reading,
@@ -21,6 +21,7 @@ from hocket.fitting.measurements.measurement import (
     count,
     has_columns,
     positive,
+    program_of,
     rows_of,
 )
 
@@ -29,22 +30,19 @@ __all__ = ["FORMAT"]
 _COLUMNS = ("collective", "algorithm", "ranks", "size_bytes", "time_s")
 
 
-def _recognises(text: str) -> bool:
-    return has_columns(text, _COLUMNS)
-
-
-def _read(text: str, file: str, _: Told) -> Reading:
-    found = tuple(_measurement(cells, where) for cells, where in rows_of(text, file, _COLUMNS))
+def _read(text: str, file: str, told: Told) -> Reading:
+    found = tuple(_measurement(cells, where, told) for cells, where in rows_of(text, file, _COLUMNS))
     return Reading(found)
 
 
-def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> Measurement:
+def _measurement(cells: Mapping[str, str], where: tuple[str, int], told: Told) -> Measurement:
     def whole(name: str) -> int | None:
         return count(cells[name], name, where) if cells.get(name) else None
 
     try:
         collective = find_collective(cells["collective"])
-        algorithm, parameters = _program(collective, cells["algorithm"], cells.get("parameters", ""))
+        pairs = (parse_parameter(part.strip()) for part in cells.get("parameters", "").split(";") if part.strip())
+        algorithm, parameters = program_of(collective, cells["algorithm"], pairs)
         size_bytes = parse_count(cells["size_bytes"])
     except Error as error:
         raise at(*where, str(error)) from None
@@ -54,6 +52,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> Measuremen
         ranks=count(cells["ranks"], "ranks", where),
         size_bytes=size_bytes,
         time_s=positive(cells["time_s"], "time_s", where),
+        measured_as=told.measured_as,
         parameters=parameters,
         element_bytes=whole("element_bytes") or 1,
         dims=tuple(count(part, "dims", where) for part in cells["dims"].split("x")) if cells.get("dims") else None,
@@ -63,12 +62,4 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> Measuremen
     )
 
 
-def _program(collective: str, name: str, parameters: str) -> tuple[str, dict[str, float | str]]:
-    if name == DEFAULT:
-        return DEFAULT, {}
-    algorithm = find(f"{collective}/{name}")
-    pairs = [parse_parameter(part.strip()) for part in parameters.split(";") if part.strip()]
-    return algorithm.name, values_of(pairs, [algorithm])
-
-
-FORMAT = Format("csv", f"a CSV with the columns {', '.join(_COLUMNS)}", _recognises, _read)
+FORMAT = Format("csv", f"a CSV with the columns {', '.join(_COLUMNS)}", partial(has_columns, columns=_COLUMNS), _read)

@@ -5,8 +5,7 @@ from hocket.rules.tuning_files.conversion import Converted, converted
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import Verdict, decided, situation, verdicts
 from hocket.rules.tuning_files.decisions import DEFAULTS, Defaults, default_rules, defaults_of
-from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
 from hocket.rules.tuning_files.untuned import Untuned, untuned
 

@@ -18,7 +18,7 @@ from hocket.rules.tuning_files.translation import HOCKET, known_of
 __all__ = ["Finding", "findings"]
 
 _HINTS = ("gap", "meaning of ranks", "other algorithm")
-"""Kinds of findings that a file may well be meant to have."""
+"""Kinds of findings that may be intended."""
 _LARGEST_ELEMENT = 16  # bytes: a complex number of double precision
 
 
@@ -60,7 +60,7 @@ def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
 
 
 def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
-    """Give the rules of which every call is decided by one before."""
+    """Give the rules that never decide, as earlier rules decide all their calls."""
     alike: dict[object, list[int]] = {}
     for place, rule in enumerate(rules):
         alike.setdefault(_asked(rule), []).append(place)
@@ -71,10 +71,10 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
         judged = set(places)
         for place in wider:
             rule = rules[place]
-            is_end = rule.choice is None and rule.sizes == ANY  # which may stand for the end of a list
+            is_end = rule.choice is None and rule.sizes == ANY  # this may be the implied end of a list
             if place in judged and not is_end and (_is_for_no_call(rule) or covered.has(rule)):
                 is_empty = rule.ranks.is_empty or rule.sizes.is_empty
-                why = "it is for no call" if is_empty else "lines before it decide all its calls"
+                why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
                 yield Finding(
                     rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}"
                 )
@@ -84,8 +84,8 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
 
 @cache
 def _takes_all(function: str, choice: Choice | None) -> bool:
-    """Whether an algorithm of Hocket seems to refuse no call."""
-    return choice is None or all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
+    """Return whether an algorithm of Hocket supports all calls, judged by some trials."""
+    return all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
 
 
 def _is_for_no_call(rule: Rule) -> bool:
@@ -93,12 +93,12 @@ def _is_for_no_call(rule: Rule) -> bool:
 
 
 def _asked(rule: Rule) -> object:
-    """Return what a rule asks for beside ranks and sizes."""
+    """Return the conditions of a rule besides ranks and sizes."""
     return rule.measure, rule.power_of_two, rule.placement, frozenset(rule.conditions)
 
 
 def _is_wider(other: Rule, rule: Rule) -> bool:
-    """Whether another rule asks for nothing but ranks and sizes that a rule does not ask for, too."""
+    """Return whether each condition of another rule, besides ranks and sizes, is a condition of the rule."""
     return (
         other.measure == rule.measure
         and other.power_of_two in (None, rule.power_of_two)
@@ -108,7 +108,7 @@ def _is_wider(other: Rule, rule: Rule) -> bool:
 
 
 def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
-    """Give the ranges of sizes that rules leave to the library between sizes that they do not."""
+    """Give the ranges of sizes that are left to the library, between sizes with rules."""
     known = [rule for rule in rules if rule.measure != "nothing" and not rule.conditions]
     for ranks in boundaries(rule.ranks for rule in rules):
         here = [rule for rule in known if ranks in rule.ranks]
@@ -121,7 +121,7 @@ def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
                 line = rule.line if rule else here[0].line
                 sizes = Span(starts[place], starts[place + 1] - 1)
                 sentence = f"{here[0].function}: sizes {sizes} on {max(ranks, 1)} ranks are left to {library}"
-                yield Finding(line, "gap", f"{sentence}, between sizes that are not")
+                yield Finding(line, "gap", f"{sentence}, but smaller and larger sizes have rules")
 
 
 def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
@@ -137,26 +137,26 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield from _unknown(rule, library)
         return
     if known.short and not _is_long(rule):
-        sentence = f"{rule.function}: for fewer elements than ranks {library} runs {known.short} in place of {name}"
+        sentence = f"{rule.function}: with fewer elements than ranks, {library} runs {known.short} instead of {name}"
         yield Finding(rule.line, "other algorithm", sentence)
     if known.ranks is not None and (rule.ranks.first, rule.ranks.last) != (known.ranks, known.ranks):
         sentence = f"{rule.function}: {name} takes {known.ranks} ranks only, {library} ends other calls with an error"
         yield Finding(rule.line, "refused", sentence)
     missing = [asked for asked in (*known.named, *known.asks) if asked not in parameters]
     if library.startswith("mpich") and missing:
-        sentence = f"{rule.function}: {name} is not given {', '.join(missing)}, which then have any value"
+        sentence = f"{rule.function}: {name} lacks {', '.join(missing)}, so MPICH uses arbitrary values"
         yield Finding(rule.line, "not given", sentence)
     if known.needs_power_of_two and rule.power_of_two is not True:
-        yield Finding(rule.line, "refused", f"{rule.function}: {name} is for powers of two of ranks only")
+        yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
 
 
 def _is_long(rule: Rule) -> bool:
-    """Whether messages have more elements than ranks, of at most 16 bytes each."""
+    """Return whether messages have at least one element per rank, if elements have at most 16 bytes."""
     return rule.ranks.last is not None and rule.sizes.first >= _LARGEST_ELEMENT * rule.ranks.last
 
 
 def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
-    assert rule.choice is not None  # asked before
+    assert rule.choice is not None  # the caller has checked this
     name = rule.choice.algorithm
     functions = LIBRARIES[library].algorithms
     if library.startswith("mpich"):
@@ -164,7 +164,7 @@ def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
         ends = "MPICH ends the program"
     else:
         is_checked = not (library.startswith("ucc") and name.isdecimal())
-        ends = "it leaves the rule out" if library == "openmpi-6.0" else "it ends the call with an error"
+        ends = "Open MPI ignores the rule" if library == "openmpi-6.0" else "the call fails with an error"
     if is_checked and rule.function not in functions:
         yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} takes no rules for it")
     elif is_checked:
@@ -174,7 +174,7 @@ def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
 
 
 def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
-    """Say where a classic file means other ranks for another version of Open MPI."""
+    """Give the entries of a classic file that mean other ranks in another version of Open MPI."""
     if not format.startswith("openmpi") or format == "openmpi-6.0":
         return
     for function in rules.functions:

@@ -59,7 +59,7 @@ class _Conversion:
         self._rules, self._library, self._anchors = rules, library, anchors
 
     def function(self, function: str) -> Iterator[Rule]:
-        """Give the rules that those of a function become."""
+        """Give the converted rules of a function."""
         listed = [rule for rule in map(self._assumed, self._rules.of(function)) if rule is not None]
         if self._library == HOCKET:
             yield from self._for_hocket(function, listed)
@@ -67,7 +67,7 @@ class _Conversion:
         targets = self._targets(function)
         if not targets:
             self.loses = True
-            self.notes.append(f"{function}: left out, {self._library} has no rules for it")
+            self.notes.append(f"{function}: left out, as {self._library} has no rules for it")
         for target in targets:
             if self._library.startswith(_MPICH) and (exact := self._one_by_one(target, listed)) is not None:
                 yield from exact
@@ -75,15 +75,16 @@ class _Conversion:
                 yield from self._as_table(target, listed)
 
     def _targets(self, function: str) -> list[str]:
-        """Return the functions of the other library that the rules of a function are for."""
+        """Return the functions of the other library to which a function's rules apply."""
         found = collective_of(function) if self._rules.library == HOCKET else None
         names = FUNCTIONS_OF.get(found[0], (function,)) if found and not found[1] else (function,)
         return [name for name in names if name in LIBRARIES[self._library].algorithms]
 
     def _assumed(self, rule: Rule) -> Rule | None:
-        """Return a rule without conditions that are taken for granted, or nothing if they are not."""
+        """Return a rule without the assumed conditions, or None if the rule contradicts them."""
         if rule.placement not in ("any", "one-per-node"):
-            self.notes.append(f"{rule.function}: rules for {rule.placement} are left out: one rank per node is assumed")
+            why = "as conversions assume one rank per node"
+            self.notes.append(f"{rule.function}: rules for ranks {rule.placement} are left out, {why}")
             return None
         for name, value in rule.conditions:
             if name in ASSUMED and ASSUMED[name] != value:
@@ -98,7 +99,7 @@ class _Conversion:
         return replace(rule, placement="any", conditions=())
 
     def _words(self, function: str, choice: Choice | None, of: str) -> Translated:
-        """Return the other library's words for a choice; what is lost is noted."""
+        """Return the choice in the other library's words; note what is lost."""
         if choice is None:
             return Translated(None)
         found = translated(of if self._library == HOCKET else function, choice, self._rules.library, self._library)
@@ -110,20 +111,15 @@ class _Conversion:
     def _for_hocket(self, function: str, listed: Sequence[Rule]) -> Iterator[Rule]:
         found = collective_of(function)
         if found is None or of_function(found[0]) != function.removeprefix("i" if found[1] else ""):
-            also = f": Hocket's rules for {found[0]} are for it, too" if found else ", Hocket has no rules for it"
+            also = f", as Hocket's rules for {found[0]} apply to it" if found else ", as Hocket has no rules for it"
             self.notes.append(f"{function}: left out{also}")
             return
         made = []
         for rule in listed:
             bare = self._with_sizes_of_hocket(rule)
             if bare is not None and not bare.ranks.is_empty and not bare.sizes.is_empty:
-                made.append(
-                    replace(
-                        bare,
-                        choice=self._words(function, rule.choice, function).choice,
-                        power_of_two=rule.power_of_two or None,
-                    )
-                )
+                choice = self._words(function, rule.choice, function).choice
+                made.append(replace(bare, choice=choice, power_of_two=rule.power_of_two or None))
         while made and made[-1].choice is None:
             made.pop()
         yield from made
@@ -134,12 +130,14 @@ class _Conversion:
         if rule.sizes == ANY:
             return replace(rule, measure="size")
         if rule.measure == "type" or (rule.measure == "total" and not has_blocks(rule.function)):
-            self.notes.append(f"{rule.function}: rules for some sizes are left out: they count no bytes of a message")
+            self.notes.append(
+                f"{rule.function}: some rules are left out, as their sizes do not count the bytes of a message"
+            )
             return None
         return rule
 
     def _one_by_one(self, target: str, listed: Sequence[Rule]) -> list[Rule] | None:
-        """Return rules that are translated each for itself, or nothing if sizes count other things."""
+        """Return rules, each translated by itself, or None if sizes count other things."""
         measure = LIBRARIES[self._library].measures.get(target, "size")
         if any(rule.sizes != ANY and rule.measure != measure for rule in listed):
             return None
@@ -166,7 +164,9 @@ class _Conversion:
             rows.append((ranks, tuple(merged(row))))
         for ranks, choices in merged(rows):
             if measure == "type" and len(choices) > 1:
-                self.notes.append(f"{target}: left out on {ranks} ranks, {self._library} cannot tell sizes apart")
+                self.notes.append(
+                    f"{target}: left out on {ranks} ranks, as {self._library} cannot choose by size there"
+                )
                 continue
             for sizes, choice in choices:
                 yield Rule(target, choice, ranks, sizes=ANY if measure == "type" else sizes, measure=measure)
@@ -180,18 +180,18 @@ class _Conversion:
         is_uneven = any(rule.power_of_two is not None for rule in listed) or self._refuses(listed)
         if not (is_other or is_uneven):
             return starts
-        why = "sizes count other things" if is_other else "rules depend on the number of ranks in other ways"
+        why = "counts sizes differently" if is_other else "selects numbers of ranks differently"
         self.notes.append(
-            f"{target}: {why} there; exact on {', '.join(map(str, self._anchors[:4]))}, .., {self._anchors[-1]} ranks, "
-            "each also for those up to the next"
+            f"{target}: {self._library} {why}; exact on {', '.join(map(str, self._anchors[:4]))}, .., "
+            f"{self._anchors[-1]} ranks, which stand for all numbers up to the next"
         )
         return sorted({*starts, *self._anchors})
 
     def _refuses(self, listed: Sequence[Rule]) -> bool:
         if self._rules.library != HOCKET:
             return False
-        tried = [(rule, ranks) for rule in listed if rule.choice for ranks in (*range(2, 18), 31, 32, 33)]
-        return any(not accepts(rule.function, rule.choice, ranks, 1 << 10) for rule, ranks in tried if rule.choice)
+        tried = [(rule, ranks) for rule in listed for ranks in (*range(2, 18), 31, 32, 33)]
+        return not all(accepts(rule.function, rule.choice, ranks, 1 << 10) for rule, ranks in tried)
 
     def _decision(self, target: str, rules: Sequence[Rule], ranks: int, size: int, measure: str) -> Choice | None:
         size_bytes = size // ranks if measure == "total" else size
@@ -199,18 +199,14 @@ class _Conversion:
         for rule in rules:
             if rule.power_of_two not in (None, is_power) or _in_measure(rule, size, measure, ranks) not in rule.sizes:
                 continue
-            if (
-                self._rules.library == HOCKET
-                and rule.choice
-                and not accepts(rule.function, rule.choice, ranks, size_bytes)
-            ):
+            if self._rules.library == HOCKET and not accepts(rule.function, rule.choice, ranks, size_bytes):
                 continue
             return self._words(target, rule.choice, rule.function).choice
         return None
 
 
 def _in_measure(rule: Rule, size: int, measure: str, ranks: int) -> int:
-    """Return a size, which is in the measure of a table, as a rule counts it."""
+    """Convert a size from the measure of a table to the measure of a rule."""
     if rule.measure == "nothing":
         return 0
     if rule.measure == measure or {rule.measure, measure} != {"size", "total"}:
@@ -219,7 +215,7 @@ def _in_measure(rule: Rule, size: int, measure: str, ranks: int) -> int:
 
 
 def _size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
-    """Return the sizes at which the decision may change on some ranks, in the measure of a table."""
+    """Return the sizes where the decision on some ranks may change, in the measure of a table."""
     if measure == "nothing":
         return [0]
     starts = {0}

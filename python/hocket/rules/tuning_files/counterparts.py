@@ -156,10 +156,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("scatter_allgather", 8, "scatter_doubling_allgather"),
         Known("scatter_allgather_ring", 9, "scatter_ring_allgather"),
     ),
-    "exscan": (
-        Known("linear", 1, "chain", fixed=_WHOLE),
-        Known("recursive_doubling", 2, "recursive_doubling"),
-    ),
+    "exscan": (Known("linear", 1, "chain", fixed=_WHOLE), Known("recursive_doubling", 2, "recursive_doubling")),
     "gather": (
         Known("basic_linear", 1, "linear"),
         Known("binomial", 2, "binomial"),
@@ -186,10 +183,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("recursive_halving", 3, "recursive_halving"),
         Known("butterfly", 4, what="recursive halving whose blocks end in another order"),
     ),
-    "scan": (
-        Known("linear", 1, "chain", fixed=_WHOLE),
-        Known("recursive_doubling", 2, "recursive_doubling"),
-    ),
+    "scan": (Known("linear", 1, "chain", fixed=_WHOLE), Known("recursive_doubling", 2, "recursive_doubling")),
     "scatter": (
         Known("basic_linear", 1, "linear"),
         Known("binomial", 2, "binomial"),
@@ -198,7 +192,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
 }
 _OPENMPI_4_1 = {
     **{name: tuple(each for each in known if each.name != "sparbit") for name, known in _OPENMPI_5_0.items()},
-    # Its files have no place for the number of requests.
+    # Files of 4.1 have no number of requests.
     "alltoall": tuple(
         Known("linear_sync", 4, what="linear with a window") if each.number == 4 else each
         for each in _OPENMPI_5_0["alltoall"]
@@ -221,7 +215,7 @@ _OPENMPI_6_0 = {
 }
 _OPENMPI_MEASURES = {
     **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block")},
-    # The mean block; the documentation says their sum.
+    # The mean block. The documentation claims the sum of the blocks.
     "allgatherv": "size",
     **{name: "total" for name in ("allgather", "alltoall", "gather", "scatter")},
     **{name: "nothing" for name in ("alltoallv", "barrier")},
@@ -239,7 +233,7 @@ _ANY_TRANSPORT = "the nonblocking form, waited for"
 
 
 def _mpich(function: str, *known: Known) -> tuple[Known, ...]:
-    """Return algorithms under their full names, and the one that every function has."""
+    """Return algorithms with their full names, and the algorithm that every function has."""
     begin = f"MPIR_{function.capitalize()}"
     return (
         *(replace(each, name=f"{begin}_{each.name}") for each in known),
@@ -422,10 +416,7 @@ _NCCL_2: Mapping[str, tuple[Known, ...]] = {
     "reduce": (Known("ring", hocket="chain", own_segments=True), *_NCCL_OTHERS),
     "reduce_scatter": (Known("ring", hocket="ring"), Known("pat", hocket="pat"), *_NCCL_OTHERS),
 }
-_NCCL_MEASURES = {
-    **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")},
-    "allgather": "total",
-}
+_NCCL_MEASURES = {**{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")}, "allgather": "total"}
 
 LIBRARIES: Mapping[str, Library] = MappingProxyType(
     {

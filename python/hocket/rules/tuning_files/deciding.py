@@ -30,12 +30,7 @@ ASSUMED = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says of a call.
-
-    Attributes:
-        rule: The rule.
-        why_not: Why it is not for the call; empty for the rule that decides.
-    """
+    """What a rule says of a call: why it is not for the call, which is empty for the rule that decides."""
 
     rule: Rule
     why_not: str = ""
@@ -46,9 +41,7 @@ def situation(function: str, ranks: int, size_bytes: int, *, element_bytes: int 
     largest = 1 << (ranks.bit_length() - 1)
     is_short = size_bytes < largest * element_bytes
     conditions = {**ASSUMED, "count<pow2": "yes" if is_short else "no"}
-    return Situation(
-        function=function, ranks=ranks, size_bytes=size_bytes, element_bytes=element_bytes, conditions=conditions
-    )
+    return Situation(function, ranks, size_bytes, element_bytes=element_bytes, conditions=conditions)
 
 
 def verdicts(rules: Rules, call: Situation) -> Iterator[Verdict]:
@@ -68,27 +61,30 @@ def decided(rules: Rules, call: Situation) -> Rule | None:
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
-        return f"{call.ranks} ranks, is for {rule.ranks}"
+        return f"the call has {call.ranks} ranks, the line is for {rule.ranks}"
     if rule.power_of_two not in (None, call.is_power_of_two):
-        return f"{call.ranks} ranks, is for {'' if rule.power_of_two else 'other than '}powers of two"
+        powers = "powers of two" if rule.power_of_two else "other than powers of two"
+        return f"the call has {call.ranks} ranks, the line is for {powers}"
     if rule.placement not in ("any", call.placement):
-        return f"ranks lie {call.placement}, is for {rule.placement}"
+        return f"the call has ranks {call.placement}, the line is for {rule.placement}"
     if size not in rule.sizes:
-        return f"{size} bytes, is for {rule.sizes}"
-    unmet = next((pair for pair in rule.conditions if not call.holds([pair])), None)
-    if unmet:
-        return f"{unmet[0]} is {call.conditions.get(unmet[0], 'not known')}, is for {unmet[1]}"
+        return f"the call has {size} bytes, the line is for {rule.sizes}"
+    for name, value in rule.conditions:
+        if call.conditions.get(name) != value:
+            return f"{name} is {call.conditions.get(name, 'not known')}, the line is for {value}"
     if library == HOCKET and rule.choice and not accepts(call.function, rule.choice, call.ranks, call.size_bytes):
-        return f"{rule.choice.algorithm} refuses such a call"
+        return f"{rule.choice.algorithm} refuses the call"
     return ""
 
 
 @cache
-def accepts(function: str, choice: Choice, ranks: int, size_bytes: int) -> bool:
-    """Return whether an algorithm of Hocket takes a call."""
+def accepts(function: str, choice: Choice | None, ranks: int, size_bytes: int) -> bool:
+    """Return whether an algorithm of Hocket takes a call; a rule that names none takes any."""
+    if choice is None:
+        return True
     found = collective_of(function)
-    assert found is not None  # it has the algorithm
+    assert found is not None  # the function has the algorithm
     try:
         return choose(f"{found[0]}: {choice}", found[0], Call(ranks=ranks, size_bytes=size_bytes)) is not None
-    except Error:  # more ranks or bytes than a call can have
+    except Error:  # too many ranks or bytes for a call
         return False

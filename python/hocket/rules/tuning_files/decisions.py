@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 from hocket.base.names import unknown
 from hocket.rules.choosing import LIBRARY_RULES
@@ -18,14 +15,7 @@ __all__ = ["DEFAULTS", "Defaults", "default_rules", "defaults_of"]
 
 @dataclass(frozen=True)
 class Defaults:
-    """The decisions of a library, as text.
-
-    Attributes:
-        name: The library with its version.
-        source: Where they are from.
-        format: The format of the text.
-        text: It.
-    """
+    """The decisions of a library with its version: their source, their format, and their text."""
 
     name: str
     source: str
@@ -33,16 +23,10 @@ class Defaults:
     text: str
 
 
-def _mpich() -> str:
-    return json.dumps(mpich_json.default_tree(), indent=1) + "\n"
-
-
-_SOURCES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "mpich-5.0": ("mpich-5.0", "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/mpir/generic.json"),
-        "openmpi-5.0": ("hocket", "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI 5.0, one rank per node"),
-    }
-)
+_SOURCES = {
+    "mpich-5.0": ("mpich-5.0", "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/mpir/generic.json"),
+    "openmpi-5.0": ("hocket", "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI 5.0, one rank per node"),
+}
 DEFAULTS = tuple(_SOURCES)
 """The libraries whose decisions are known."""
 
@@ -56,7 +40,9 @@ def defaults_of(name: str) -> Defaults:
     if name not in _SOURCES:
         raise unknown("defaults", name, DEFAULTS)
     format, source = _SOURCES[name]
-    return Defaults(name, source, format, _mpich() if format == mpich_json.LIBRARY else LIBRARY_RULES["openmpi-5.0"])
+    if format == mpich_json.LIBRARY:
+        return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree()))
+    return Defaults(name, source, format, LIBRARY_RULES[name])
 
 
 @cache
@@ -64,5 +50,5 @@ def default_rules(name: str) -> Rules:
     """Return the decisions of a library as rules."""
     found = defaults_of(name)
     format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == found.format)
-    assert format.read is not None  # both are read
+    assert format.read is not None  # both formats have a reader
     return format.read(found.text, name)

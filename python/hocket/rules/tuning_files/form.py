@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hocket._native import Error
 
-__all__ = ["ANY", "MEASURES", "Choice", "Rule", "Rules", "Situation", "Span", "at", "measured", "shown"]
-
-MEASURES = ("size", "total", "type", "nothing")
-"""What a rule's sizes count, in bytes: the size of the call as everywhere in Hocket; that times the number of ranks;
-the size of the data type times the number of ranks, whatever the count; or nothing, so that every call counts as 0."""
+__all__ = ["ANY", "Choice", "Format", "Rule", "Rules", "Situation", "Span", "at", "measured", "shown"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class Rule:
         ranks: For how many ranks of the communicator.
         power_of_two: Whether only for a power of two of ranks, only for other numbers, or for all (none).
         sizes: For which sizes, in bytes.
-        measure: What these sizes count, of `MEASURES`.
+        measure: What these sizes count, as `measured` explains.
         placement: How the ranks lie on nodes: "any", "one-per-node" or "single-node".
         conditions: Anything else that a format asks for, as names and values: ("is_commutative", "yes").
         line: The line that it was read from, counted from 1; 0 for a rule that was made.
@@ -114,7 +110,7 @@ class Rules:
         return tuple(rule for rule in self.rules if rule.function == function)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Situation:
     """A call as rules see it.
 
@@ -139,24 +135,32 @@ class Situation:
         """Whether the ranks are a power of two."""
         return self.ranks & (self.ranks - 1) == 0
 
-    def fits(self, rule: Rule) -> bool:
-        """Return whether a rule is for this call."""
-        return (
-            rule.function == self.function
-            and self.ranks in rule.ranks
-            and rule.power_of_two in (None, self.is_power_of_two)
-            and rule.placement in ("any", self.placement)
-            and measured(rule.measure, self.size_bytes, self.ranks, self.element_bytes) in rule.sizes
-            and self.holds(rule.conditions)
-        )
 
-    def holds(self, conditions: Iterable[tuple[str, str]]) -> bool:
-        """Return whether all of some conditions are met; one that is not known is not."""
-        return all(self.conditions.get(name) == value for name, value in conditions)
+@dataclass(frozen=True)
+class Format:
+    """A format, with the version of what reads it.
+
+    Attributes:
+        name: As in `--from` and `--to`.
+        library: Whose algorithms it names.
+        read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
+        write: Makes the text of rules.
+        endings: Endings of file names that mean this format alone.
+    """
+
+    name: str
+    library: str
+    read: Callable[[str, str], Rules] | None
+    write: Callable[[Rules], str]
+    endings: tuple[str, ...] = ()
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:
-    """Return what the size of a call is in a measure."""
+    """Return what the size of a call is in a measure, in bytes.
+
+    Measures are "size", as everywhere in Hocket; "total", that times the number of ranks; "type", the size of the data
+    type times the number of ranks, whatever the count; and "nothing", so that every call counts as 0.
+    """
     return {"size": size_bytes, "total": size_bytes * ranks, "type": element_bytes * ranks, "nothing": 0}[measure]
 
 

@@ -12,8 +12,7 @@ from hocket.base import files
 from hocket.base.names import among, hint
 from hocket.rules.tuning_files import hocket_rules, mpich_json, nccl_csv, openmpi_classic, openmpi_json, ucc_tune
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
-from hocket.rules.tuning_files.form import Rules
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import Format, Rules
 
 __all__ = ["FORMATS", "format_of", "read", "written"]
 
@@ -41,7 +40,9 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
         each for each in FORMATS.values() if f".{each.name}." in f".{file}." or file.endswith(each.endings or ("/",))
     ]
     if len(told) != 1:
-        raise Error(f"{fspath(path)}: its name does not tell the format and version, {hint('', FORMATS)} as {option}")
+        raise Error(
+            f"{fspath(path)}: the file name does not contain the format and version, {hint('', FORMATS)} as {option}"
+        )
     return told[0]
 
 
@@ -55,7 +56,7 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
         return default_rules(fspath(path))
     format = format_of(path, name, option)
     if format.read is None:
-        raise Error(f"{fspath(path)}: {format.name} is written only, expected another format")
+        raise Error(f"{fspath(path)}: {format.name} can only be written, expected another format")
     return format.read(files.read_text(path), fspath(path))
 
 
@@ -66,5 +67,5 @@ def written(rules: Rules, format: Format) -> str:
         Error: They are in the words of another library, or ask for what the format cannot tell.
     """
     if rules.library != format.library:
-        raise Error(f"rules of {rules.library}, expected {format.library} for a file of {format.name}")
+        raise Error(f"got rules of {rules.library}, expected rules of {format.library} for a file of {format.name}")
     return format.write(rules)

@@ -17,12 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Row:
-    """What calls on some numbers of ranks get.
-
-    Attributes:
-        ranks: These numbers.
-        choices: For each range of sizes the algorithm, or none; the ranges follow each other from 0 without a gap.
-    """
+    """What calls on some numbers of ranks get; the ranges of sizes follow each other from 0 without a gap."""
 
     ranks: Span
     choices: tuple[tuple[Span, Choice | None], ...]
@@ -37,9 +32,9 @@ def rows(rules: Iterable[Rule]) -> tuple[Row, ...]:
     listed = tuple(rules)
     for rule in listed:
         if rule.power_of_two is not None or rule.placement != "any" or rule.conditions:
-            raise Error(f"{rule.function}: got a rule with other conditions than ranks and sizes, expected only these")
+            raise Error(f"{rule.function}: got a rule with other conditions, expected ranks and sizes only")
     if len({rule.measure for rule in listed}) > 1:
-        raise Error(f"{listed[0].function}: got sizes that count different things, expected one measure")
+        raise Error(f"{listed[0].function}: got rules that count sizes in different ways, expected one way")
     found = [
         (ranks, _choices([rule for rule in listed if ranks.first in rule.ranks]))
         for ranks in spans(boundaries(rule.ranks for rule in listed))

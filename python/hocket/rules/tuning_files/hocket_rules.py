@@ -13,8 +13,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.definitions.library import KNOWN, find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
 
 __all__ = ["FORMATS", "collective_of", "has_blocks", "line_of", "of_function"]
 
@@ -52,7 +51,9 @@ def _read(text: str, file: str) -> Rules:
 def _rule(told: Mapping[str, Any], file: str) -> Rule:
     measures = [name for name in ("size", "total") if told[name] is not None]
     if len(measures) > 1:
-        raise Error(f"{file}:{told['line']}: got a size and a total, expected one of them for other files")
+        raise Error(
+            f"{file}:{told['line']}: got both size and total, expected one of them, as other formats have only one"
+        )
     (measure,) = measures or ["size"]
     function = ("i" if told["is_nonblocking"] else "") + of_function(told["collective"])
     return Rule(
@@ -81,7 +82,7 @@ def line_of(rule: Rule) -> str:
     if found is None:
         raise Error(f"{rule.function}: Hocket has no rules for it")
     if rule.power_of_two is False or rule.placement != "any" or rule.conditions:
-        raise Error(f"{rule.function}: got a rule with conditions that Hocket's rules do not have")
+        raise Error(f"{rule.function}: got a rule with other conditions, expected conditions that Hocket's rules have")
     collective, is_nonblocking = found
     conditions = []
     if rule.ranks != ANY:
@@ -90,15 +91,10 @@ def line_of(rule: Rule) -> str:
         conditions.append(f"ranks={_POWER_OF_TWO}")
     if rule.sizes != ANY:
         if rule.measure not in ("size", "total"):
-            raise Error(f"{rule.function}: got sizes that count no bytes of the message, expected none")
+            raise Error(f"{rule.function}: got sizes that do not count the bytes of the message, expected no sizes")
         conditions.append(f"{rule.measure}={_range(rule.sizes, is_size=True)}")
-    names = [_NATIVE] if rule.choice is None else [rule.choice.algorithm, *map(_pair, rule.choice.parameters)]
     head = f"{'i' if is_nonblocking else ''}{collective}{'[' + ', '.join(conditions) + ']' if conditions else ''}"
-    return f"{head}: {', '.join(names)}"
-
-
-def _pair(parameter: tuple[str, int | str]) -> str:
-    return f"{parameter[0]}={parameter[1]}"
+    return f"{head}: {rule.choice or _NATIVE}"
 
 
 def _range(span: Span, *, is_size: bool) -> str:
@@ -118,4 +114,4 @@ def _write(rules: Rules) -> str:
     return "".join(f"{line_of(rule)}\n" for rule in rules.rules)
 
 
-FORMATS = (Format("hocket", "hocket", "Hocket's rules", _read, _write, endings=(".rules",)),)
+FORMATS = (Format("hocket", "hocket", _read, _write, endings=(".rules",)),)

@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}
 _STRINGS = json.JSONDecoder()
 _DEEPEST = 100
-_MOST_DIGITS = 18  # what fits 64 bits for certain
+_MOST_DIGITS = 18  # certain to fit 64 bits
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class _Reader:
 
     def skip_blanks(self) -> None:
         found = _BLANK.match(self._text, self.place)
-        assert found is not None  # it may be empty
+        assert found is not None  # it also matches nothing
         self.place = found.end()
 
     def take(self, sign: str) -> bool:
-        """Skip blanks, and a sign if it comes next."""
+        """Skip blanks, and `sign` if it follows; return whether it does."""
         self.skip_blanks()
         is_next = self._text.startswith(sign, self.place)
         self.place += len(sign) * is_next
@@ -133,6 +133,8 @@ class _Reader:
             raise self.expected("a value")
         is_whole = not (found[2] or found[3])
         if len(found[0]) > _MOST_DIGITS:
-            raise at(self._file, self.line, f"a number of more than {_MOST_DIGITS} digits, expected a shorter one")
+            raise at(
+                self._file, self.line, f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number"
+            )
         self.place = found.end()
         return int(found[0]) if is_whole else float(found[0])

@@ -21,19 +21,18 @@ from typing import Any
 from hocket._native import Error
 from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span, at, shown
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
-__all__ = ["FORMATS", "LIBRARY", "default_tree", "known_names"]
+__all__ = ["FORMATS", "LIBRARY", "as_text", "default_tree", "known_names"]
 
 LIBRARY = "mpich-5.0"
 Tree = dict[str, Any]
 
-_MOST = (1 << 31) - 1  # numbers are read by atoi
-_NUMBERS = re.compile(r"(comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn)(<=|<)(\d{1,10})")
+_MOST = (1 << 31) - 1  # MPICH reads numbers by atoi
 _NEEDS_ANY = re.compile(r"comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn")
+_NUMBERS = re.compile(rf"({_NEEDS_ANY.pattern})(<=|<)(\d{{1,10}})")
 _ASKED_EARLY = re.compile(r"comm_|any$|is_node_consecutive=")
 _ANYTHING = re.compile(r"(\w+)=any|any")
 _CHOICE = "algorithm="
@@ -45,17 +44,12 @@ _WORDS = {
     "comm_type": ("intra", "inter"),
     "comm_size": ("node_comm_size",),
     "comm_hierarchy": ("parent", "node_roots", "node", "flat"),
-    **{
-        name: ("yes", "no")
-        for name in (
-            "is_commutative",
-            "is_sendbuf_inplace",
-            "is_op_built_in",
-            "is_block_regular",
-            "is_node_consecutive",
-            "is_multi_threaded",
-        )
-    },
+    "is_commutative": ("yes", "no"),
+    "is_sendbuf_inplace": ("yes", "no"),
+    "is_op_built_in": ("yes", "no"),
+    "is_block_regular": ("yes", "no"),
+    "is_node_consecutive": ("yes", "no"),
+    "is_multi_threaded": ("yes", "no"),
 }
 _OTHERS = {"yes": "no", "no": "yes", "intra": "inter", "inter": "intra"}
 _AVERAGE = ("allreduce", "bcast", "reduce", "alltoall")
@@ -73,14 +67,14 @@ def default_tree() -> Tree:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What is known of a call on the way down a tree.
+    """The answers to the questions on the path to a node of a tree.
 
     Attributes:
-        file: The file's name.
-        known: It, as a rule.
-        measure: What sizes counted so far, if they were asked for.
-        is_dead: Whether no call comes here: another question has been answered before.
-        is_late: Whether a question was asked before that a communicator alone does not answer.
+        file: The name of the file.
+        known: The answers, as a rule.
+        measure: What sizes count, if the path asks for sizes.
+        is_dead: Whether no call gets here, as answers contradict each other.
+        is_late: Whether the path has a question that a communicator alone does not answer.
     """
 
     file: str
@@ -101,7 +95,7 @@ def _read(text: str, file: str) -> Rules:
         if function not in default_tree_functions():
             raise at(file, member.line, f"unknown collective {shown(function)}, expected one of MPICH 5.0")
         if any(rule.function == function for rule in found):
-            raise at(file, member.line, f"{function} again, expected each collective once")
+            raise at(file, member.line, f"{function} appears twice, expected each collective once")
         found += _rules(member.node, member.line, _Reading(file, Rule(function, None)))
     return Rules(LIBRARY, tuple(found))
 
@@ -121,26 +115,28 @@ def known_names() -> frozenset[str]:
 
 def _members(node: located.Node, file: str) -> tuple[located.Member, ...]:
     if not isinstance(node.value, tuple):
-        raise at(file, node.line, "not an object, expected one: names are questions, algorithms or parameters")
+        raise at(file, node.line, "expected an object, whose names are questions, algorithms or parameters")
     return node.value
 
 
 def _key(member: located.Member) -> str:
-    """Return a name as MPICH reads it, without blanks."""
+    """Return a name without blanks, as MPICH reads it."""
     return member.name.replace(" ", "")
 
 
 def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
-    """Give the rules of a part of a tree."""
+    """Give the rules of a subtree."""
     members = _members(node, reading.file)
     if not members:
-        raise at(reading.file, line, f"{reading.known.function}: no algorithm here, expected one")
+        raise at(reading.file, line, f"{reading.known.function}: an empty object, expected an algorithm in it")
     left: _Reading | None = reading
     for member in members:
         name = _key(member)
         if left is None:
             raise at(
-                reading.file, member.line, f"{shown(member.name)} comes too late: the question before it is always true"
+                reading.file,
+                member.line,
+                f"{shown(member.name)} is never reached, as the question before it is always true",
             )
         if name.startswith((_CHOICE, _OTHER_CHOICE)):
             choice = _choice(name, member, reading.file)
@@ -153,13 +149,15 @@ def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
     if left is not None and _NEEDS_ANY.match(_key(last)):
         function = reading.known.function
         raise at(
-            reading.file, last.line, f'{function}: some calls get no algorithm, expected "=any" as the last question'
+            reading.file, last.line, f'{function}: some calls have no algorithm, expected "=any" as the last question'
         )
 
 
 def _choice(name: str, member: located.Member, file: str) -> Choice:
     if name.startswith(_OTHER_CHOICE):
-        raise at(file, member.line, f"got {shown(member.name)}, expected algorithms: compositions are for another file")
+        raise at(
+            file, member.line, f"got {shown(member.name)}, expected algorithms, as compositions belong to another file"
+        )
     parameters = []
     for each in _members(member.node, file):
         key, equals, value = _key(each).partition("=")
@@ -171,14 +169,14 @@ def _choice(name: str, member: located.Member, file: str) -> Choice:
 
 
 def _answered(name: str, member: located.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
-    """Return what is known behind a question, and what is known at the next one."""
+    """Return the readings of the subtree behind a question, and of the next question; None if no call gets there."""
     if _ANYTHING.fullmatch(name):
         return left, None
     if name == _POWER_OF_TWO:
         return _power_of_two(left, True), _power_of_two(left, False)
     number = _NUMBERS.fullmatch(name)
     if number and number[1] == "comm_size":
-        # Where MPICH 5.0.2 asks when a collective is called, not when a communicator is made, it takes "<" as "<=".
+        # If MPICH 5.0.2 asks at a call, and not when a communicator is made, it takes "<" as "<=".
         ranks = _up_to(number, member, left.file) + (number[2] == "<" and left.is_late)
         return _ranks(left, Span(0, ranks)), _ranks(left, Span(ranks + 1))
     if number and number[1].endswith("msg_size"):
@@ -186,7 +184,7 @@ def _answered(name: str, member: located.Member, left: _Reading) -> tuple[_Readi
     is_single = number is not None or name == _BELOW_POWER_OF_TWO
     key, value = (name, "yes") if is_single else name.partition("=")[::2]
     if not is_single and value not in _WORDS.get(key, ()):
-        raise at(left.file, member.line, f"unknown question {shown(member.name)}, which MPICH 5.0 does not have")
+        raise at(left.file, member.line, f"unknown question {shown(member.name)}, expected a question of MPICH 5.0")
     other = None if number else _OTHERS.get(value)
     return _condition(left, key, value), left if other is None else _condition(left, key, other)
 
@@ -197,11 +195,7 @@ def _with(reading: _Reading, *, is_dead: bool = False, **changes: Any) -> _Readi
 
 def _condition(reading: _Reading, name: str, value: str) -> _Reading:
     before = dict(reading.known.conditions)
-    return _with(
-        reading,
-        conditions=tuple({**before, name: value}.items()),
-        is_dead=before.get(name, value) != value,
-    )
+    return _with(reading, conditions=tuple({**before, name: value}.items()), is_dead=before.get(name, value) != value)
 
 
 def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
@@ -219,7 +213,7 @@ def _sizes_within(reading: _Reading, span: Span, measure: str) -> _Reading:
 
 
 def _up_to(number: re.Match[str], member: located.Member, file: str) -> int:
-    """Return the last number that a question with a number is true for."""
+    """Return the largest number for which a question is true."""
     if int(number[3]) > _MOST:
         raise at(file, member.line, f"{shown(member.name)}: expected a number up to {_MOST}")
     return int(number[3]) - (number[2] == "<")
@@ -229,16 +223,20 @@ def _sizes(number: re.Match[str], member: located.Member, left: _Reading) -> tup
     function = left.known.function.removeprefix("i")
     is_average = number[1] == "avg_msg_size"
     if function not in (_AVERAGE if is_average else _TOTAL):
-        raise at(left.file, member.line, f"{function}: MPICH ends the program where it is asked for its {number[1]}")
+        raise at(
+            left.file,
+            member.line,
+            f"{function}: got {number[1]}, which makes MPICH end the program, expected another question",
+        )
     whole = "size" if is_average or function.startswith("reduce_scatter") else "total"
     if left.measure not in ("", whole):
-        raise at(left.file, member.line, f"{function}: got both sizes, expected one of avg_msg_size and total_msg_size")
+        raise at(left.file, member.line, f"{function}: got avg_msg_size and total_msg_size, expected one of them")
     last = _up_to(number, member, left.file)
     return _sizes_within(left, Span(0, last), whole), _sizes_within(left, Span(last + 1), whole)
 
 
 def _write(rules: Rules) -> str:
-    """Write a tree; where rules leave a call to MPICH stands the part of its own tree that is for the function."""
+    """Write a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
     named = {function: _tree_of(rules.of(function), function) for function in rules.functions}
     for function in named:
         if function not in default_tree_functions():
@@ -247,6 +245,11 @@ def _write(rules: Rules) -> str:
         f"{_COLLECTIVE}{function}": named.get(function, default_tree()[f"{_COLLECTIVE}{function}"])
         for function in default_tree_functions()
     }
+    return as_text(tree)
+
+
+def as_text(tree: Tree) -> str:
+    """Return a tree as the text of its file."""
     return json.dumps(tree, indent=1) + "\n"
 
 
@@ -260,7 +263,7 @@ def _tree_of(rules: Sequence[Rule], function: str) -> Tree:
 
 
 def _built(rules: Sequence[Rule], function: str) -> Tree:
-    """Return the tree that asks for what the first rule depends on, and goes on from each answer."""
+    """Return the tree that asks for a condition of the first rule, with a subtree for each answer."""
     if not rules or (rules[0].choice is None and _is_free(rules[0])):
         return _own(function)
     first = rules[0]
@@ -308,7 +311,7 @@ def _question(name: str, value: str) -> str:
 
 
 def _given(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
-    """Return the rules that are left when a condition has a value, or none of those that rules name."""
+    """Return the remaining rules if a condition has a value, or (None) a value that no rule names."""
     found = []
     for rule in rules:
         asked = dict(rule.conditions).get(name)
@@ -318,7 +321,7 @@ def _given(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
 
 
 def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
-    """Return the questions for a range of ranks or sizes: up to which number?"""
+    """Return the questions for a range of ranks or sizes, each up to a number."""
     is_ranks = name == "comm_size"
 
     def range_of(rule: Rule) -> Span:
@@ -329,7 +332,7 @@ def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
         return [replace(rule, ranks=ANY) if is_ranks else replace(rule, sizes=ANY) for rule in inside]
 
     parts = merged((span, left(span)) for span in spans(boundaries(map(range_of, rules))))
-    # "<" is no question to write: where a message was asked for before, MPICH takes "comm_size<8" as "comm_size<=8".
+    # "<" is avoided: after a question about the message, MPICH takes "comm_size<8" as "comm_size<=8".
     return {
         f"{name}=any" if span.last is None else f"{name}<={min(span.last, _MOST)}": _built(inside, function)
         for span, inside in parts
@@ -346,7 +349,7 @@ def _size_name(rule: Rule) -> str:
 
 
 def _own(function: str) -> Tree:
-    """Return MPICH's own tree of a function within a communicator, its questions as they are understood everywhere."""
+    """Return MPICH's own tree of a function within a communicator, with unambiguous questions."""
     default = default_tree()[f"{_COLLECTIVE}{function}"]
     return _exact(default.get("comm_type=intra", default), is_late=False)
 
@@ -363,4 +366,4 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
     return found
 
 
-FORMATS = (Format(LIBRARY, LIBRARY, "MPICH's selection tree, for 5.0", _read, _write),)
+FORMATS = (Format(LIBRARY, LIBRARY, _read, _write),)

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hocket._native import Error
-from hocket.rules.tuning_files.form import Rule, Rules, Span
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import Format, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import rows
 
 __all__ = ["FORMATS"]
 
 _LIBRARY = "nccl-2"
 _NAMES = {"bcast": "broadcast", "reduce_scatter": "reducescatter"}
-_LARGEST = (1 << 32) - 1  # which stands for any size
+_LARGEST = (1 << 32) - 1  # stands for any size
 _MOST_LINES = 4096
 _LEAST_RANKS = 2
 
@@ -55,6 +54,4 @@ def _lines(rules: Sequence[Rule], function: str) -> Iterator[str]:
                 yield f"{name},{sizes.first},{last},{choice.algorithm},simple,-1,-1,{count}"
 
 
-FORMATS: Sequence[Format] = (
-    Format(_LIBRARY, _LIBRARY, "NCCL's tuner configuration, written only", None, _write, endings=(".csv",)),
-)
+FORMATS = (Format(_LIBRARY, _LIBRARY, None, _write, endings=(".csv",)),)

@@ -19,8 +19,7 @@ from functools import partial
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, at, shown
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.grid import Row, rows
 
 __all__ = ["FORMATS", "FUNCTIONS"]
@@ -53,7 +52,7 @@ FUNCTIONS = (
 
 _VERSION = "rule-file-version-"
 _PARAMETERS = ("faninout", "seg_size", "reqs")
-_MOST = (1 << 31) - 1  # most of the numbers are kept as an int
+_MOST = (1 << 31) - 1  # Open MPI keeps most numbers as an int
 _MOST_DIGITS = 18
 
 
@@ -71,7 +70,7 @@ class _Numbers:
 
     def next(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
         if not self._left:
-            raise at(self._file, self.line, f"ends too early, expected {what}")
+            raise at(self._file, self.line, f"the file ends too early, expected {what}")
         self.line, word = self._left.pop()
         if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
             raise at(self._file, self.line, f"got {shown(word)}, expected {what}, a whole number up to {most}")
@@ -80,7 +79,9 @@ class _Numbers:
     def end(self) -> None:
         if self._left:
             line, word = self._left[-1]
-            raise at(self._file, line, f"got {shown(word)}, expected the end: the counts above tell of no more")
+            raise at(
+                self._file, line, f"got {shown(word)}, expected the end of the file, according to the counts above"
+            )
 
 
 def _words(text: str) -> Iterator[tuple[int, str]]:
@@ -97,10 +98,10 @@ def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
     has_requests = version is not None and int(version[1]) > 1
     found: list[Rule] = []
     functions: list[str] = []
-    for _ in range(numbers.next("how many collectives", len(FUNCTIONS))):
-        function = FUNCTIONS[numbers.next("the number of a collective", len(FUNCTIONS) - 1)]
+    for _ in range(numbers.next("the number of collectives", len(FUNCTIONS))):
+        function = FUNCTIONS[numbers.next("the ID of a collective", len(FUNCTIONS) - 1)]
         if function in functions:
-            raise at(file, numbers.line, f"{function} again, expected each collective once")
+            raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
         functions.append(function)
         found += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
     numbers.end()
@@ -111,11 +112,11 @@ def _function(
     numbers: _Numbers, file: str, function: str, library: str, *, has_requests: bool, is_up_to: bool
 ) -> list[Rule]:
     entries = []
-    for _ in range(numbers.next("how many sizes of communicators", _MOST)):
-        ranks = numbers.next("a number of ranks", _MOST)
+    for _ in range(numbers.next("the number of communicator sizes", _MOST)):
+        ranks = numbers.next("a communicator size", _MOST)
         lines = [
             _line(numbers, file, function, library, has_requests=has_requests, is_first=not number)
-            for number in range(numbers.next("how many message sizes", _MOST))
+            for number in range(numbers.next("the number of message sizes", _MOST))
         ]
         entries.append((ranks, lines))
     measure = LIBRARIES[library].measures.get(function, "size")
@@ -133,7 +134,7 @@ def _line(
     line = numbers.line
     if is_first and size:
         raise at(file, line, f"the first message size is {size}, expected 0")
-    number = numbers.next("the number of an algorithm", _MOST)
+    number = numbers.next("the ID of an algorithm", _MOST)
     values = [numbers.next("the fan-out", _MOST), numbers.next("the segment size", _MOST)]
     if has_requests and numbers.has_more_on_this_line:
         values.append(numbers.next("the number of requests", _MOST))
@@ -145,9 +146,9 @@ def _line(
 
 
 def _from(starts: Sequence[int]) -> list[Span]:
-    """Return what entries are for that begin at these numbers.
+    """Return the ranges of entries that begin at these numbers.
 
-    Open MPI takes the entry before the first one that is larger than what it looks for, or else the first one.
+    Open MPI takes the entry before the first one with a larger number, or else the first entry.
     """
     lasts: list[int | None] = [*(after - 1 for after in starts[1:]), None]
     found = [Span(max(starts[: place + 1]), last) for place, last in enumerate(lasts[: len(starts)])]
@@ -155,7 +156,7 @@ def _from(starts: Sequence[int]) -> list[Span]:
 
 
 def _below(ends: Sequence[int]) -> list[Span]:
-    """Return what entries are for that end before these numbers, of which the last one does not matter."""
+    """Return the ranges of entries that end before these numbers; the last number is ignored."""
     lasts: list[int | None] = [*(end - 1 for end in ends[:-1]), None]
     return [Span(ends[place - 1] if place else 0, last) for place, last in enumerate(lasts[: len(ends)])]
 
@@ -188,18 +189,13 @@ def _lines_of(row: Row, library: str, function: str, *, has_requests: bool) -> I
         yield f"{' '.join(map(str, columns))} # {choice.algorithm if choice else 'as without rules'}"
 
 
-def _format(name: str, library: str, what: str, *, has_requests: bool, is_up_to: bool) -> Format:
-    return Format(
-        name,
-        library,
-        f"Open MPI's classic rules, {what}",
-        partial(_read, library=library, is_up_to=is_up_to),
-        partial(_write, has_requests=has_requests, is_up_to=is_up_to),
-    )
+def _format(name: str, library: str, *, has_requests: bool, is_up_to: bool) -> Format:
+    read = partial(_read, library=library, is_up_to=is_up_to)
+    return Format(name, library, read, partial(_write, has_requests=has_requests, is_up_to=is_up_to))
 
 
 FORMATS = (
-    _format("openmpi-4.1", "openmpi-4.1", "version 1, for 4.1", has_requests=False, is_up_to=False),
-    _format("openmpi-5.0", "openmpi-5.0", "version 2, for 5.0.7 and later 5.0", has_requests=True, is_up_to=False),
-    _format("openmpi-6.0-classic", "openmpi-6.0", "version 2, as 6.0 takes them", has_requests=True, is_up_to=True),
+    _format("openmpi-4.1", "openmpi-4.1", has_requests=False, is_up_to=False),  # version 1
+    _format("openmpi-5.0", "openmpi-5.0", has_requests=True, is_up_to=False),  # version 2, for 5.0.7 and later 5.0
+    _format("openmpi-6.0-classic", "openmpi-6.0", has_requests=True, is_up_to=True),  # version 2, as 6.0 reads it
 )

@@ -18,8 +18,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span, at, shown
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
 
 __all__ = ["FORMATS", "LIBRARY", "MISSPELT"]
@@ -36,7 +35,7 @@ _PARAMETERS = ("faninout", "seg_size", "reqs", MISSPELT)
 _OF_RULE = ("msg_size_min", "msg_size_max", "alg", *_PARAMETERS)
 _INFINITE = ("inf", "Inf", "INF")
 _MOST = (1 << 31) - 1
-_MANY = 20  # names are too many for an error
+_MANY = 20  # this many names are too long for an error
 
 
 class _Object:
@@ -44,7 +43,7 @@ class _Object:
 
     def __init__(self, node: located.Node, file: str, what: str, names: Sequence[str]) -> None:
         if not isinstance(node.value, tuple):
-            raise at(file, node.line, f"{what} is not an object, expected one with {', '.join(names)}")
+            raise at(file, node.line, f"{what} is not an object, expected an object with {', '.join(names)}")
         self.file, self.line = file, node.line
         self.members = {member.name: member for member in node.value}
         for member in node.value:
@@ -52,7 +51,9 @@ class _Object:
                 expected = ", ".join(names) if len(names) < _MANY else "an MPI function in small letters"
                 raise at(file, member.line, f"unknown {shown(member.name)} in {what}, expected {expected}")
             if self.members[member.name] is not member:
-                raise at(file, self.members[member.name].line, f'"{member.name}" twice in {what}, expected it once')
+                raise at(
+                    file, self.members[member.name].line, f'"{member.name}" appears twice in {what}, expected it once'
+                )
 
     def node(self, name: str) -> located.Node:
         if name not in self.members:
@@ -68,7 +69,7 @@ class _Object:
         return str(node.value)
 
     def number(self, name: str, most: int | None = None) -> int | None:
-        """Return a number, or none if it is missing or infinite."""
+        """Return a number, or None if it is missing or infinite."""
         if name not in self.members:
             return None
         node = self.node(name)
@@ -82,7 +83,7 @@ class _Object:
     def items(self, name: str) -> list[located.Node]:
         node = self.node(name)
         if not isinstance(node.value, list):
-            raise at(self.file, node.line, f'"{name}" is not a list, expected one')
+            raise at(self.file, node.line, f'"{name}": expected a list')
         return node.value
 
 
@@ -112,7 +113,7 @@ def _read(text: str, file: str) -> Rules:
 
 
 def _their_name(function: str) -> str:
-    """Return what Open MPI calls a function here: two names are without underscores."""
+    """Return the name in files of Open MPI: two names lack underscores."""
     return {"reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatterblock"}.get(function, function)
 
 
@@ -152,7 +153,7 @@ def _write(rules: Rules) -> str:
 
 
 def _communicators(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
-    """Give the rules that belong to one communicator: neighbours for the same one, up to one that is for all sizes."""
+    """Give the rules of each entry for communicators: successive rules for the same one, up to a rule for all sizes."""
     for _, group in groupby(rules, key=lambda rule: (rule.ranks, rule.placement)):
         part: list[Rule] = []
         for rule in group:
@@ -194,4 +195,4 @@ def _written_rule(rule: Rule, function: str) -> dict[str, Any]:
     return {**written, "alg": int(name) if name.isdecimal() else name, **dict(rule.choice.parameters)}
 
 
-FORMATS = (Format("openmpi-6.0", LIBRARY, "Open MPI's rules as JSON, for 6.0", _read, _write),)
+FORMATS = (Format("openmpi-6.0", LIBRARY, _read, _write),)

@@ -18,13 +18,7 @@ HOCKET = "hocket"
 
 @dataclass(frozen=True)
 class Translated:
-    """An algorithm in other words.
-
-    Attributes:
-        choice: It, or none if there is no counterpart.
-        known: What is known of it there, unless that is Hocket.
-        note: What is lost, in one sentence; empty if nothing is.
-    """
+    """An algorithm in other words, or none if there is no counterpart; the note says what is lost."""
 
     choice: Choice | None
     known: Known | None = None
@@ -76,7 +70,7 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translated:
             parameters[theirs] = value
     parameters |= {name: value for name, value in known.fixed.items() if defaults.get(name) != value}
     lost = [name for name, _ in choice.parameters if name not in known.named and name not in known.own]
-    note = f"{function}: {', '.join(lost)} of {choice.algorithm} has no counterpart" if lost else ""
+    note = f"{function}: {', '.join(lost)} of {choice.algorithm} has no counterpart in Hocket" if lost else ""
     return Translated(Choice(known.hocket, tuple(parameters.items())), known, note)
 
 
@@ -105,7 +99,7 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translated:
 
 
 def _named(known: Known, values: Mapping[str, int | str]) -> dict[str, int | str]:
-    """Return values of parameters by the library's names; that of a segment which is the whole message is left out."""
+    """Return values by the library's names, without the segment if it is the whole message."""
     given = {name: values[ours] for name, ours in known.named.items() if ours in values}
     whole = [name for name, value in given.items() if known.named[name] == "segment" and _is_whole(value)]
     return {**known.own, **{name: value for name, value in given.items() if name not in whole}}
@@ -118,7 +112,7 @@ def _is_whole(value: int | str) -> bool:
 def _is_met(
     function: str, known: Known, name: str, fixed: Mapping[str, int | str], values: Mapping[str, int | str]
 ) -> bool:
-    """Return whether an algorithm does what Hocket's of a name does with these values, some of which are fixed."""
+    """Return whether an algorithm does the same as Hocket's `name` with these values."""
     defaults = _defaults(function, name)
     expected = {name: fixed.get(name, default) for name, default in defaults.items()}
     free = {*known.named.values(), *(["segment"] if known.own_segments else [])}
@@ -126,7 +120,7 @@ def _is_met(
 
 
 def _same_number(function: str, choice: Choice, source: Library, target: Library) -> Translated:
-    """Return what another version of the same library calls an algorithm."""
+    """Return the choice in another version of the same library."""
     old = source.find(function, choice.algorithm)
     known = target.find(function, choice.algorithm if old is None else str(old.number))
     if known is None:

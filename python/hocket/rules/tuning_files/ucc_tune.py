@@ -9,12 +9,10 @@ Source: `docs/user_guide.md` and `src/coll_score/ucc_coll_score.c` of UCC 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span, at, shown
-from hocket.rules.tuning_files.format import Format
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 
 __all__ = ["FORMATS"]
 
@@ -58,7 +56,7 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
             expected = "functions, sizes as 0-4K, a memory, teams as [2-16], a score, or @ and an algorithm"
             raise at(file, line, f"got {shown(part)}, expected {expected}")
     if algorithm is None and not has_score:
-        raise at(file, line, f"{shown(token)} has neither a score nor an algorithm, expected one of them")
+        raise at(file, line, f"got {shown(token)}, expected a score or an algorithm in it")
     choice = Choice(algorithm) if algorithm else None
     return [
         Rule(
@@ -89,8 +87,8 @@ def _write(rules: Rules) -> str:
 
 def _written(rule: Rule) -> str:
     if rule.power_of_two is not None or rule.placement != "any":
-        raise Error(f"{rule.function}: got a rule with other conditions than ranks and sizes, expected only these")
-    assert rule.choice is not None  # the others are left out
+        raise Error(f"{rule.function}: got a rule with other conditions, expected ranks and sizes only")
+    assert rule.choice is not None  # the caller leaves out the others
     parts: list[str] = [rule.function]
     if rule.sizes != ANY:
         parts.append(_range(rule.sizes))
@@ -104,6 +102,4 @@ def _range(span: Span) -> str:
     return f"{span.first}-{'inf' if span.last is None else span.last}"
 
 
-FORMATS: Sequence[Format] = (
-    Format(_LIBRARY, _LIBRARY, "UCC's scores, the value of UCC_TL_UCP_TUNE", _read, _write, endings=(".tune",)),
-)
+FORMATS = (Format(_LIBRARY, _LIBRARY, _read, _write, endings=(".tune",)),)

@@ -41,7 +41,7 @@ def untuned(library: str, collective: str, call: Call) -> Untuned:
     function = of_function(collective)
     rule = decided(rules, situation(function, call.ranks, call.size_bytes, element_bytes=call.element_bytes))
     if rule is None or rule.choice is None:
-        return Untuned(None, None, "what it chooses is not known, or has no counterpart")
+        return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
     ours = to_hocket(function, rule.choice, rules.library)
     if ours.choice is None:
         return Untuned(str(rule.choice), None, ours.note)
@@ -49,5 +49,5 @@ def untuned(library: str, collective: str, call: Call) -> Untuned:
         found = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
         return Untuned(str(rule.choice), None, str(error))
-    refusal = "" if found else f"{rule.choice}: Hocket's {ours.choice.algorithm} does not take the call"
+    refusal = "" if found else f"{rule.choice}: Hocket's {ours.choice.algorithm} refuses the call"
     return Untuned(str(rule.choice), found, refusal)

@@ -28,7 +28,9 @@ def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, 
     prefix = file.removesuffix(_ENDING)
     names = [f"{prefix}.{rank}{_ENDING}" for rank in range(schedule.content.ranks)]
     if os.path.exists(beyond := f"{prefix}.{len(names)}{_ENDING}"):
-        raise Error(f"{beyond}: is there, of more ranks than the schedule's {len(names)}, expected another PREFIX")
+        raise Error(
+            f"{beyond}: belongs to another trace, as the schedule has {len(names)} ranks, expected another PREFIX"
+        )
     contents = [encoded(list(_nodes(schedule, tasks))) for tasks in _timed(schedule, machine)]
     files.write_all(dict(zip(names, contents, strict=True)))
     return tuple(names)
@@ -56,7 +58,8 @@ def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[N
             else (RECEIVE, "comm_src", values["from"], values["into"])
         )
         if peer is None:
-            raise Error(f"{schedule.name} cannot be written in chakra: got a receive from any rank, expected the rank")
+            received = "got a receive from any rank, expected receives from a given rank"
+            raise Error(f"{schedule.name} cannot be written in chakra: {received}")
         told = {"is_cpu_op": False, key: peer, "comm_size": span["len"], "comm_tag": values["tag"]}
         yield Node(number, action, kind, waits, 0, told)
 
@@ -87,7 +90,7 @@ def _tasks(nodes: Sequence[Node], file: str, ranks: int) -> Iterator[dict[str, A
 def _action(node: Node, file: str, ranks: int) -> dict[str, Any]:
     if node.kind == COLLECTIVE:
         raise Error(
-            f"{file}, node {node.id}: got a collective, expected messages alone; `hocket replay` takes collectives"
+            f"{file}, node {node.id}: got a collective, expected only messages; `hocket replay` accepts collectives"
         )
     if node.kind not in (SEND, RECEIVE):
         return {"compute": {"time_s": node.duration_us / 1e6}}

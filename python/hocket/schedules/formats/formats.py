@@ -68,7 +68,7 @@ def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> S
     """
     format = format_of(path)
     if size_bytes is not None and not format.is_sized:
-        raise Error(f"{os.fspath(path)}: a schedule in {format.name} has its own sizes, expected no size")
+        raise Error(f"{os.fspath(path)}: a schedule in {format.name} contains its sizes, expected no size_bytes")
     return format.read(os.fspath(path), None if size_bytes is None else checks.size_bytes("size_bytes", size_bytes))
 
 

@@ -18,14 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 
-def _begins(first: bytes) -> bool:
-    return first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
-
-
 def _read(file: str, size_bytes: int | None) -> Schedule:
     content = Msccl.load(file)
     if size_bytes is None:
-        raise Error(f"{file}: MSCCL XML leaves the size open, expected --size, the bytes of a GPU's larger buffer")
+        raise Error(f"{file}: MSCCL XML contains no size, expected --size, the bytes of a GPU's larger buffer")
     return content.schedule(size_bytes)
 
 
@@ -48,7 +44,7 @@ FORMAT = Format(
     name="msccl",
     ending=".xml",
     is_text=True,
-    begins=_begins,
+    begins=lambda first: first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"),
     read=_read,
     save=_save,
     as_bytes=_as_bytes,

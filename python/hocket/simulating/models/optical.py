@@ -23,7 +23,8 @@ simulations.
 The sums count one gamma per batch of connections: the release of a batch and the set-up of the next are one, and nobody
 waits for the last release (`final_release="merged"`). The study's table 4 also counts the last release (`"waited"`).
 
-All functions take numbers or NumPy arrays, with sizes in bytes and times in seconds, and check nothing.
+All functions take numbers or NumPy arrays, with sizes in bytes and times in seconds, and check nothing: `ranks` is p,
+`size_bytes` n, `ports` k, `latency_s` alpha, `s_per_byte` beta, and `reconfiguration_s` gamma.
 
 >>> table_1 = {"latency_s": 1e-4, "s_per_byte": 8e-9, "reconfiguration_s": 1e-2}
 >>> round(float(linear_naive_s(32, 1, **table_1)) / float(linear_ahead_s(32, 1, 2, **table_1)), 2)
@@ -35,6 +36,8 @@ All functions take numbers or NumPy arrays, with sizes in bytes and times in sec
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -65,8 +68,6 @@ def _time_s(
     messages: ArrayLike, blocks: ArrayLike, batches: ArrayLike, size_bytes: ArrayLike, network: Network
 ) -> NDArray[Any]:
     """Return the time of successive messages, with `blocks` blocks in total, over batches of connections."""
-    import numpy as np
-
     parts = (messages, blocks, batches, size_bytes)
     messages, blocks, batches, size = (np.asarray(part, dtype=float) for part in parts)
     rates = (network["latency_s"], network["s_per_byte"], network["reconfiguration_s"])
@@ -77,127 +78,58 @@ def _time_s(
     return time_s
 
 
-def _others(ranks: ArrayLike) -> NDArray[Any]:
-    """Return p - 1."""
-    import numpy as np
-
-    others: NDArray[Any] = np.asarray(ranks) - 1
-    return others
-
-
-def _steps(ranks: ArrayLike) -> NDArray[Any]:
-    """Return log2 p, exact for powers of two."""
-    import numpy as np
-
-    steps: NDArray[Any] = np.log2(np.asarray(ranks, dtype=float))
-    return steps
-
-
 def _batches(connections: ArrayLike, ports: ArrayLike) -> NDArray[Any]:
     """Return the number of batches of connections, each with as many connections as ports."""
-    import numpy as np
-
     batches: NDArray[Any] = np.ceil(np.asarray(connections, dtype=float) / np.asarray(ports, dtype=float))
     return batches
 
 
 def linear_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
-    """Return the time of a linear broadcast or scatter with a connection per message, equation (1).
-
-    Args:
-        ranks: p.
-        size_bytes: n.
-        network: `latency_s` (alpha), `s_per_byte` (beta), `reconfiguration_s` (gamma), and `final_release`.
-    """
+    """Return the time of a linear broadcast or scatter with a connection per message, equation (1)."""
     return linear_ahead_s(ranks, size_bytes, 1, **network)
 
 
 def linear_ahead_s(
     ranks: ArrayLike, size_bytes: ArrayLike, ports: ArrayLike, **network: Unpack[Network]
 ) -> NDArray[Any]:
-    """Return the time of a linear broadcast or scatter with up to k connections ahead, equation (2).
-
-    Args:
-        ranks: p.
-        size_bytes: n.
-        ports: k.
-        network: As for `linear_naive_s`.
-    """
-    others = _others(ranks)
+    """Return the time of a linear broadcast or scatter with up to k connections ahead, equation (2)."""
+    others = np.asarray(ranks) - 1
     return _time_s(others, others, _batches(others, ports), size_bytes, network)
 
 
 def ring_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
-    """Return the time of a ring allgather with a connection per message, or of one port, equation (3).
-
-    Args:
-        ranks: p.
-        size_bytes: One block, n/p of the study.
-        network: As for `linear_naive_s`.
-    """
-    messages = 2 * _others(ranks)
+    """Return the time of a ring allgather with a connection per message, or of one port, equation (3)."""
+    messages = 2 * (np.asarray(ranks) - 1)
     return _time_s(messages, messages, messages, size_bytes, network)
 
 
 def ring_ahead_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
-    """Return the time of a ring allgather over connections to both neighbours, equation (4); k is at least 2.
-
-    Args:
-        ranks: p.
-        size_bytes: One block, n/p of the study.
-        network: As for `linear_naive_s`.
-    """
-    others = _others(ranks)
+    """Return the time of a ring allgather over connections to both neighbours, equation (4); k is at least 2."""
+    others = np.asarray(ranks) - 1
     return _time_s(others, others, others.clip(max=1), size_bytes, network)
 
 
 def recursive_doubling_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
-    """Return the time of a recursive-doubling allgather with a connection per message, equation (5).
-
-    Args:
-        ranks: p, a power of two.
-        size_bytes: One block, n/p of the study.
-        network: As for `linear_naive_s`.
-    """
+    """Return the time of a recursive-doubling allgather with a connection per message, equation (5)."""
     return recursive_doubling_ahead_s(ranks, size_bytes, 1, **network)
 
 
 def recursive_doubling_ahead_s(
     ranks: ArrayLike, size_bytes: ArrayLike, ports: ArrayLike, **network: Unpack[Network]
 ) -> NDArray[Any]:
-    """Return the time of a recursive-doubling allgather with up to k connections ahead, equation (6).
-
-    Args:
-        ranks: p, a power of two.
-        size_bytes: One block, n/p of the study.
-        ports: k.
-        network: As for `linear_naive_s`.
-    """
-    steps = _steps(ranks)
-    return _time_s(steps, _others(ranks), _batches(steps, ports), size_bytes, network)
+    """Return the time of a recursive-doubling allgather with up to k connections ahead, equation (6)."""
+    steps = np.log2(np.asarray(ranks, dtype=float))  # exact for powers of two
+    return _time_s(steps, np.asarray(ranks) - 1, _batches(steps, ports), size_bytes, network)
 
 
 def binomial_naive_s(ranks: ArrayLike, size_bytes: ArrayLike, **network: Unpack[Network]) -> NDArray[Any]:
-    """Return the time of a broadcast down a binomial tree with a connection per message, equation (7).
-
-    Args:
-        ranks: p, a power of two.
-        size_bytes: n.
-        network: As for `linear_naive_s`.
-    """
+    """Return the time of a broadcast down a binomial tree with a connection per message, equation (7)."""
     return binomial_ahead_s(ranks, size_bytes, 1, **network)
 
 
 def binomial_ahead_s(
     ranks: ArrayLike, size_bytes: ArrayLike, ports: ArrayLike, **network: Unpack[Network]
 ) -> NDArray[Any]:
-    """Return the time of a broadcast down a binomial tree with up to k connections ahead, equation (8).
-
-    Args:
-        ranks: p, a power of two.
-        size_bytes: n.
-        ports: k.
-        network: As for `linear_naive_s`.
-    """
-    steps = _steps(ranks)
+    """Return the time of a broadcast down a binomial tree with up to k connections ahead, equation (8)."""
+    steps = np.log2(np.asarray(ranks, dtype=float))  # exact for powers of two
     return _time_s(steps, steps, _batches(steps, ports), size_bytes, network)

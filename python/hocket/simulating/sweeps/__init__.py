@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from os import PathLike, fspath
 
 from hocket.base.checks import function
@@ -59,7 +59,7 @@ def sweep(
     if output is not None:
         check_format(output)
         writable(output)
-    with _journal(output) as journal:
+    with nullcontext() if output is None else Journal(_kept(output)) as journal:
         table = Table(_rows(grid.cells, journal, executor=executor, on_done=on_done))
         if journal is not None and output is not None:
             table.write(output)
@@ -83,28 +83,19 @@ def _kept(output: str | PathLike[str]) -> str:
     return f"{fspath(output)}.partial.jsonl"
 
 
-def _journal(output: str | PathLike[str] | None) -> AbstractContextManager[Journal | None]:
-    return nullcontext() if output is None else Journal(_kept(output))
-
-
 def _rows(
     cells: tuple[Cell, ...], journal: Journal | None, *, executor: Executor | None, on_done: Callable[[], object]
 ) -> tuple[Row, ...]:
-    keys = [cell.key for cell in cells]
-    rows = {} if journal is None else {key: journal.rows[key] for key in keys if key in journal.rows}
+    known = {} if journal is None else journal.rows
+    rows = {cell.key: known[cell.key] for cell in cells if cell.key in known}
     for _ in rows:
         on_done()
 
-    def keep(task: tuple[str, Cell], row: Row) -> None:
-        rows[task[0]] = row
+    def keep(cell: Cell, row: Row) -> None:
+        rows[cell.key] = row
         if journal is not None:
-            journal.add(task[0], row)
+            journal.add(cell.key, row)
         on_done()
 
-    tasks = [(key, cell) for key, cell in zip(keys, cells, strict=True) if key not in rows]
-    do_all(_simulate, tasks, executor=executor, on_done=keep)
-    return tuple(rows[key] for key in keys)
-
-
-def _simulate(task: tuple[str, Cell]) -> Row:
-    return simulate_cell(task[1])
+    do_all(simulate_cell, [cell for cell in cells if cell.key not in rows], executor=executor, on_done=keep)
+    return tuple(rows[cell.key] for cell in cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -15,10 +15,12 @@ from hocket.base.version import version
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
-from hocket.simulating.simulation import Simulation, Trials, simulate
+from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
 
 __all__ = ["Cell", "Setting", "Source", "Variant", "digest", "known", "simulate_cell"]
+
+_RESULTS = ("parameters", "trials", "messages", "message_bytes", "engine")
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Cell:
         algorithm = find(self.variant.label, among=known(self.variant.load))
         return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The digest of everything that the result depends on."""
         description = {
@@ -113,41 +115,17 @@ def simulate_cell(cell: Cell) -> Row:
     try:
         found = simulate(algorithm, call, machine=cell.setting.machine, trials=cell.trials)
     except Error as error:
-        return _refused(cell, algorithm, str(error))
-    return _simulated(cell, found)
-
-
-def _refused(cell: Cell, algorithm: Algorithm, sentence: str) -> Row:
+        result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
+    else:
+        result = {name: getattr(found, name) for name in _RESULTS} | found.time_s.columns()
     return Row(
         algorithm=algorithm.name,
         collective=algorithm.collective,
-        parameters=dict(cell.variant.parameters),
         ranks=cell.ranks,
         size_bytes=cell.size_bytes,
         machine=cell.setting.machine.name,
         noise=cell.setting.noise,
         seed=cell.trials.seed,
-        trials=0,
-        refusal=sentence,
         version=version(),
-    )
-
-
-def _simulated(cell: Cell, found: Simulation) -> Row:
-    times_s: dict[str, Any] = found.time_s.columns()
-    return Row(
-        algorithm=found.algorithm,
-        collective=found.collective,
-        parameters=found.parameters,
-        ranks=found.ranks,
-        size_bytes=found.size_bytes,
-        machine=found.machine,
-        noise=cell.setting.noise,
-        seed=found.seed,
-        trials=found.trials,
-        **times_s,
-        messages=found.messages,
-        message_bytes=found.message_bytes,
-        engine=found.engine,
-        version=found.version,
+        **result,
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from hocket._native import Error
 from hocket.base.packages import optional
@@ -50,10 +49,6 @@ def open_executor(kind: ExecutorKind, *, jobs: int) -> AbstractContextManager[Ex
     return _KINDS[kind.name](kind, jobs)
 
 
-def _local(_kind: ExecutorKind, jobs: int) -> AbstractContextManager[Executor]:
-    return workers(jobs)
-
-
 @contextmanager
 def _mpi(_kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
     executor: Executor = optional("mpi4py.futures", extra="mpi").MPIPoolExecutor(jobs, main=False)
@@ -66,27 +61,19 @@ def _mpi(_kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
 @contextmanager
 def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
     distributed = optional("distributed", extra="dask")
+    own = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
     try:
-        with _scheduler(distributed, kind.address, jobs) as scheduler, distributed.Client(scheduler) as client:
+        with (
+            nullcontext(kind.address) if kind.address else distributed.LocalCluster(n_workers=jobs, **own) as scheduler,
+            distributed.Client(scheduler) as client,
+        ):
             yield client.get_executor()
     except distributed.KilledWorker as error:
-        raise Error("workers of Dask died, expected them to have memory enough for a simulation each") from error
-
-
-@contextmanager
-def _scheduler(distributed: Any, address: str | None, jobs: int) -> Iterator[Any]:
-    """Give the address of a scheduler, or start a cluster on this computer."""
-    if address is not None:
-        yield address
-        return
-    with distributed.LocalCluster(
-        n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-    ) as cluster:
-        yield cluster
+        raise Error("workers of Dask died, expected enough memory for one simulation on each worker") from error
 
 
 _KINDS: dict[str, Callable[[ExecutorKind, int], AbstractContextManager[Executor]]] = {
-    "local": _local,
+    "local": lambda _, jobs: workers(jobs),
     "mpi": _mpi,
     "dask": _dask,
 }

@@ -81,7 +81,7 @@ class Grid:
         variants = _variants(spec)
         return cls(
             variants=variants,
-            ranks=_ranks(spec),
+            ranks=_numbers(spec, "ranks", 'rank counts such as 8, "2-8" or [8, 64]', parse_ranks),
             sizes_bytes=_sizes(spec, variants),
             settings=_settings(spec),
             trials=_trials(spec),
@@ -133,7 +133,7 @@ class _Spec:
     def check_keys(self, values: Iterable[str], known_keys: Iterable[str], path: str = "") -> None:
         for name in values:
             if not path and name in _NAMES:
-                raise self.error(name, f"unknown key, here it is {_NAMES[name]}")
+                raise self.error(name, f"unknown key, expected {_NAMES[name]}")
             if name not in known_keys:
                 raise self.error(path + name, f"unknown key, {hint(name, known_keys)}")
 
@@ -175,13 +175,15 @@ def _variants(spec: _Spec) -> tuple[Variant, ...]:
     collective = _collective(spec)
     chosen = spec.table("algorithms", spec.values.get("algorithms", {}))
     if not chosen:
-        raise spec.error("algorithms", 'nothing, expected a table such as [algorithms] with "allreduce/ring" = {}')
+        raise spec.error(
+            "algorithms", 'missing or empty, expected a table such as [algorithms] with "allreduce/ring" = {}'
+        )
     found: dict[str, list[Variant]] = {}
     for name, parameters in chosen.items():
         key = f"algorithms.{name}"
         algorithm = spec.read(key, _find, name, collective, known(load))
         if algorithm.label in found:
-            raise spec.error(key, f"{algorithm.label} is there already, expected each algorithm once")
+            raise spec.error(key, f"{algorithm.label} appears twice, expected each algorithm once")
         found[algorithm.label] = _variants_of(spec, key, algorithm, spec.table(key, parameters), load)
     return tuple(variant for variants in found.values() for variant in variants)
 
@@ -238,28 +240,26 @@ def _value(algorithm: Algorithm, name: str, item: Any) -> int | str:
     return value
 
 
-def _ranks(spec: _Spec) -> tuple[int, ...]:
-    expected = 'rank counts such as 8, "2-8" or [8, 64]'
-    texts = [spec.read("ranks", _text, item, expected) for item in spec.many("ranks", expected)]
-    return _union(spec.read("ranks", parse_ranks, text) for text in texts)
-
-
 def _sizes(spec: _Spec, variants: Iterable[Variant]) -> tuple[int, ...]:
     if "sizes" not in spec.values and all(map(_is_barrier, variants)):
         return (0,)
-    expected = 'sizes such as "64KiB", "8B..64MiB" or ["8B", "1KiB"]'
-    texts = [spec.read("sizes", _text, item, expected) for item in spec.many("sizes", expected)]
-    return _union(spec.read("sizes", parse_sizes, text) for text in texts)
+    return _numbers(spec, "sizes", 'sizes such as "64KiB", "8B..64MiB" or ["8B", "1KiB"]', parse_sizes)
+
+
+def _numbers(spec: _Spec, key: str, expected: str, parse: Callable[[str], Iterable[int]]) -> tuple[int, ...]:
+    """Return the numbers of texts, in order and each once."""
+    texts = [spec.read(key, _text, item, expected) for item in spec.many(key, expected)]
+    return tuple(sorted({number for text in texts for number in spec.read(key, parse, text)}))
 
 
 def _settings(spec: _Spec) -> tuple[Setting, ...]:
     machines = [_machine(spec, name) for name in spec.texts("machine", "machines", default=["cluster"])]
     for index, machine in enumerate(machines):
         if machine.name in [other.name for other in machines[:index]]:
-            raise spec.error("machine", f'two are named "{machine.name}", expected different names')
+            raise spec.error("machine", f'two machines are named "{machine.name}", expected different names')
     noises = spec.table("noises", spec.values.get("noises", {"": {}}))
     if not noises:
-        raise spec.error("noises", "an empty table, expected a table for each noise, or no key")
+        raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
     for name, changes in noises.items():
         _check_changes(spec, f"noises.{name}", changes, _OVERRIDDEN)
     return tuple(_setting(spec, machine, name) for machine in machines for name in noises)
@@ -338,10 +338,6 @@ def _trials(spec: _Spec) -> Trials:
         until_interval=None if until is None else spec.read("until-ci", parse_share, str(until)),
         threads=1,
     )
-
-
-def _union(parts: Iterable[Iterable[int]]) -> tuple[int, ...]:
-    return tuple(sorted({value for part in parts for value in part}))
 
 
 def _text(value: Any, expected: str) -> str:

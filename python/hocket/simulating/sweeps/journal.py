@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, fields
 from pathlib import Path
-from types import TracebackType
 
 from hocket._native import Error
 from hocket.base.files import parse_object
@@ -43,9 +42,7 @@ class Journal:
         self.rows = dict(filter(None, map(_read, complete.splitlines())))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
         if kind is not None and not self._path.stat().st_size:
             self.remove()

@@ -53,7 +53,7 @@ def _row(record: Mapping[str, Any], where: str) -> Row:
     row = Row(parameters=parameters, **values)
     missing = _missing(row)
     if missing:
-        raise Error(f"{where}: got no {missing}, expected one where nothing was refused")
+        raise Error(f"{where}: {missing} is empty, expected a value, as the call was not refused")
     return row
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,18 +60,20 @@ class Table(Result):
 
         The column `parameters` holds all values as text; after it, each parameter has its own column.
         """
-        values = {name: value for row in self.rows for name, value in row.parameters.items()}
+        values = {f"param_{name}": value for row in self.rows for name, value in row.parameters.items()}
+        types = {name: "int" if isinstance(value, int) else "str" for name, value in values.items()}
         columns: dict[str, str] = {}
         for column in fields(Row):
             if column.name == "parameters":
-                columns |= {"parameters": "str", **{f"param_{name}": _type(value) for name, value in values.items()}}
+                columns |= {"parameters": "str", **types}
             else:
                 columns[column.name] = str(column.type).removesuffix(" | None")
         return columns
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows by column; all rows have the same columns."""
-        return [{column: record.get(column) for column in self.columns} for record in map(_record, self.rows)]
+        known = ({**asdict(row), **parameter_columns(row.parameters)} for row in self.rows)
+        return [{column: record.get(column) for column in self.columns} for record in known]
 
     def plot(
         self, *, x: str | None = None, color: str | None = None, facet: str | None = None
@@ -131,6 +133,8 @@ _FORMATS: dict[str, Callable[[Table], str | bytes]] = {".csv": Table.as_csv, ".p
 FORMATS = tuple(_FORMATS)
 """The endings of table files."""
 
+_pyarrow = partial(optional, extra="parquet")
+
 _MOST_BYTES = 1 << 28
 _ROW_BYTES = 3000.0
 
@@ -147,18 +151,6 @@ def check_format(path: str | PathLike[str]) -> None:
         raise Error(f'got "{file}", expected a file that ends in {" or ".join(FORMATS)}')
     if suffix == ".parquet":
         _pyarrow("pyarrow.parquet")
-
-
-def _pyarrow(module: str) -> Any:
-    return optional(module, extra="parquet")
-
-
-def _type(value: int | str) -> str:
-    return "int" if isinstance(value, int) else "str"
-
-
-def _record(row: Row) -> dict[str, Any]:
-    return {**asdict(row), **parameter_columns(row.parameters)}
 
 
 def _from_csv(file: str) -> list[dict[str, Any]]:

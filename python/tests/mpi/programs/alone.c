@@ -1,9 +1,8 @@
-/* Calls of which some ranks alone have unusual arguments, drawn at random, the same draw on all ranks. Where a rank moves nothing, its
- * buffers are null pointers, its types none or not committed, its places missing. Where it moves something, it may give MPI_BOTTOM and
- * absolute addresses, while others do not. In some calls the argument of one rank is wrong: its call returns an error of a class that
- * MPI gives it, and all others end. After each call all ranks compare a sum, which is right only if they are still in step, and the bytes
- * that they received. Arguments: number of calls, seed.
- */
+/* Random calls, the same on all ranks, in which some ranks have unusual arguments. A rank that moves nothing may give
+ * null pointers, no type or an uncommitted type, no places. A rank that moves data may give MPI_BOTTOM and absolute
+ * addresses. In some calls one rank gives a wrong argument: its call returns an error of MPI's class, and the calls of
+ * all others end. After each call the ranks compare the received bytes, and a sum, which is right only if they are in
+ * step. Arguments: number of calls, seed. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +30,14 @@ static int waited(int code, MPI_Request *request)
 #define CALL(name, lower, ...)                                                                                         \
     (form ? waited(MPI_I##lower(__VA_ARGS__, &request), &request) : MPI_##name(__VA_ARGS__))
 
-/* The block that a neighbour sends: it lists this rank on its other side, unless that is the same rank. */
+/* The number of the neighbour's block for this rank. The neighbour has this rank on its other side, unless it is on
+ * both. */
 static int their_block(int own)
 {
     return ranks > 3 ? 1 - own : own;
 }
 
-/* A type that is none, or not committed. */
+/* MPI_DATATYPE_NULL or an uncommitted type. */
 static MPI_Datatype no_type(void)
 {
     return draw(2) ? MPI_DATATYPE_NULL : open_type;
@@ -70,7 +70,7 @@ static void fill(void)
     }
 }
 
-/* Blocks of BLOCK elements between some pairs of ranks. Ranks without any have nothing but null pointers. */
+/* Blocks of BLOCK elements between some pairs of ranks. A rank without blocks gives only null pointers. */
 static void alltoallw(void)
 {
     int counts[2][MOST_RANKS], places[2][MOST_RANKS], moves[MOST_RANKS][MOST_RANKS], total[2] = {0}, is_right = 1;
@@ -100,7 +100,7 @@ static void alltoallw(void)
     check("alltoallw", code, is_right);
 }
 
-/* A rank without elements gives null pointers and no type. */
+/* A rank without elements gives null pointers and an invalid type. */
 static void nothing(void)
 {
     int counts[MOST_RANKS], places[MOST_RANKS], root = (int)draw((unsigned)ranks), idle = (int)draw((unsigned)ranks);
@@ -125,7 +125,7 @@ static void nothing(void)
     check("bcast of nothing", code, 1);
 }
 
-/* Neighbours that give each block by its absolute address, or from the beginning of their buffer. */
+/* Blocks with absolute addresses, on all ranks or on one rank only. */
 static void neighbor_alltoallw(void)
 {
     int counts[MOST_RANKS], is_absolute = (int)draw(2), is_one = rank == (int)draw((unsigned)ranks), is_right = 1;
@@ -150,7 +150,7 @@ static void neighbor_alltoallw(void)
     check("neighbor_alltoallw", code, is_right);
 }
 
-/* The last rank has no neighbours, and passes what empty vectors have. */
+/* The last rank has no neighbours and gives null pointers, as empty vectors do. */
 static void neighbor_alltoallv(void)
 {
     int counts[] = {BLOCK, BLOCK}, places[] = {0, BLOCK}, is_right = 1, has_any = neighbors > 0;
@@ -189,14 +189,14 @@ static void bottom(void)
     check("bcast at absolute addresses", code, is_right);
 }
 
-/* A mistake on one rank: its call returns this error, and those of all others return. */
+/* One rank makes a mistake: its call returns this error, and the calls of all others return. */
 static void mistake(void)
 {
     enum { COUNT, TYPE, OPEN_TYPE, OPERATOR, ROOT, BUFFER, MISTAKES };
     int wrong = (int)draw((unsigned)ranks), root = (int)draw((unsigned)ranks), what = (int)draw(MISTAKES);
     int is_one = rank == wrong, kind = (int)draw(6), has_operator = kind > 3, has_root = kind < 3 || kind == 5, code;
     MPI_Request request = MPI_REQUEST_NULL;
-    /* Whose root is none can take no part: a mistake that is tried where no other rank waits for it. */
+    /* A rank with a wrong root takes no part: only tried where no other rank waits for it. */
     int needs_none = kind == 0 || kind == 2 ? wrong != root : wrong == root;
     if ((what == OPERATOR && !has_operator) || (what == ROOT && !(has_root && needs_none)))
         what = COUNT;

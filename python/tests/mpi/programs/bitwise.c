@@ -1,5 +1,5 @@
-/* Sums of floating-point numbers of many magnitudes: the same bits on all ranks? Prints "bitwise: " and a number made of
- * the bits of all results, or "different". */
+/* Checks that sums of floating-point numbers of many magnitudes have the same bits on all ranks. Prints "bitwise: " and
+ * a number made of the bits of all results, or "different". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* Calls of all collectives, drawn at random, the same on all ranks. Every rank knows the data of all, computes what its
- * buffers must hold afterwards, and compares all bytes of them. Arguments: number of calls, seed.
+/* Random calls of all collectives, the same on all ranks. Every rank knows the data of all ranks, computes the contents
+ * of its buffers after the call, and compares all their bytes. Arguments: number of calls, seed.
  *
- * Types: predefined ones, pairs, and one with gaps and a negative lower bound, whose operator does not commute. Half of
- * the moving collectives describe one side by elements and the other by a type of two of them. Communicators: the world,
- * backwards, halves, and the process itself. A quarter of the calls are nonblocking, and a quarter persistent: these are started
- * once to three times, each time on other data, of which the last count.
+ * Types: predefined types, pairs, and a type with gaps and a negative lower bound, whose operator does not commute.
+ * Half of the moving collectives describe one side by elements and the other by a type of two elements. Communicators:
+ * the world, the reversed world, halves, and the process itself. A quarter of the calls are nonblocking, a quarter
+ * persistent. Persistent calls start one to three times on different data; the last start is checked.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static void fill(buffers *all, int of)
 static unsigned char *sent(buffers *all) { return all->sent + START; }
 static unsigned char *received(buffers *all) { return all->received + START; }
 
-/* Copies the data of `count` elements, not what lies between. */
+/* Copies the data of `count` elements, without the gaps. */
 static void move(const kind *k, unsigned char *into, const unsigned char *from, int count)
 {
     for (int i = 0; i < count; i++)
@@ -118,7 +118,7 @@ static void compare(const char *what, int count, int k, int root, int in_place, 
 
 enum { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
-/* Starts a persistent call, and waits for it: `times` - 1 times on other data, and then on those of its buffers. */
+/* Starts a persistent call `times` times and waits for it; only the last start has the data of the buffers. */
 static void run_persistent(MPI_Request *request, int times)
 {
     memcpy(&given, ours, sizeof given);
@@ -153,8 +153,8 @@ static void run_persistent(MPI_Request *request, int times)
             MPI_##name(__VA_ARGS__, comm);                                                                             \
     } while (0)
 
-/* Blocks of drawn lengths between all pairs of ranks, which lie one after the other or in turned places with gaps; all ranks draw
- * the same. */
+/* Blocks of random lengths between all pairs of ranks, the same on all ranks. They lie one after the other, or in
+ * rotated places with gaps. */
 typedef struct {
     int counts[MOST_RANKS][MOST_RANKS]; /* from, to */
     int are_together[2], shift[2], most;
@@ -174,7 +174,7 @@ static void draw_exchange(exchange *x, int count, int most, int are_even, int ar
     x->most = most;
 }
 
-/* The place of the block of rank `of` to `other`, or from it. */
+/* The place of the block from rank `of` to `other`, or of the block that `of` receives. */
 static int place(const exchange *x, int of, int other, int is_received)
 {
     int before = 0;
@@ -206,7 +206,7 @@ static void one_call(void)
         move(k, e, total, count);
         return compare("allreduce", count, number, 0, in_place, starts);
     case 1:
-        for (int i = 0; i < ranks && in_place; i++) /* in place at the root alone */
+        for (int i = 0; i < ranks && in_place; i++) /* only the root is in place */
             if (i == root)
                 memcpy(of_rank[i]->sent, of_rank[i]->received, SIZE);
         CALL(Reduce, reduce, in_place && is_root ? MPI_IN_PLACE : s, is_root ? r : NULL, count, type, k->op, root);
@@ -243,7 +243,7 @@ static void one_call(void)
         CALL(Reduce_scatter_block, reduce_scatter_block, in_place ? MPI_IN_PLACE : s, r, count, type, k->op);
         fold(k, total, ranks - 1, count * ranks, in_place);
         move(k, e, total + rank * block, count);
-        if (in_place) /* beyond its block, the buffer may hold anything */
+        if (in_place) /* the buffer may hold anything outside its block */
             move(k, r + block, e + block, count * (ranks - 1));
         return compare("reduce_scatter_block", count, number, 0, in_place, starts);
     case 8: {

@@ -1,5 +1,5 @@
-/* "attributes": what a communicator carries is the program's. "many": as many communicators as there may be.
- * "spawn": processes that do not have the library. */
+/* "attributes": only communicators of the program have its attributes. "many": as many communicators as MPI allows.
+ * "spawn": spawned processes without the library. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
-/* What programs do at the edges of collectives: types without data, operators of the program's own on types of its own,
- * attributes and error handlers, two groups. With an argument, also many communicators freed with calls under way, and calls in
- * another order on other ranks. Prints "edges: right".
- */
+/* Edge cases of collectives: types without data, user-defined operators and types, attributes and error handlers,
+ * intercommunicators. With an argument also communicators freed with calls under way, and calls in different orders on
+ * different ranks. Prints "edges: right". */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -57,7 +56,7 @@ static void no_data(MPI_Comm comm)
     MPI_Type_free(&none);
 }
 
-/* A matrix of 2 rows and columns with a gap: the product depends on the order. */
+/* A 2 x 2 matrix with a gap: its product does not commute. */
 struct matrix {
     int a, b;
     double gap;
@@ -178,7 +177,7 @@ static void handler(MPI_Comm *comm, int *code, ...)
     told++;
 }
 
-/* Functions of attributes are called for the program's communicators only; a duplicate has its handler. */
+/* MPI calls attribute functions for the program's communicators only. A duplicate inherits the error handler. */
 static void attributes_and_handlers(MPI_Comm comm)
 {
     MPI_Comm first, second;
@@ -204,7 +203,7 @@ static void attributes_and_handlers(MPI_Comm comm)
     MPI_Comm_free_keyval(&keyval);
 }
 
-/* Communicators are made and freed again and again, while calls on them are under way. */
+/* Makes and frees communicators repeatedly while calls on them are under way. */
 static void many(MPI_Comm comm)
 {
     enum { AT_ONCE = 6, ROUNDS = 10 };
@@ -225,8 +224,7 @@ static void many(MPI_Comm comm)
     }
 }
 
-/* A blocking and a nonblocking call, in one order on some ranks and in the other on others. MPI does not ask for that; MPICH
- * takes it. */
+/* Ranks order a blocking and a nonblocking call differently. MPI need not support this; MPICH does. */
 static void crossed(MPI_Comm comm)
 {
     int one = 1, two = 2, started = 0, sum = 0;

@@ -1,5 +1,5 @@
-/* Collectives of 8 to 256 bytes, before each of which one rank has used another communicator and type: it looks at the call, where
- * others may leave it to MPI at once. Both must come to the same decision. Prints how many results are wrong. */
+/* Collectives of 8 to 256 bytes. Before each, one rank uses another communicator and type: it has to describe the call,
+ * which others may leave to MPI at once. Both paths must decide alike. Prints the number of wrong results. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

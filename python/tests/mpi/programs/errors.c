@@ -1,5 +1,5 @@
-/* A broadcast for which one rank has too little room: the communicator's handler is told, and the program goes on; so does it
- * where only a duplicate of MPI_COMM_WORLD returns errors, if asked for. */
+/* A broadcast for which one rank has too little room: the error handler of its communicator is called, and the program
+ * goes on. With an argument, only a duplicate of MPI_COMM_WORLD returns errors. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,6 +1,5 @@
-/* Distributed graphs that are made from other topologies: a grid without meeting borders, a graph, and a graph made from that grid.
- * Each rank has the ranks beside it as neighbours. Prints how many ranks got something wrong.
- */
+/* Distributed graphs made from other topologies: a grid that is not periodic, a graph, and a graph made from that grid.
+ * The neighbours of a rank are the adjacent ranks. Prints the number of ranks with a wrong result. */
 #include <mpi.h>
 #include <stdio.h>
 

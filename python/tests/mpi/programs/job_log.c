@@ -1,5 +1,5 @@
-/* Calls whose counts are known: on the world 10 allreduces of 8 B, one of 64 B and a broadcast of 100 B, on halves of it 3
- * allreduces of 8 B; an alltoallv of rank + 1 bytes to each; 2 nonblocking allreduces. With the argument "quiet": nothing. */
+/* Calls with known counts. On the world: 10 allreduces of 8 B, one of 64 B, a broadcast of 100 B, an alltoallv of rank
+ * + 1 bytes to each rank, 2 nonblocking allreduces. On each half: 3 allreduces of 8 B. With "quiet": no call. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Broadcasts of more bytes than an int holds: by elements at both ranks, then as one element of a type at rank 0, which sends
- * it, and then receives it. */
+/* Broadcasts of more bytes than an int holds: first by elements on both ranks, then as one element of a type on rank 0,
+ * which is the root once and receives once. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

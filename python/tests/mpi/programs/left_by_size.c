@@ -1,5 +1,5 @@
-/* Allreduces of 8 to 128 bytes of three types. In the algorithm "linear" the first rank alone applies the operator, in MPI's own
- * others do, too. Prints the sizes that ran by "linear"; again after other rules were set, if one is given. */
+/* Allreduces of 8 to 128 bytes of three types. In the algorithm "linear" only rank 0 applies the operator; in MPI's own
+ * other ranks do, too. Prints the sizes that ran by "linear"; repeats this for the rules given as arguments. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

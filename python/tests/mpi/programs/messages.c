@@ -1,9 +1,10 @@
-/* Which messages collectives of the MPI send: under recorder.c, of which each rank prints what it saw.
+/* The messages of MPI's own collectives: preloaded recorder.c records them, and each rank prints its record.
  *
  *     messages CASE..        a CASE is COLLECTIVE:ROOT:BYTES[:VARIABLE=VALUE]..
  *
- * The variables are those of MPI's tools interface; a value that is no number is a name in the variable's description. A line
- * for each rank and case: "CASE-NUMBER RANK TO BYTES TO BYTES ..", or "CASE-NUMBER RANK refused".
+ * The variables are variables of MPI's tools interface. A VALUE is a number, or a name in the description of the
+ * variable. The output has a line per rank and case: "CASE-NUMBER RANK TO BYTES TO BYTES ..", or "CASE-NUMBER RANK
+ * refused".
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +25,8 @@ static void *found(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
-/* The number of a value: MPICH tells the names in the description of a variable, a line each, in order, the first behind its title. */
+/* The number of a value. MPICH lists the names in the description of a variable: one per line, in order, below the
+ * title. */
 static int value_of(const char *about, const char *text)
 {
     int number = 0;

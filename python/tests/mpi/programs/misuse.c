@@ -1,5 +1,5 @@
-/* Calls that MPI has to complain about, and some that look like them: what they come to, by rank 0. The first argument
- * "buffers" adds buffers that Open MPI does not look at. */
+/* Calls that are errors in MPI, and valid calls that look similar. Rank 0 prints the results. The argument "buffers"
+ * adds errors in buffers that Open MPI does not check. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static int sums_are(const int *numbers, int count)
     return is_right;
 }
 
-/* Addresses that are 0, and rightly so. */
+/* Addresses that are validly 0. */
 static void no_misuse(void)
 {
     int a[3] = {1, 2, 3}, b[3] = {0}, pair[2] = {rank, 7}, size;

@@ -1,13 +1,12 @@
-/* What programs do around collectives. Prints "mixed: right" when all results are.
+/* Collectives beside other MPI calls. Prints "mixed: right" if all results are right.
  *
- * - receives of any tag from anybody are pending while collectives run: their messages must not meet;
- * - a collective is started, and the process that others wait for sits in a receive, a wait for all, a barrier, or in one of
- *   the other functions that wait;
- * - with an argument: operators, types and communicators are freed while a collective that was started still needs
- *   them, which Open MPI 5.0's own does not survive;
- * - the memory that a broadcast is from cannot be written;
- * - two threads, each on a communicator of its own, of which one starts what others wait for;
- * - collectives of an intercommunicator.
+ * - Receives of any tag from any rank are pending during collectives: they must not get messages of collectives.
+ * - A rank starts a collective and waits in another function, while other ranks wait for the rank.
+ * - With an argument: operators, types and communicators are freed during a collective that needs them. The collectives
+ *   of Open MPI 5.0 do not survive this.
+ * - The root of a broadcast cannot write its memory.
+ * - Two threads use one communicator each; one thread starts a call that other ranks wait for.
+ * - Collectives of an intercommunicator.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -75,7 +74,7 @@ static void started(void)
     }
     expect(numbers[ranks - 1] == ranks - 1, "blocks while a sum is under way");
     MPI_Comm_free(&other);
-    /* several at once, ended in any order, with a receive among them */
+    /* several at once, completed in any order, with a receive among them */
     int got = -1, right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
     MPI_Irecv(&got, 1, MPI_INT, left, 2, MPI_COMM_WORLD, &requests[3]);
     for (int i = 0; i < 3; i++)
@@ -93,7 +92,7 @@ static void started(void)
 
 enum { WAYS = 8 };
 
-/* Receives an int from a rank: one function for each way that waits. */
+/* Receives an int from a rank, by one of the functions that wait. */
 static int received(int way, int from)
 {
     int value = -1, index, count = 0, flag = 0;
@@ -131,7 +130,7 @@ static int received(int way, int from)
     return value;
 }
 
-/* Rank 0 starts a sum, and then waits for what the last rank sends when the sum is there. */
+/* Rank 0 starts a sum, then waits for a message that the last rank sends after the sum. */
 static void waited_for(void)
 {
     int last = ranks - 1, sum, value;
@@ -166,7 +165,7 @@ static void nothing(void *in, void *inout, int *count, MPI_Datatype *type)
     (void)in, (void)inout, (void)count, (void)type;
 }
 
-/* Others get the handles of what was freed, as soon as MPI has freed it. */
+/* MPI reuses the handle of a freed object at once. */
 static void freed_early(void)
 {
     MPI_Op op, other_op;
@@ -196,7 +195,7 @@ static void freed_early(void)
         expect(most[2 * i] == (ranks - 1) * 1000 + 2 * i && most[2 * i + 1] == -1, "freed early");
 }
 
-/* Of a type with gaps, from memory that the root cannot write. */
+/* Broadcasts a type with gaps from memory that the root cannot write. */
 static void broadcast_from_constants(void)
 {
     MPI_Datatype spaced;
@@ -254,7 +253,7 @@ static void *start_later(void *comm)
     return NULL;
 }
 
-/* A thread of rank 0 starts what the others wait for before they come to where its other thread is already. */
+/* A second thread of rank 0 starts a call that the other ranks wait for, while the first thread is in the next call. */
 static void started_by_another_thread(MPI_Comm comms[2])
 {
     pthread_t second;

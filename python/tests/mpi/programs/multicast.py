@@ -1,4 +1,4 @@
-"""Multicasts by the Python API: groups of all kinds, all in flight, with a collective over each."""
+"""Multicasts by the Python API: many groups at once, each with a collective."""
 
 import sys
 
@@ -31,7 +31,7 @@ payloads = [random.bytes(int(random.choice([0, 1, 8191, 8192, 8193, 300_000]))) 
 
 
 def refused(call, *arguments, **keywords):
-    """Return the line that a call is refused with."""
+    """Return the message of a refused call."""
     try:
         call(*arguments, **keywords)
     except Error as error:
@@ -85,7 +85,7 @@ assert size == 1 or "differ" in refused(Domain, world, master=min(rank, 1), mpic
 
 
 def start_in_two_groups(domain):
-    """Start collectives over two groups that overlap, in one order on some ranks and in the other on others."""
+    """Start collectives over two overlapping groups, in different orders on different ranks."""
     groups = [list(range(size)), list(range(0, size, 2))]
     if rank == master:
         for group in groups:
@@ -111,7 +111,7 @@ with Domain(world, master=master, rules="broadcast[size=100kB..]: chain, segment
         sent = [domain.send(group, payload) for group, payload in zip(groups, payloads, strict=True)]
         assert sent[0].id == 0 and sent[0].is_complete
     else:
-        assert f"rank {rank} is not the master" in refused(domain.send, [rank], b"x")
+        assert f"rank {rank} sends a multicast, expected the master" in refused(domain.send, [rank], b"x")
     for number in mine:
         if number % 3 == 0:
             assert domain.recv() == payloads[number]
@@ -131,14 +131,14 @@ with Domain(world, master=master, rules="broadcast[size=100kB..]: chain, segment
         one.wait()
         assert one.is_complete
     world.Barrier()
-    # A message that is too long is lost to one rank, and nobody waits for ever.
+    # A multicast that is too long is lost for one rank; nobody waits forever.
     if rank == master:
         domain.send(range(size), b"long").wait_left()
         domain.send(range(size), np.arange(3.0))
-    assert "a multicast of 4 B into room for 2 B" in refused(domain.recv_into, bytearray(2))
+    assert "got a multicast of 4 B, expected at most the 2 B of the buffer" in refused(domain.recv_into, bytearray(2))
     assert np.array_equal(np.frombuffer(domain.recv()), np.arange(3.0))
     assert domain.poll() is None
-    # What nobody receives does not keep the domain from being closed.
+    # Unreceived multicasts do not prevent the end of the domain.
     if rank == master:
         domain.send(range(size), bytes(100_000))
 assert "closed" in refused(domain.poll)

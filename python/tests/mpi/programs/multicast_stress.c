@@ -1,9 +1,10 @@
-/* Random multicasts to groups that overlap, all in flight at once. Every rank knows from the seed what it has to get.
+/* Random multicasts to overlapping groups, all under way at once. Every rank knows its multicasts from the seed.
  *
  *     multicast_stress MULTICASTS MOST_BYTES SEED RULES MODE
  *
- * MODE: recv (one master), poll (two masters, one thread polls), listen (two masters, callbacks), threads (two masters, a
- * thread for each and one more that sends). */
+ * MODE: recv (one master), poll (two masters, one thread polls), listen (two masters, callbacks), threads (two masters,
+ * one thread for each and one that sends).
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,13 @@ static unsigned next(unsigned long long *state) {
     return (unsigned)(*state >> 33);
 }
 
-/* One script: of each multicast its bytes and members. */
+/* A script: the bytes and members of each multicast. */
 typedef struct script {
     int master;
     int *bytes;
     unsigned char *members; /* multicasts x bitmap */
     hocket_mcast_domain *domain;
-    int taken; /* the next multicast that this rank looks at */
+    int taken; /* the next multicast that this rank checks */
 } script;
 
 static script scripts[MOST_DOMAINS];
@@ -67,7 +68,7 @@ static int is_member(const script *of, int number) {
     return of->members[(size_t)number * bitmap_bytes + (size_t)rank / 8] >> rank % 8 & 1;
 }
 
-/* The next multicast that this rank has to get, or -1. */
+/* The next multicast for this rank, or -1. */
 static int expected(script *of) {
     while (of->taken < multicasts && !is_member(of, of->taken))
         of->taken++;

@@ -1,6 +1,7 @@
-/* Multicasts of data with gaps between elements, and of more than INT_MAX bytes if asked for.
+/* Multicasts of data with gaps between elements; with "large" also of more than INT_MAX bytes.
  *
- *     multicast_types [large] */
+ *     multicast_types [large]
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ int main(int argc, char **argv) {
     check(hocket_mcast_domain_create(MPI_COMM_WORLD, 0, NULL, &domain) == MPI_SUCCESS, "create");
     uint64_t id;
 
-    /* Two of three ints, and a pair with a hole, which an array of 5000 elements makes longer than what is inlined. */
+    /* Two of three ints, and a pair with a gap: an array of 5000 elements is too long to be inlined. */
     MPI_Datatype sparse, reversed;
     int places[2] = {1, 0}, lengths[2] = {1, 1};
     MPI_Type_vector(2, 1, 2, MPI_INT, &sparse);
@@ -49,7 +50,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3 * COUNT; i++)
         check(got[i] == (i % 3 == 1 ? -1 : i), "data with gaps");
 
-    /* Ints in another order are not bytes as they lie, although there are no gaps. */
+    /* Reordered ints have no gaps, but differ from their bytes in memory. */
     if (rank == 0)
         check(hocket_mcast_send(domain, all, bitmap_bytes, given, 1, reversed, &id) == MPI_SUCCESS, "send");
     check(hocket_mcast_recv(domain, got, 2, MPI_INT, NULL) == MPI_SUCCESS && got[0] == 1 && got[1] == 0, "reversed");

@@ -1,9 +1,10 @@
-/* Calls of all neighbourhood collectives, drawn at random, the same on all ranks. Every rank knows the graph and the data of all, and
- * compares all bytes of its result, also those that no neighbour sends. Arguments: number of calls, seed.
+/* Random calls of all neighbourhood collectives, the same on all ranks. Every rank knows the graph and all data, and
+ * compares all bytes of its result, also bytes that no neighbour sends. Arguments: number of calls, seed.
  *
- * Communicators: grids of one to three dimensions, with and without borders, with neighbours that are the same rank or the rank itself;
- * a graph; distributed graphs, in which ranks have others and themselves several times, and with the diagonals of a grid. Types: without and with gaps; in alltoallw
- * blocks are received by another type than they are sent. Calls are blocking, nonblocking and persistent, with ints and large counts.
+ * Communicators: grids of one to three dimensions, periodic or not, some with two neighbours on one rank or a rank as
+ * its own neighbour; a graph; distributed graphs with repeated edges and loops, or with the diagonals of a grid. Types:
+ * with and without gaps; alltoallw receives blocks by another type than it sends. Calls are blocking, nonblocking and
+ * persistent, with ints and large counts.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 enum { MOST_RANKS = 16, MOST_EDGES = 24, MOST_COUNT = 300, COMMS = 8, ROOM = MOST_EDGES * (MOST_COUNT + 2) * 3 };
 
-/* The ranks to which each rank sends, and from which it receives, with the number of the block there; -1: none. */
+/* Destinations and sources of each rank, with the number of the block at the other rank; -1 if there is none. */
 typedef struct {
     MPI_Comm comm;
     int sent[MOST_RANKS], received[MOST_RANKS];
@@ -49,7 +50,7 @@ static void make_grid(graph *g, int dimensions, const int *periods)
     }
 }
 
-/* The edges that arrive, in the order of the ranks that send them. */
+/* Sets the incoming edges, in the order of their sources. */
 static void find_arriving(graph *g)
 {
     for (int r = 0; r < ranks; r++)
@@ -68,7 +69,7 @@ static void make_distributed(graph *g)
         for (int i = 0; i < g->sent[r]; i++)
             g->to[r][i] = i && draw(3) == 0 ? g->to[r][i - 1] : (int)draw((unsigned)ranks);
     }
-    for (int r = 0; r < ranks; r++) /* a rank has room for so many */
+    for (int r = 0; r < ranks; r++) /* the most edges of a rank */
         if (4 * ranks > MOST_EDGES && g->sent[r] > 1)
             g->sent[r] = 1;
     find_arriving(g);
@@ -76,7 +77,8 @@ static void make_distributed(graph *g)
                                    g->to[rank], MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g->comm);
 }
 
-/* All places around a rank of a periodic grid, in a drawn order, the same on all ranks; they are received in the opposite order. */
+/* Neighbours at all places around a rank of a periodic grid, in a random order, the same on all ranks; sources are in
+ * the opposite order. */
 static void make_surroundings(graph *g)
 {
     MPI_Comm grid;
@@ -111,7 +113,7 @@ static void make_surroundings(graph *g)
     MPI_Comm_free(&grid);
 }
 
-/* A ring: the neighbours of the old kind of graph are on both sides. */
+/* A ring, since the neighbours of MPI_Graph_create are destinations and sources. */
 static void make_graph(graph *g)
 {
     int ends[MOST_RANKS], edges[3 * MOST_RANKS + 3], count = 0;
@@ -133,7 +135,7 @@ static void make_graph(graph *g)
 
 static int value(int of, int block, int element) { return (of * 41 + block) * 1009 + element + (int)(state % 1000003); }
 
-/* Elements of the block that a rank sends, in pairs; every rank draws the same. */
+/* The number of elements, in pairs, of a block that a rank sends; the same on all ranks. */
 static int count_of(int of, int block, int most, unsigned long long seed)
 {
     unsigned long long mixed = (seed + (unsigned)(of * 97 + block * 13)) * 0x9E3779B97F4A7C15ull;
@@ -181,7 +183,7 @@ static void finish(MPI_Request *request, int is_persistent)
 #define CALL_LARGE(name, ...) CALL(name, __VA_ARGS__)
 #endif
 
-/* Writes the elements of a block, each in `step` ints of which one is data. */
+/* Writes the elements of a block; each has `step` ints, of which the first is data. */
 static void put(int *at, int of, int block, int count, int step)
 {
     for (int i = 0; i < count; i++)

@@ -1,6 +1,5 @@
-/* Short calls within a node: lanes that fill up while a rank sleeps, messages that overtake others on their way, ranks that talk to MPI
- * meanwhile, and more communicators than memory is shared for. Prints whether memory is shared, and what is wrong.
- */
+/* Short calls within a node: lanes that fill up while a rank sleeps, messages that overtake others, ranks that use MPI
+ * meanwhile, and more communicators than get shared memory. Prints whether memory is shared, and errors. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@ static void check(int is_right, const char *what)
         printf("rank %d: %s\n", rank, what);
 }
 
-/* Returns 1 if this process has mapped memory of the library's. */
+/* Returns 1 if this process has mapped shared memory of the library. */
 static int shares(void)
 {
     char line[4096];
@@ -27,7 +26,7 @@ static int shares(void)
     return is_there;
 }
 
-/* The root sends more than a lane holds before the others receive, in messages of one cell and of many. */
+/* The root sends more than a lane holds before the others receive, as messages of one cell and of several. */
 static void fill(MPI_Comm comm)
 {
     char data[1024];
@@ -42,7 +41,7 @@ static void fill(MPI_Comm comm)
     }
 }
 
-/* A long message of the program's needs its sender while that waits in a short collective. */
+/* A long message of the program needs progress of its sender, which waits in a short collective. */
 static void send_meanwhile(MPI_Comm comm)
 {
     enum { COUNT = 1 << 20 };

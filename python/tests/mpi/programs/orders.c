@@ -1,6 +1,6 @@
-/* Many nonblocking collectives on several communicators, started in the same order on all ranks, tested and waited for in
- * another order on each, with blocking ones between. Communicators are made in every way that MPI has, and freed; with "freed"
- * while collectives on them are under way, which Open MPI's own do not survive. Prints "orders: right".
+/* Many nonblocking collectives on several communicators, with blocking ones between. All ranks start them in the same
+ * order; each rank completes them in its own order. Communicators are made in every way of MPI, and freed; with "freed"
+ * also while collectives on them are under way, which Open MPI's own do not survive. Prints "orders: right".
  *
  *     orders STEPS SEED [freed]
  */
@@ -13,7 +13,7 @@ enum { MOST_RANKS = 8, MOST_COUNT = 40, MOST_COMMS = 6, MOST_PENDING = 24, WAYS 
 static int rank, ranks, failures, frees_early;
 static unsigned shared, own;
 
-/* What all ranks draw alike, and what each draws for itself. */
+/* Draws below `limit`: from the state that all ranks share, or from the state of this rank. */
 static unsigned draw(unsigned *state, unsigned limit)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -42,7 +42,7 @@ static int sum(const struct started *one, int froms, int index)
     return sum;
 }
 
-/* The element that must have come, or -1 where there is none. */
+/* The expected element, or -1 if there is none. */
 static int expected(const struct started *one, int index)
 {
     int count = one->count, block = count ? index / count : 0, within = count ? index % count : 0;
@@ -110,7 +110,7 @@ static void check(struct started *one)
         }
 }
 
-/* Waits for some, in an order of this rank's own, or tests one. */
+/* Waits for some requests in this rank's own order, or tests one. */
 static void end_some(int count, int least)
 {
     for (int left = 0; left < count; left++) {

@@ -1,6 +1,5 @@
-/* An allgather in place of long blocks, of a type without gaps that the program has made: data that lie as bytes are not packed. Prints
- * whether the memory of each rank has grown by less than a block, and the blocks are right.
- */
+/* An allgather in place of long blocks of a user-defined type without gaps: such data need no packing. Prints whether
+ * the memory of each rank has grown by less than a block, and whether the blocks are right. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

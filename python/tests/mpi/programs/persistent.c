@@ -1,12 +1,12 @@
-/* Persistent collectives, planned once and started in many rounds. All types, operators and arrays of a plan are freed or
- * overwritten before its first start. In each round all ranks start the same plans, each rank in an order of its own, beside
- * a nonblocking collective, messages, and persistent messages; waits for all of them in one array, in one of nine ways that
- * each rank draws for itself; and looks at the results and at the requests. At last a communicator is freed while its plans are
- * under way, and these start once more. Prints "persistent: right".
+/* Persistent collectives, planned once and started in many rounds. Types, operators and arrays of a plan are freed or
+ * overwritten before its first start. In each round all ranks start the same plans, each in its own order, beside a
+ * nonblocking collective, messages and persistent messages. Each rank waits for all of them in one array, in one of
+ * nine ways that it draws, and checks the results and the requests. Finally a communicator is freed while its plans are
+ * under way, and the plans start once more. Prints "persistent: right".
  *
  *     persistent ROUNDS SEED [alike]
  *
- * alike: for plans of the MPI's own; the ranks start in the same order, and all arguments stay until the plans are freed.
+ * alike: for MPI's own plans. Ranks start them in the same order, and all arguments stay until the plans are freed.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -23,7 +23,6 @@ enum { ALLREDUCE, BCAST, REDUCE, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALL
 struct plan {
     MPI_Request request;
     int kind, root, is_started, send[SIZE], receive[SIZE];
-    /* The arguments of the call. */
     int counts[MOST_RANKS], places[MOST_RANKS], bytes[MOST_RANKS];
     MPI_Datatype block, types[MOST_RANKS];
     MPI_Op op;
@@ -52,7 +51,7 @@ static void add(void *from, void *into, int *count, MPI_Datatype *type)
         ((int *)into)[i] += ((int *)from)[i];
 }
 
-/* Takes the place of an operator that was freed too early. */
+/* Replaces an operator that was freed too early. */
 static void spoil(void *from, void *into, int *count, MPI_Datatype *type)
 {
     (void)from, (void)type;
@@ -83,7 +82,7 @@ static void destroy_arguments(struct plan *plan)
     memset(plan->types, -1, sizeof plan->types);
 }
 
-/* One of the two plans of a kind may have its input in place. */
+/* One of the two plans of each kind may have its input in place. */
 static int is_in_place(const struct plan *plan)
 {
     return plan->kind == ALLGATHERV && plan - plans >= KINDS;
@@ -123,7 +122,7 @@ static void make(struct plan *plan, MPI_Comm comm)
         destroy_arguments(plan);
 }
 
-/* Element `index` of those that a rank sends in a round. */
+/* Element `index` of the data that a rank sends in a round. */
 static int value(const struct plan *plan, int round, int from, int index)
 {
     return 1000 * round + 100 * from + index + 7 * (int)(plan - plans);
@@ -137,7 +136,7 @@ static int sum(const struct plan *plan, int round, int froms, int index)
     return sum;
 }
 
-/* The element that must have come, or -1 where there is none. */
+/* The expected element, or -1 if there is none. */
 static int expected(const struct plan *plan, int round, int at)
 {
     int is_gapped = plan->kind == ALLGATHERV || plan->kind == ALLTOALLV || plan->kind == ALLTOALLW || plan->kind == GATHERV;
@@ -189,7 +188,7 @@ static void shuffle(int *order, int count, unsigned *state)
     }
 }
 
-/* Starts the plans that all ranks draw, each by itself, or all at once. */
+/* Starts the plans of this round, which all ranks share: one by one or all at once. */
 static void start(int round)
 {
     int order[PLANS], count = 0;
@@ -209,7 +208,7 @@ static void start(int round)
             MPI_Start(&requests[i]);
 }
 
-/* MPICH 5.0.2's own persistent collectives end MPI_Testall in an error, and, if they are idle, MPI_Waitall in a crash. */
+/* With its own persistent collectives, MPICH 5.0.2 fails in MPI_Testall, and crashes in an idle MPI_Waitall. */
 static int draw_way(void)
 {
 #ifdef OPEN_MPI
@@ -220,7 +219,7 @@ static int draw_way(void)
     return least + (int)draw(&own, 9 - (unsigned)least);
 }
 
-/* Waits for all requests of an array; the ended ones that are not persistent become MPI_REQUEST_NULL. */
+/* Waits for all requests of an array; completed ones that are not persistent become MPI_REQUEST_NULL. */
 static void complete(int count, MPI_Request *requests, int way)
 {
     int indices[PLANS + OTHERS], index = 0, ended = 0, flag = 0;
@@ -266,7 +265,7 @@ static void complete(int count, MPI_Request *requests, int way)
     }
 }
 
-/* A wait for a request that is not active returns an empty status, and leaves the request. */
+/* A wait for an inactive request returns an empty status and keeps the request. */
 static void check_idle(struct plan *plan, int round)
 {
     MPI_Request request = plan->request;
@@ -292,7 +291,7 @@ static void run_round(int round, MPI_Request persistent[2], int messages[2])
     messages[0] = round;
     MPI_Startall(2, persistent);
     memcpy(&all[PLANS + 3], persistent, 2 * sizeof *persistent);
-    if (draw(&shared, 3)) { /* the others have to wait for one rank's starts alone */
+    if (draw(&shared, 3)) { /* this rank makes the others wait for its starts */
         for (int i = PLANS; i < PLANS + OTHERS; i++)
             MPI_Wait(&all[i], MPI_STATUS_IGNORE);
         usleep(rank == round % ranks ? 3000 : 0);
@@ -317,7 +316,7 @@ static void run_round(int round, MPI_Request persistent[2], int messages[2])
     expect(total == ranks && from == round && messages[1] == round, "other calls", 0, round);
 }
 
-/* Frees the communicator of the second half of the plans while these are under way, and starts them once more. */
+/* Frees the communicator of the second half of the plans while they are under way, and starts them once more. */
 static void end(MPI_Comm *comm, int round)
 {
     for (int is_last = 0; is_last < 2; is_last++) {

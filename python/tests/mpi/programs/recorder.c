@@ -1,6 +1,7 @@
-/* Records the messages that an MPI sends by UCX: to which rank, and how many bytes, in order. Preloaded.
+/* Records the destination and the bytes of each message that MPI sends by UCX, in order. Preloaded.
  *
- * A program says before a message of its own to whom it goes (`recorder_peer`), so that the endpoint of each rank is known.
+ * Before a message of its own a program names the destination (`recorder_peer`), which identifies the endpoint of each
+ * rank.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -8,7 +9,7 @@
 #include <stdint.h>
 
 enum { MOST_PEERS = 256, MOST_MESSAGES = 1 << 16, MOST_TYPES = 1 << 12, HAS_DATATYPE = 1 << 3 };
-/* A datatype is its class, and in a contiguous one the bytes of an element above it. */
+/* A datatype is a class in its low bits; a contiguous one has the bytes of an element above them. */
 enum { CLASS_BITS = 3, CLASS = (1 << CLASS_BITS) - 1, CONTIGUOUS = 0, PIECES = 2, GENERIC = 7, ONE_BYTE = 1 << CLASS_BITS };
 
 /* ucp_dt_iov_t */
@@ -46,7 +47,7 @@ void recorder_peer(int rank)
     expected_peer = rank;
 }
 
-/* Begins to record, or ends it. */
+/* Starts or stops the recording. */
 void recorder_switch(int on)
 {
     is_on = on;

@@ -1,6 +1,5 @@
-/* A communicator from a session, of a program that does not call MPI_Init, or, with "both", of one that does. Prints
- * "sessions: right", or "sessions: none" where the MPI has none.
- */
+/* A communicator from a session. The program calls MPI_Init only with the argument "both". Prints "sessions: right", or
+ * "sessions: none" if MPI has no sessions. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-"""Nonblocking collectives with counts and places that mpi4py makes of lists, and frees before the call has ended."""
+"""Nonblocking collectives with counts and places from lists: mpi4py frees them before the call has ended."""
 
 import numpy as np
 from mpi4py import MPI

@@ -1,11 +1,11 @@
-/* Threads that run collectives at the same time, for a race detector. Prints "threads: right" when all results are.
+/* Threads that run collectives at the same time, for a race detector. Prints "threads: right" if all results are right.
  *
  *     threads ROUNDS
  *
- * Each of four threads has a communicator of its own. In each round it starts two reductions, one with an operator that it
- * frees at once, and two persistent ones, of which it has planned one just before; duplicates its communicator now and then;
- * runs blocking collectives on it, also with a type that has gaps; and then waits for the reductions: by MPI_Wait, or by
- * MPI_Test until they are complete. So every thread advances and frees calls that others have started.
+ * Each of four threads has its own communicator. In each round it starts two reductions, one with an operator that it
+ * frees at once, and two persistent ones, one of them just planned. It duplicates its communicator now and then, and
+ * runs blocking collectives, also with a type that has gaps. Then it waits for the reductions by MPI_Wait or MPI_Test.
+ * So every thread advances and frees calls that others have started.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ static void blocking(MPI_Comm comm, MPI_Datatype gaps, int round)
     MPI_Barrier(comm);
 }
 
-/* A sum of ones, planned with an operator that is freed at once. */
+/* Plans a sum of ones with an operator that is freed at once. */
 static void plan(int *one, int *sum, MPI_Comm comm, MPI_Request *request)
 {
     MPI_Op op;

@@ -1,4 +1,4 @@
-/* Calls of every kind that a trace tells of, on any number of ranks. */
+/* Calls of every kind in a trace, on any number of ranks. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,14 @@ int main(int argc, char **argv)
     MPI_Request requests[4];
     MPI_Status status;
 
-    /* A ring of messages, and one from nobody. */
+    /* A ring of messages, and messages with MPI_PROC_NULL. */
     MPI_Sendrecv(data, 3, MPI_DOUBLE, right, 1, room, 4, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Sendrecv(data, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, room, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status);
     MPI_Irecv(room, 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(data, 5, MPI_INT, right, 7, MPI_COMM_WORLD, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 
-    /* Several that are done at once, looked at one by one, and by looks that may find nothing. */
+    /* Several requests completed together, one by one, and by tests that may find nothing. */
     for (int i = 0; i < 2; i++) {
         MPI_Irecv(room + i, 1, MPI_DOUBLE, left, 10 + i, MPI_COMM_WORLD, &requests[i]);
         MPI_Isend(data + i, 1, MPI_DOUBLE, right, 10 + i, MPI_COMM_WORLD, &requests[2 + i]);
@@ -34,7 +34,6 @@ int main(int argc, char **argv)
     while (!flag)
         MPI_Testall(4, requests, &flag, MPI_STATUSES_IGNORE);
 
-    /* Probes. */
     MPI_Isend(data, 2, MPI_DOUBLE, right, 20, MPI_COMM_WORLD, &requests[0]);
     for (flag = 0; !flag;)
         MPI_Iprobe(left, 20, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
@@ -47,7 +46,7 @@ int main(int argc, char **argv)
     MPI_Mrecv(room, 8, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 
-    /* Persistent requests, twice. */
+    /* Persistent requests, started twice. */
     MPI_Recv_init(room, 4, MPI_DOUBLE, left, 30, MPI_COMM_WORLD, &requests[0]);
     MPI_Send_init(data, 4, MPI_DOUBLE, right, 30, MPI_COMM_WORLD, &requests[1]);
     for (int i = 0; i < 2; i++) {
@@ -57,7 +56,7 @@ int main(int argc, char **argv)
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);
 
-    /* Communicators: halves, one of all in reverse, one that comes later. */
+    /* Communicators: halves, the reversed world, and one by MPI_Comm_idup. */
     MPI_Comm half, reverse, later;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reverse);

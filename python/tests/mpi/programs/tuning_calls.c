@@ -1,7 +1,6 @@
-/* Calls collectives, each named with the bytes of its message: `tuning_calls allreduce 1024 bcast 8`.
+/* Calls collectives, each with the bytes of its message: `tuning_calls allreduce 1024 bcast 8`.
  *
- * With the option -s rank 0 gives a byte less, with -l all others do: MPICH then fails, and its error names the algorithm
- * that it was in.
+ * With -s rank 0 gives one byte less, with -l all other ranks do. MPICH then fails, and its error names the algorithm.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@ static int call(const char *name, int bytes, int less, char *in, char *out, int 
     if (IS("scatter")) return MPI_Scatter(in, mine, type, out, mine, type, 0, comm);
     if (IS("scatterv")) return MPI_Scatterv(in, counts, places, type, out, mine, type, 0, comm);
     for (int rank = 0; rank < ranks; rank++)
-        counts[rank] = mine / ranks; /* of a reduce_scatter the whole vector counts */
+        counts[rank] = mine / ranks; /* the bytes of reduce_scatter are the bytes of the whole vector */
     if (IS("reduce_scatter")) return MPI_Reduce_scatter(in, out, counts, type, op, comm);
     if (IS("reduce_scatter_block")) return MPI_Reduce_scatter_block(in, out, mine / ranks, type, op, comm);
     fprintf(stderr, "unknown function %s\n", name);
@@ -68,8 +67,8 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     if (is_wrong) {
-        usleep(200000); /* until the other ranks have printed, too */
-        _Exit(0);       /* some may wait for ever */
+        usleep(200000); /* other ranks print meanwhile */
+        _Exit(0);       /* some ranks may wait forever */
     }
     MPI_Finalize();
     return 0;

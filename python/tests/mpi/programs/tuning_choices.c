@@ -1,7 +1,9 @@
-/* Preloaded in front of Open MPI: tells what its component `tuned` is asked for, and what it then runs.
+/* Preloaded in front of Open MPI: prints the rules that its component `tuned` looks up, and the algorithms that it
+ * runs.
  *
- * `rule ALGORITHM BYTES` for each look into a file of rules, `run FUNCTION ALGORITHM VALUES` for each algorithm, and `base
- * NAME` for some of the functions that these are, of rank 0. The functions belong to the library and are not declared anywhere; all their arguments are of a word at most.
+ * Rank 0 prints `rule ALGORITHM BYTES` per look-up in a file of rules, `run FUNCTION ALGORITHM VALUES` per algorithm,
+ * and `base NAME` for some functions of algorithms. The library declares none of these functions; each of their
+ * arguments fits a word.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +41,7 @@ int ompi_coll_tuned_get_target_method_params(void *rules, size_t bytes, int *fan
     return algorithm;
 }
 
-/* A function of so many arguments before the number of its algorithm, and so many values behind that. */
+/* A function with `before` arguments, the number of its algorithm, and `values` more. */
 #define DO_THIS(function, before, values)                                                                      \
     int ompi_coll_tuned_##function##_intra_do_this(word a, word b, word c, word d, word e, word f, word g,     \
                                                    word h, word i, word j, word k, word l, word m, word n)     \

@@ -1,7 +1,7 @@
-/* Calls that are wrong on one rank, which only that rank sees: every rank goes on. Rank 1, or the root, has blocks of another
- * length than it sends, or one buffer as input and result; others send or expect a broadcast of another length. Prints what
- * each rank's call comes to: blocking, nonblocking and, if MPI has them, persistent. With an argument, rank 1 ends with status 5.
- */
+/* Calls that are wrong on one rank, which only this rank notices; every rank goes on. Rank 1, or the root, has blocks
+ * of another length than it sends, or one buffer as input and result; or a rank broadcasts or expects another length.
+ * Prints the result of each rank: blocking, nonblocking and, if MPI has them, persistent. With an argument, rank 1
+ * exits with status 5. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int waited(int code, MPI_Request *request)
     return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
 }
 
-/* Starts a persistent call twice, and waits for it by itself, and among others: it must come to the same. */
+/* Starts a persistent call twice; waits for it once alone and once in an array. Both must have the same result. */
 static int started(int code, MPI_Request *request)
 {
     MPI_Request both[2] = {MPI_REQUEST_NULL, *request};
@@ -102,7 +102,7 @@ static const char *name_of(int code)
     }
 }
 
-/* What a call comes to on each rank, and the sum that is asked for after it. */
+/* Prints the result of a call on each rank, and checks a later sum. */
 static void tell(const char *what, MPI_Comm comm)
 {
     int one = 1, sum = 0, ranks;

@@ -1,4 +1,4 @@
-//! Ports and wavelengths that come and go: the key `changes`.
+//! Changes of ports and wavelengths during a run: the key `changes`.
 
 use hocket_core::{Error, Result, units};
 
@@ -27,7 +27,7 @@ impl Change {
     /// Reads a text such as "3 ms: node 5 has 1 port".
     ///
     /// # Errors
-    /// Something else: one line.
+    /// Another text.
     pub fn parse(text: &str) -> Result<Self> {
         let refused = || Error::new(format!("got {text:?}, expected {EXPECTED}"));
         let (time, what) = text.split_once(':').ok_or_else(refused)?;

@@ -1,13 +1,13 @@
-//! The description of nodes and programs that wait for each other when nothing happens any more.
+//! The description of a deadlock of nodes and programs.
 
 use super::super::traffic::ENDLESS;
 use super::switch::{Circuit, Stage, Switch};
 
-/// The most nodes of a list that are named.
+/// The largest number of nodes named.
 const NAMED: usize = 4;
 
 impl Switch<'_> {
-    /// One line on what waits for ever, if anything does: a request, a program that connects, or one that disconnects.
+    /// One line about what waits for ever, if anything does: a request, or a program that connects or disconnects.
     pub(super) fn who_waits(&self) -> Option<String> {
         if self.is_endless() {
             return Some(ENDLESS.to_owned());

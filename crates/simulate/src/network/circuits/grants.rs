@@ -13,7 +13,7 @@ struct Grant {
 }
 
 impl Switch<'_> {
-    /// Looks through the requests at nodes at which something has changed, in the order of asking.
+    /// Serves the requests at nodes where something has changed, in the order of asking.
     pub(super) fn look_through(&mut self) {
         let mut stirred = std::mem::take(&mut self.stirred);
         if std::mem::take(&mut self.are_all_stirred) {
@@ -34,7 +34,7 @@ impl Switch<'_> {
         }
     }
 
-    /// Whether a request that waits at a node may be granted, or refused.
+    /// Whether a request that waits at a node may be granted or refused.
     fn has_hope(&self, node: u32) -> bool {
         self.nodes[node as usize].has_free_port() || self.policy.opens([true; 2])
     }
@@ -48,7 +48,7 @@ impl Switch<'_> {
         }
     }
 
-    /// Whether a request without messages is refused where it cannot be granted.
+    /// Whether a request without messages that cannot be granted is refused.
     fn is_refused(&self, index: u32) -> bool {
         let waits_for_itself = |node: &u32| {
             let Node { circuits, ports, .. } = &self.nodes[*node as usize];
@@ -58,7 +58,7 @@ impl Switch<'_> {
             || (!self.policy.evicts(false) && self.circuits[index as usize].ends.iter().any(waits_for_itself))
     }
 
-    /// The grant that a circuit would get now; none while something is missing.
+    /// The grant that a circuit can get now; none while something is missing.
     fn possible(&self, index: u32) -> Option<Grant> {
         let circuit = &self.circuits[index as usize];
         let may_evict = self.policy.evicts(circuit.has_messages());
@@ -79,7 +79,7 @@ impl Switch<'_> {
         self.circuits[index as usize].is_idle()
     }
 
-    /// The order in which circuits that carry nothing are closed.
+    /// The order in which idle circuits are closed.
     fn worth(&self, index: u32) -> (bool, u64) {
         let circuit = &self.circuits[index as usize];
         (circuit.is_asked_for(), circuit.used)
@@ -106,7 +106,7 @@ impl Switch<'_> {
         self.open_at(index, start_s + self.times.set_up_s);
     }
 
-    /// Takes a free port, or one that these releases give back.
+    /// Takes a port from these releases, or else a free one.
     fn take_port(&mut self, node: u32, left: &[u64]) {
         let taken_over = left.iter().find_map(|number| {
             let nodes = &mut self.releases.get_mut(number)?.nodes;
@@ -117,7 +117,7 @@ impl Switch<'_> {
         }
     }
 
-    /// Takes a wavelength of links where it is free, or where these releases give it back.
+    /// Takes a wavelength of links, which is free or comes from these releases.
     fn take_wavelength(&mut self, route: &[u32], wavelength: u32, left: &[u64], index: u32) {
         for number in left {
             if let Some(release) = self.releases.get_mut(number).filter(|release| release.wavelength == wavelength) {
@@ -127,7 +127,7 @@ impl Switch<'_> {
         self.wavelengths.take(route, wavelength, index);
     }
 
-    /// Refuses the request that has waited longest of those without messages. Returns true if there was one.
+    /// Refuses the request without messages that has waited longest. Returns true if there was one.
     pub(super) fn refuse_oldest(&mut self) -> bool {
         let waiting = self.circuits.iter().zip(0..).filter_map(|(circuit, index)| match circuit.stage {
             Stage::Wanted(number) if !circuit.has_messages() => Some((number, index)),

@@ -1,42 +1,40 @@
-//! Circuits: optical circuit switching. A message needs a circuit between its nodes, whose set-up takes long.
+//! Circuits: optical circuit switching. A message needs a circuit between its nodes, whose set-up takes a long time.
 //!
 //! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", the model and
 //! the equations (1) to (8).
 //!
-//! Keys of `[network]`, besides those of the [`Fabric`]: `latency` alpha; `bandwidth` B; `ports` k; `reconfiguration` gamma,
-//! or both `set_up` and `release`; `policy`; `final_release` = "merged" (the default) or "waited"; `requests` = "waits"
-//! (the default) or "refused"; `wavelengths` W (as many as are wanted when absent); `changes`.
+//! Keys of `[network]`, besides those of the [`Fabric`]: `latency` alpha; `bandwidth` B; `ports` k; `reconfiguration`
+//! gamma, or both `set_up` and `release`; `policy`; `final_release` = "merged" (the default) or "waited"; `requests` =
+//! "waits" (the default) or "refused"; `wavelengths` W (default unlimited); `changes`.
 //!
-//! - *A circuit* joins two nodes, whichever two, and takes one port of each. It is full duplex, and carries one message at a
-//!   time in each direction, first come first served. A message of n bytes takes alpha + n / B, and has left and arrived
-//!   at the end of that. One to the own node takes as long and needs no circuit.
-//! - *Requests.* Two nodes with messages between them and no circuit want one; so do two nodes that asked for one, as
-//!   the policy says. All requests wait in one queue in the order of asking. At the end of every moment at which a
-//!   request came, or something became free, the queue is looked through from its beginning, and every request that can
-//!   be granted is granted. A circuit gets all that it needs at once, or nothing.
-//! - *Time.* With `reconfiguration`, a circuit is open gamma after its grant, and the ports and the wavelength of a
-//!   closed circuit are free at once: its release and the next set-up are one reconfiguration. With `set_up` and
-//!   `release`, a circuit is open `set_up` after its grant, and its ports and its wavelength are free `release` after
-//!   it was closed. A circuit for which another one is closed takes over the other's; then it is open `release` and
-//!   `set_up` later.
-//! - *Policies* say which circuits are set up ahead and which stay: [`policy`].
-//! - *Connect* is done when the circuit is open, or refused. A request without messages that cannot be granted is
-//!   refused to both ends with `requests` = "refused"; with "waits" it waits, but it is refused when one of its ends
-//!   itself keeps as many circuits that it asked for as it has working ports, because it would wait for itself. When
-//!   nothing else can happen any more, the request that has waited longest is refused.
-//! - *Disconnect* is done when no circuit joins the two nodes any more; with `final_release` = "waited", gamma (or `release`)
-//!   after the last one was closed.
-//! - *Eviction.* Where a policy closes a circuit for another one, circuits that no program asked for go first, and of
-//!   these the least recently used. A circuit with messages on it or queued for it never goes.
-//! - *Wavelengths.* A circuit takes one wavelength, the same on every link of its route there and of its route back: the
-//!   first one that is free on all of them (first fit).
-//! - *Changes.* When a node loses ports, as many of its circuits go as it now has too many: those that carry nothing first,
-//!   then those that are being set up, then those that carry; of each the least recently used. When wavelengths go, so do the
-//!   circuits on those with the highest numbers. A message that was cut is sent again from its beginning.
+//! - *A circuit* joins any two nodes and takes one port of each. It is full duplex and carries one message at a time
+//!   in each direction, first come first served. A message of n bytes is sent, and has arrived, after alpha + n / B. A
+//!   message to its own node takes as long and needs no circuit.
+//! - *Requests.* Two nodes request a circuit if they have messages for each other and no circuit, or if programs ask
+//!   for one, as the policy says. All requests wait in one queue in the order of asking. At the end of every moment at
+//!   which a request came or something became free, the queue is searched from its beginning, and every possible
+//!   request is granted. A circuit gets all that it needs at once, or nothing.
+//! - *Time.* With `reconfiguration`, a circuit is open gamma after its grant, and a closed circuit frees its ports
+//!   and its wavelength at once: its release and the next set-up are one reconfiguration. With `set_up` and `release`,
+//!   a circuit is open `set_up` after its grant, and a closed circuit frees its ports and its wavelength after
+//!   `release`. A circuit for which another is closed takes these over, and is open after `release` + `set_up`.
+//! - *Policies* decide which circuits are set up ahead and which stay: [`policy`].
+//! - *Connect* is done when the circuit is open or refused. If a request without messages cannot be granted,
+//!   `requests` = "refused" refuses it to both ends. With "waits" it waits, unless one of its ends already keeps
+//!   requested circuits on all its working ports: then it would wait for itself and is refused. When no other event is
+//!   possible, the request that has waited longest is refused.
+//! - *Disconnect* is done when no circuit joins the two nodes any more; with `final_release` = "waited", gamma (or
+//!   `release`) after the last one was closed.
+//! - *Eviction.* Where a policy closes a circuit for another one, circuits that no program requested go first, the
+//!   least recently used first. A circuit with messages on it or queued for it never goes.
+//! - *Wavelengths.* A circuit takes one wavelength, the same on every link of its routes there and back: the first
+//!   one that is free on all of them (first fit).
+//! - *Changes.* A node that loses ports loses circuits in excess: first those that carry nothing, then those being
+//!   set up, then those that carry; in each group the least recently used first. When wavelengths go, so do the
+//!   circuits on the highest ones. A message that was cut is sent again from its beginning.
 //!
-//! The use of a link ([`LinkUse`](super::LinkUse)): the bytes of messages that have arrived; the time for which it
-//! carried at least one message; and the time for which messages that were to cross it waited for their circuit or in
-//! its queue.
+//! The use of a link ([`LinkUse`](super::LinkUse)): the bytes of arrived messages; the time with at least one message;
+//! and the time for which messages that cross it waited for their circuit or in its queue.
 
 mod changes;
 mod deadlock;
@@ -67,9 +65,9 @@ pub struct Circuits {
     pub latency_s: f64,
     /// `bandwidth`: B, in bytes per second.
     pub bytes_per_s: f64,
-    /// `ports`: k, of each node.
+    /// `ports`: k, the ports of each node.
     pub ports: usize,
-    /// The times of set-up and release, under the policy.
+    /// The times of set-up and release under the policy.
     pub times: Times,
     /// `policy`.
     pub policy: PolicyName,
@@ -84,7 +82,7 @@ pub struct Circuits {
 /// The times that changes of circuits take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
-    /// From the grant to the open circuit.
+    /// From the grant until the circuit is open.
     pub set_up_s: f64,
     /// How long a closed circuit keeps its ports and its wavelength.
     pub release_s: f64,
@@ -92,7 +90,7 @@ pub struct Times {
     pub final_release_s: f64,
 }
 
-/// The most wavelengths of a link.
+/// The largest number of wavelengths.
 const MOST_WAVELENGTHS: usize = 4096;
 
 impl Circuits {
@@ -124,7 +122,7 @@ impl Circuits {
         })
     }
 
-    /// How long a message is on an open circuit.
+    /// How long an open circuit carries a message, in seconds.
     fn duration_s(&self, bytes: f64) -> f64 {
         self.latency_s + bytes / self.bytes_per_s
     }
@@ -178,9 +176,8 @@ impl Shared for Circuits {
         Box::new(Switch::new(self))
     }
 
-    /// The first circuits are set up before the first messages, where ranks have to reach other nodes. Then the data of
-    /// one rank reaches k + 1 times as many nodes every alpha, and the bytes of a node share its k ports, the most that
-    /// it ever has.
+    /// If ranks have to reach other nodes, a set-up comes first. Then the data of one rank reaches k + 1 times as many
+    /// nodes every alpha, and the bytes of a node share its k ports, the most that it ever has.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
         let node_of = |rank| self.fabric.placement.node_of(rank);
         let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();

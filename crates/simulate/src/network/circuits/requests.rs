@@ -1,4 +1,4 @@
-//! The requests of programs, and the circuits that are wanted.
+//! The requests of programs, and the queue of wanted circuits.
 
 use super::super::Ask;
 use super::switch::{Circuit, Stage, Switch, Wish};
@@ -47,7 +47,7 @@ impl Switch<'_> {
         }
     }
 
-    /// Answers all programs that disconnect, as there is no circuit.
+    /// Answers all programs that wait for the closing of this circuit, as there is none.
     fn answer_closing(&mut self, index: u32) {
         let circuit = self.circuit(index);
         let (ends, closing) = (circuit.ends, std::mem::take(&mut circuit.closing));
@@ -64,7 +64,7 @@ impl Switch<'_> {
         self.wishes.get(&ranks).copied().unwrap_or(0)
     }
 
-    /// Ends a wish, if there is one; calls that wait for an answer to it are refused.
+    /// Ends a wish, if there is one; calls that wait for its answer are refused.
     fn end_wish(&mut self, index: u32, end: usize, ranks: [u32; 2]) {
         let wishes = &mut self.circuits[index as usize].wishes[end];
         let Some(at) = wishes.iter().position(|wish| wish.ranks == ranks) else { return };
@@ -88,7 +88,7 @@ impl Switch<'_> {
         agreed.map(|wish| wish.ranks).collect()
     }
 
-    /// Answers wishes where there is an open circuit, and refuses those whose peer has given up its own.
+    /// Answers the wishes for an open circuit, and refuses wishes whose peer has given up its own.
     pub(super) fn meet(&mut self, index: u32) {
         for end in [0, 1] {
             let agreed = self.agreed(index, end);
@@ -119,7 +119,7 @@ impl Switch<'_> {
         circuit.has_messages() || waits(0) || waits(1)
     }
 
-    /// Whether a program at that node holds a circuit: it was told that there is one, or will be.
+    /// Whether a program at that node holds a circuit: it was told, or will be told, that the circuit is open.
     pub(super) fn is_held_at(&self, index: u32, node: u32) -> bool {
         let circuit = &self.circuits[index as usize];
         let end = usize::from(circuit.ends[1] == node);
@@ -136,7 +136,7 @@ impl Switch<'_> {
         self.forget(index);
     }
 
-    /// The circuit joins the queue, if it is not there and is wanted.
+    /// Adds the circuit to the queue, if it is wanted and absent.
     pub(super) fn want(&mut self, index: u32) {
         if self.circuits[index as usize].stage != Stage::Closed || !self.is_wanted(index) {
             return;
@@ -152,7 +152,7 @@ impl Switch<'_> {
         self.stirred.extend(ends);
     }
 
-    /// The circuit leaves the queue, if it is there.
+    /// Removes the circuit from the queue, if it is there.
     pub(super) fn leave_queue(&mut self, index: u32) {
         let circuit = &mut self.circuits[index as usize];
         if let Stage::Wanted(number) = circuit.stage {

@@ -21,7 +21,7 @@ pub struct Switch<'a> {
     timetable: Timetable<Step>,
     sequence: u64,
     pub(super) nodes: Vec<Node>,
-    /// Circuits that exist, or are wanted, or asked for; and the places among these that are free.
+    /// Circuits that are open, wanted or requested; and free places among them.
     pub(super) circuits: Vec<Circuit>,
     vacant: Vec<u32>,
     pub(super) by_pair: FxHashMap<[u32; 2], u32>,
@@ -29,11 +29,11 @@ pub struct Switch<'a> {
     links: Vec<LinkLoad>,
     /// The ports and wavelengths of circuits that are being released.
     pub(super) releases: FxHashMap<u64, Release>,
-    /// When the last circuit between two nodes was closed, where programs wait for that.
+    /// When the last circuit between two nodes was closed, if programs wait for that.
     pub(super) closed_s: FxHashMap<[u32; 2], f64>,
-    /// How many wishes of a rank for a peer are over.
+    /// Number of ended wishes of a rank for a peer.
     pub(super) wishes: FxHashMap<[u32; 2], u32>,
-    /// Nodes at which something has changed for waiting requests, and true if something has changed at all nodes.
+    /// Nodes where something has changed for waiting requests, and whether it has changed at all nodes.
     pub(super) stirred: Vec<u32>,
     pub(super) are_all_stirred: bool,
     /// The decided answers to programs.
@@ -80,13 +80,13 @@ const SEQUENCE_BITS: u32 = 61;
 
 #[derive(Default)]
 pub(super) struct Node {
-    /// Ports that work.
+    /// Number of working ports.
     pub ports: usize,
-    /// Ports that are taken, also by circuits that are being released.
+    /// Number of taken ports, including those of circuits that are being released.
     pub taken: usize,
     /// Circuits that are open or being set up.
     pub circuits: Vec<u32>,
-    /// Circuits that are wanted, by the numbers of the requests.
+    /// Circuits that are wanted, by request number.
     pub waiting: BTreeMap<u64, u32>,
 }
 
@@ -127,13 +127,13 @@ pub(super) struct Wish {
     pub is_met: bool,
 }
 
-/// A circuit between two nodes, or the wish for one.
+/// A circuit between two nodes, or a wish for one.
 #[derive(Default)]
 pub(super) struct Circuit {
     /// The two nodes, the lower one first; directions are numbered by the node that they lead away from.
     pub ends: [u32; 2],
     pub stage: Stage,
-    /// Number of circuits closed here; later events of a closed circuit do not happen.
+    /// Number of times that it was closed; events of earlier epochs are void.
     epoch: u32,
     pub queues: [VecDeque<Message>; 2],
     is_carrying: [bool; 2],
@@ -143,10 +143,10 @@ pub(super) struct Circuit {
     pub is_leaving: bool,
     /// Programs that wait until it is closed, as [`Wish::ranks`].
     pub closing: Vec<(u32, [u32; 2])>,
-    /// When it was last used, in order.
+    /// The number of its last use among all uses.
     pub used: u64,
     pub wavelength: u32,
-    /// Links there and back, and how many lead there.
+    /// Links there and back, and the number of links there.
     pub route: Vec<u32>,
     there: usize,
 }
@@ -164,12 +164,12 @@ impl Circuit {
         self.stage == Stage::Open && !self.has_messages()
     }
 
-    /// Whether a program has been told that it is open, and not disconnected since.
+    /// Whether a program has been told that it is open, and has not disconnected since.
     pub fn is_asked_for(&self) -> bool {
         self.wishes.iter().flatten().any(|wish| wish.is_met)
     }
 
-    /// The wish of the other program, as old as this one.
+    /// The matching wish of the other program: the same number of earlier wishes.
     pub fn answering(&self, end: usize, wish: &Wish) -> Option<&Wish> {
         let [rank, peer] = wish.ranks;
         self.wishes[1 - end].iter().find(|other| other.ranks == [peer, rank] && other.number == wish.number)
@@ -196,7 +196,7 @@ pub(super) struct Release {
 #[derive(Clone, Copy, Default)]
 struct LinkLoad {
     carried: LinkUse,
-    /// Messages on the link, and the time since when there have been any.
+    /// Number of messages on the link, and the time since which there have been any.
     messages: usize,
     since_s: f64,
 }
@@ -246,7 +246,7 @@ impl<'a> Switch<'a> {
         &mut self.circuits[index as usize]
     }
 
-    /// The circuit between two nodes, which may be nothing but a wish as yet.
+    /// The circuit between two nodes, created if necessary.
     pub(super) fn between(&mut self, a: usize, b: usize) -> u32 {
         let ends = [a.min(b) as u32, a.max(b) as u32];
         if let Some(index) = self.by_pair.get(&ends) {
@@ -269,7 +269,7 @@ impl<'a> Switch<'a> {
         index
     }
 
-    /// Frees the place of a circuit for another one, if nothing refers to the circuit any more.
+    /// Frees the place of a circuit, if nothing refers to it any more.
     pub(super) fn forget(&mut self, index: u32) {
         let circuit = &self.circuits[index as usize];
         if circuit.is_forgotten() && self.by_pair.remove(&circuit.ends).is_some() {
@@ -277,7 +277,7 @@ impl<'a> Switch<'a> {
         }
     }
 
-    /// The circuit was used just now.
+    /// Notes a use of the circuit.
     pub(super) fn touch(&mut self, index: u32) {
         self.uses += 1;
         self.circuit(index).used = self.uses;
@@ -300,7 +300,7 @@ impl<'a> Switch<'a> {
         self.at(end_s, Step::Carried { circuit: index, epoch, direction: direction as u8 });
     }
 
-    /// The links of that direction no longer carry a message, of which so many bytes have arrived.
+    /// The links of that direction stop carrying a message; `bytes` have arrived.
     fn stop(&mut self, index: u32, direction: usize, bytes: f64) {
         let circuit = &mut self.circuits[index as usize];
         circuit.is_carrying[direction] = false;
@@ -333,13 +333,13 @@ impl<'a> Switch<'a> {
         self.rest(index);
     }
 
-    /// Closes the circuit if it is open, carries nothing, and nothing keeps it.
+    /// Closes the circuit if it is open and idle, and nothing keeps it.
     pub(super) fn rest(&mut self, index: u32) {
         let circuit = &self.circuits[index as usize];
         if !circuit.is_idle() {
             return;
         }
-        // Messages that came since, or a cut, do not delay a program that disconnects.
+        // Later messages, or a cut, do not delay a program that disconnects.
         let is_left = self.policy.closes_early() && !circuit.closing.is_empty();
         if circuit.is_leaving || is_left || !self.policy.keeps(circuit.is_asked_for()) {
             self.close(index);
@@ -378,7 +378,7 @@ impl<'a> Switch<'a> {
         Some(number)
     }
 
-    /// Tells a program that disconnected, at that time, that its circuit is released.
+    /// Tells a program at `time_s` that its circuit is released.
     pub(super) fn answer_at(&mut self, id: u32, time_s: f64) {
         if time_s > self.now_s {
             self.at(time_s, Step::Answer { id });
@@ -400,7 +400,7 @@ impl<'a> Switch<'a> {
         self.stir_all_of(&ends);
     }
 
-    /// As [`Switch::stir`]: wavelengths are wanted everywhere.
+    /// As [`Switch::stir`]; with limited wavelengths, requests at all nodes may be concerned.
     fn stir_all_of(&mut self, nodes: &[u32]) {
         if self.wavelengths.limit.is_some() {
             self.are_all_stirred = true;
@@ -437,7 +437,7 @@ impl<'a> Switch<'a> {
         self.stir_all_of(&[]);
     }
 
-    /// The loss with a circuit: circuits are closed in ascending order of it.
+    /// The loss from closing a circuit; circuits are cut in ascending order of loss.
     fn loss(&self, index: u32) -> (u8, u64) {
         let circuit = &self.circuits[index as usize];
         let rank = match circuit.stage {
@@ -448,7 +448,7 @@ impl<'a> Switch<'a> {
         (rank, circuit.used)
     }
 
-    /// The circuit is lost: messages on it begin anew on another one, as do those that waited for this one.
+    /// The circuit is lost: messages on it, and those waiting for it, start again on another one.
     fn cut(&mut self, index: u32) {
         for direction in [0, 1] {
             if self.circuit(index).is_carrying[direction] {
@@ -468,7 +468,7 @@ impl<'a> Switch<'a> {
         progress.extend(self.answers.drain(..).map(|(id, is_open)| (id, Milestone::Answered(is_open))));
     }
 
-    /// Whether messages are under way that will never be there, though nothing is in their way.
+    /// Whether messages are under way that never arrive although they wait for nothing.
     pub(super) fn is_endless(&self) -> bool {
         let is_waiting = self.nodes.iter().any(|node| !node.waiting.is_empty());
         self.under_way > 0 && !is_waiting
@@ -577,7 +577,7 @@ impl OnDemand for Switch<'_> {
 }
 
 impl Switch<'_> {
-    /// A circuit was granted: it is open at that time.
+    /// Sets up a granted circuit, which is open at `time_s`.
     pub(super) fn open_at(&mut self, index: u32, time_s: f64) {
         let circuit = self.circuit(index);
         circuit.stage = Stage::SettingUp;

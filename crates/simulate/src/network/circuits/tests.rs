@@ -1,4 +1,4 @@
-//! Circuits by hand: nodes at a crossbar, messages of 1 s and 1 s for each byte, and 10 s to change a circuit.
+//! Circuits by hand: nodes at a crossbar; a message takes 1 s plus 1 s per byte, and a change of a circuit 10 s.
 
 use hocket_machine::Machine;
 
@@ -8,7 +8,7 @@ use super::*;
 /// An action at a time.
 #[derive(Clone, Copy)]
 enum Deed {
-    /// So many bytes from a node to another.
+    /// A message of this many bytes from one node to another.
     Send(usize, usize, u32),
     Connect(usize, usize),
     Disconnect(usize, usize),
@@ -35,9 +35,9 @@ fn network(keys: &str) -> Circuits {
 
 /// The outcome of a run.
 struct Found {
-    /// The time at which each message arrived, or each program was answered; not a number if never.
+    /// The time at which each message arrived, or each program was answered; NaN if never.
     times_s: Vec<f64>,
-    /// Which programs were refused.
+    /// The programs that were refused.
     refused: Vec<usize>,
     counts: CircuitCounts,
     links: Vec<LinkUse>,
@@ -88,7 +88,7 @@ fn run(network: &Circuits, deeds: &[(f64, Deed)]) -> Found {
     Found { times_s, refused, counts, links: traffic.links(), deadlock: traffic.deadlock() }
 }
 
-/// The same with everything at once.
+/// All actions at time 0.
 fn run_at_once(network: &Circuits, deeds: &[Deed]) -> Found {
     run(network, &deeds.iter().map(|deed| (0.0, *deed)).collect::<Vec<_>>())
 }
@@ -110,7 +110,7 @@ fn of(ports: usize, keys: &str) -> Circuits {
 
 #[test]
 fn a_circuit_carries_what_is_queued_and_is_closed() {
-    // Set up at 10; 11 s for each message. The third one comes when the circuit is closed already, at 32.
+    // Set up at 10; 11 s for each message. The third one comes after the circuit is closed at 32.
     let deeds = [(0.0, Send(0, 1, 10)), (5.0, Send(0, 1, 10)), (32.5, Send(0, 1, 10))];
     assert_eq!(times_s(&of(1, NAIVE), &deeds), [21.0, 32.0, 53.5]);
     assert_eq!(run(&of(1, NAIVE), &deeds).counts.set_ups, 2);
@@ -137,7 +137,7 @@ fn requests_are_served_in_the_order_of_asking_and_pass_those_that_must_wait() {
 
 #[test]
 fn a_request_holds_nothing_while_it_waits() {
-    // 0 to 1 waits for 1; meanwhile 0 is not taken, and 2 gets it.
+    // 0 to 1 waits for 1; meanwhile the port of 0 is free, and 2 gets it.
     let deeds = [(0.0, Send(5, 1, 10)), (0.0, Send(0, 1, 10)), (1.0, Send(2, 0, 10))];
     assert_eq!(times_s(&of(1, NAIVE), &deeds), [21.0, 43.0, 22.0]);
 }
@@ -151,7 +151,7 @@ fn an_oracle_takes_no_time() {
 #[test]
 fn release_and_set_up_follow_each_other() {
     let apart = format!("{NAIVE}\nset_up = \"4 s\"\nrelease = \"6 s\"\nfinal_release = \"waited\"");
-    // Set up until 4, there at 15, released at 21; set up again until 25.
+    // Set up until 4, arrived at 15, released at 21; set up again until 25.
     let deeds = [(0.0, Send(0, 1, 10)), (0.0, Send(0, 2, 10)), (0.0, Disconnect(0, 2))];
     assert_eq!(times_s(&of(1, &apart), &deeds), [15.0, 36.0, 42.0]);
 }
@@ -171,7 +171,7 @@ fn programs_change_nothing_for_the_naive() {
 
 #[test]
 fn both_ends_ask_and_both_disconnect() {
-    // Asked for at 3, open at 13. One end keeps it until 40.
+    // Requested at 3, open at 13. One end keeps it until 40.
     let deeds = [
         (0.0, Connect(0, 1)),
         (3.0, Connect(1, 0)),
@@ -200,7 +200,7 @@ fn who_is_not_asked_for_waits_for_ever() {
 
 #[test]
 fn who_would_wait_for_itself_is_refused() {
-    // 0 keeps its only port; 2 is told, too.
+    // 0 keeps its only port; 2 is refused, too.
     let deeds = [Connect(0, 1), Connect(1, 0), Connect(0, 2), Connect(2, 0)];
     let found = run_at_once(&of(1, AHEAD), &deeds);
     assert_eq!((found.times_s, found.refused, found.counts.refused), (vec![10.0, 10.0, 0.0, 0.0], vec![2, 3], 2));
@@ -209,7 +209,7 @@ fn who_would_wait_for_itself_is_refused() {
 
 #[test]
 fn the_second_wish_of_one_meets_the_second_of_the_other() {
-    // The circuit is lost at 15. 0 does without it and wants it again; 1 does so later.
+    // The circuit is lost at 15. 0 gives it up and requests it again; 1 does so later.
     let keys = format!("{AHEAD}\nchanges = [\"15 s: node 0 has 0 ports\", \"16 s: node 0 has 1 port\"]");
     let deeds = [
         (0.0, Connect(0, 1)),
@@ -256,14 +256,14 @@ fn a_message_without_a_circuit_gets_one_that_goes_and_for_which_an_idle_one_goes
     // The idle circuit is closed at 20, and when 0 wants it again, set up again.
     let deeds = [&ask[..], &[(20.0, Send(0, 2, 10)), (50.0, Send(0, 1, 10)), (80.0, Send(1, 0, 1))]].concat();
     assert_eq!(times_s(&of(1, AHEAD), &deeds), [10.0, 10.0, 41.0, 71.0, 82.0]);
-    // One that carries does not go: 0 to 2 waits until it is idle.
+    // A circuit that carries stays: 0 to 2 waits until it is idle.
     let deeds = [&ask[..], &[(12.0, Send(1, 0, 10)), (15.0, Send(0, 2, 10))]].concat();
     assert_eq!(times_s(&of(1, AHEAD), &deeds), [10.0, 10.0, 23.0, 44.0]);
 }
 
 #[test]
 fn the_least_recently_used_goes_first_and_first_of_all_what_nobody_asked_for() {
-    // Of 0 to 1 and 0 to 2 the second was used first; then 3 costs that one, and 2 again that to 1.
+    // 0 to 2 was used before 0 to 1: 3 evicts it, and then 0 to 2 evicts 0 to 1.
     let used = [
         (0.0, Send(0, 1, 9)),
         (0.0, Send(0, 2, 4)),
@@ -273,7 +273,7 @@ fn the_least_recently_used_goes_first_and_first_of_all_what_nobody_asked_for() {
     ];
     assert_eq!(times_s(&of(2, KEEP), &used), [20.0, 15.0, 45.0, 55.0, 75.0]);
     assert_eq!(run(&of(2, KEEP), &used).counts.set_ups, 4);
-    // A program asked for the one to 1, which is the least recently used.
+    // A program requested the circuit to 1, which is the least recently used.
     let asked = [(0.0, Connect(0, 1)), (20.0, Send(0, 2, 4)), (50.0, Send(0, 3, 4)), (70.0, Send(0, 1, 4))];
     assert_eq!(times_s(&of(2, KEEP), &asked), [10.0, 35.0, 65.0, 75.0]);
 }
@@ -282,7 +282,7 @@ fn the_least_recently_used_goes_first_and_first_of_all_what_nobody_asked_for() {
 fn keep_opens_and_closes_early() {
     let deeds = [(0.0, Connect(0, 1)), (20.0, Send(0, 1, 4)), (30.0, Disconnect(1, 0)), (31.0, Send(0, 1, 4))];
     assert_eq!(times_s(&of(1, KEEP), &deeds), [10.0, 25.0, 30.0, 46.0]);
-    // While it carries, once it is idle.
+    // If requested while it carries: once it is idle.
     let deeds = [(0.0, Send(0, 1, 4)), (12.0, Disconnect(0, 1)), (20.0, Send(0, 1, 4))];
     assert_eq!(times_s(&of(1, KEEP), &deeds), [15.0, 15.0, 35.0]);
     // Even if there are more messages in the meantime.
@@ -292,7 +292,7 @@ fn keep_opens_and_closes_early() {
 
 #[test]
 fn what_goes_for_another_is_released_first() {
-    // 0 to 1 is there at 15; its circuit goes at 20 and is released at 26. 1 is free then, for 3 to 1 as well.
+    // 0 to 1 has arrived at 15; its circuit is closed at 20 and released at 26. Then 1 is free for 3 to 1 as well.
     let network = of(1, &format!("{KEEP}\nset_up = \"4 s\"\nrelease = \"6 s\""));
     let deeds = [(0.0, Send(0, 1, 10)), (20.0, Send(0, 2, 10)), (21.0, Send(3, 1, 10))];
     assert_eq!(times_s(&network, &deeds), [15.0, 41.0, 41.0]);
@@ -313,8 +313,8 @@ fn circuits_that_meet_have_different_wavelengths() {
 
 #[test]
 fn a_wavelength_is_the_same_all_the_way_there_and_back() {
-    // The first has wavelength 0 from 0 to 1, the second has it from 2 to 3, and the third 1 from 1 to 2 alone: 0 to 3 would
-    // need one that is free on all of three links.
+    // The first has wavelength 0 from 0 to 1, the second has it from 2 to 3, and the third has only wavelength 1 from 1
+    // to 2: 0 to 3 needs one that is free on all three links.
     let deeds = [(0.0, Send(0, 1, 30)), (0.0, Send(1, 2, 4)), (0.0, Send(3, 2, 30)), (0.0, Send(0, 3, 4))];
     assert_eq!(times_s(&row(1, NAIVE), &deeds), [41.0, 15.0, 41.0, 56.0]);
     assert_eq!(times_s(&row(2, NAIVE), &deeds), [41.0, 15.0, 41.0, 15.0]);
@@ -329,7 +329,7 @@ fn idle_circuits_go_for_their_wavelength() {
 
 #[test]
 fn requests_that_wait_for_each_others_wavelengths_are_refused_in_the_end() {
-    // 0 to 2 has the wavelength, and waits with 0 to 3 for no other circuit: nothing will happen.
+    // 0 to 2 holds the wavelength for which 0 to 3 waits: no event is left.
     let deeds = [Connect(0, 2), Connect(2, 0), Connect(1, 3), Connect(3, 1)];
     let found = run_at_once(&row(1, AHEAD), &deeds);
     assert_eq!((found.deadlock, found.refused, found.times_s), (None, vec![2, 3], vec![10.0; 4]));
@@ -340,15 +340,15 @@ fn ports_that_go_cut_what_carries_last() {
     let keys = format!(
         "{KEEP}\nchanges = [\"25 s: node 0 has 2 ports\", \"26 s: node 0 has 1 port\", \"40 s: nodes have 3 ports\"]"
     );
-    // At 25, 0 to 1 is idle, 0 to 2 carries until 36, 0 to 3 is being set up until 30. First the one to 1 goes, then the one to
-    // 3. That to 2 is there in time; it goes at 36 for 3, as there is one port, and is open again at 46.
+    // At 25, 0 to 1 is idle, 0 to 2 carries until 36, 0 to 3 is being set up until 30. The circuit to 1 goes first,
+    // then the one to 3. The circuit to 2 finishes; it goes at 36 for 3, as there is one port, open again at 46.
     let deeds = [(0.0, Send(0, 1, 4)), (0.0, Send(0, 2, 25)), (20.0, Send(0, 3, 4))];
     let found = run(&of(3, &keys), &deeds);
     assert_eq!(
         (found.times_s, found.counts),
         (vec![15.0, 36.0, 51.0], CircuitCounts { set_ups: 4, refused: 0, cut: 0 })
     );
-    // At 12 the only one goes, which carries; it begins anew at 30.
+    // At 12 the only circuit goes while it carries; the message starts again at 30.
     let keys = format!("{NAIVE}\nchanges = [\"12 s: node 0 has 0 ports\", \"30 s: node 0 has 1 port\"]");
     let found = run(&of(1, &keys), &[(0.0, Send(0, 1, 10)), (0.0, Send(1, 0, 1))]);
     assert_eq!((found.times_s, found.counts), (vec![51.0, 12.0], CircuitCounts { set_ups: 2, refused: 0, cut: 1 }));
@@ -368,7 +368,7 @@ fn wavelengths_that_go_cut_the_highest() {
 #[test]
 fn what_is_asked_for_and_lost_while_it_is_set_up_is_wanted_again() {
     let keys = format!("{AHEAD}\nchanges = [\"5 s: node 0 has 1 port\"]");
-    // That to 2 is kept, in the order of asking the first one is lost; 0 keeps its only port: refused.
+    // The circuit to 2 stays and the earlier one is lost; 0 keeps its only port, so it is refused.
     let deeds = [Connect(0, 1), Connect(1, 0), Connect(0, 2), Connect(2, 0)];
     let found = run_at_once(&of(2, &keys), &deeds);
     assert_eq!((found.refused.len(), found.counts.set_ups, found.deadlock), (2, 2, None));

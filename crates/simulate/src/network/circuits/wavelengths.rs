@@ -7,7 +7,7 @@ const RELEASING: u32 = u32::MAX - 1;
 
 /// For each link, the circuit on each of its wavelengths.
 pub struct Wavelengths {
-    /// Number of wavelengths; none when there are as many as are wanted.
+    /// Number of wavelengths; none if unlimited.
     pub limit: Option<usize>,
     links: Vec<Vec<u32>>,
 }
@@ -27,9 +27,8 @@ impl Wavelengths {
         self.links[link as usize].get(wavelength).copied().unwrap_or(FREE)
     }
 
-    /// The first wavelength that is free on all links, those of `leaving` being as good as free. If there is none, the
-    /// one whose holders may all be closed, and of several the one whose holders have been `used` least recently;
-    /// `used` gives none for a circuit that may not be closed.
+    /// The first wavelength that is free on all links but for `leaving`. If there is none, the one whose holders may
+    /// all be closed and were `used` least recently; `used` gives none for a circuit that must stay.
     pub fn choose(&self, links: &[u32], leaving: &[u32], used: impl Fn(u32) -> Option<u64>) -> Option<Choice> {
         let Some(limit) = self.limit else { return Some(Choice { wavelength: 0, victims: Vec::new() }) };
         let holders = |wavelength: usize| {
@@ -51,17 +50,17 @@ impl Wavelengths {
         Some(Choice { wavelength: wavelength as u32, victims })
     }
 
-    /// The circuit has this wavelength of these links.
+    /// Gives this wavelength of these links to a circuit.
     pub fn take(&mut self, links: &[u32], wavelength: u32, circuit: u32) {
         self.set(links, wavelength, circuit);
     }
 
-    /// Nobody can have this wavelength of these links as yet.
+    /// Marks this wavelength of these links as being released.
     pub fn release(&mut self, links: &[u32], wavelength: u32) {
         self.set(links, wavelength, RELEASING);
     }
 
-    /// This wavelength of these links is free.
+    /// Frees this wavelength of these links.
     pub fn free(&mut self, links: &[u32], wavelength: u32) {
         self.set(links, wavelength, FREE);
     }

@@ -16,21 +16,21 @@ pub struct Fair<'a> {
     timetable: Timetable<u32>,
     shares: Shares,
     messages: Vec<Flow>,
-    /// Places in `messages` that are free.
+    /// Free places in `messages`.
     vacant: Vec<u32>,
     /// Messages injected so far.
     injected: u64,
     nodes: Vec<Node>,
     links: Vec<CarryingLink>,
     passages: Passages,
-    /// Room for the messages whose shares change.
+    /// A reused buffer for the messages whose shares change.
     changed: Vec<u32>,
 }
 
-/// The events of messages; at one time and for one message in this order.
+/// The events of messages, in their order for one message at one time.
 #[derive(Clone, Copy)]
 enum FairEvent {
-    /// It wants a port of its node.
+    /// It requests a port of its node.
     Wants,
     /// Its last byte leaves.
     Ends,
@@ -42,7 +42,7 @@ const KINDS: [FairEvent; 3] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arr
 /// Bits of an event's key that tell its kind.
 const KIND_BITS: u32 = 2;
 
-/// An end that is later than now by no more than this factor happens now: the difference is rounding.
+/// An end that exceeds the present time by at most this factor happens now: the difference is rounding.
 const ROUNDING: f64 = 1.0 + 1e-14;
 
 /// A message under way.
@@ -52,35 +52,35 @@ struct Flow {
     to: u32,
     /// The sender and the receiver.
     ranks: [u32; 2],
-    /// Number of messages injected before it.
+    /// Number of messages injected before this one.
     number: u64,
     bytes: f64,
     route: Vec<Hop>,
     start_s: f64,
-    /// The message's share since then, and the time that the rest takes at the full bandwidth.
+    /// The present share, since when it applies, and the remaining time at full bandwidth.
     share: Share,
     since_s: f64,
     left_s: f64,
-    /// The time at which the message ends at the present rates; infinite when it has not started or has ended.
+    /// The end at the present rates; infinite before the start and after the end.
     end_s: f64,
 }
 
 /// The ports of a node.
 #[derive(Default)]
 struct Node {
-    /// The sender and the receiver of each message that has a port to send it.
+    /// The sender and the receiver of each message that holds a sending port.
     sending: Vec<[u32; 2]>,
     receiving: usize,
-    /// Messages that wait for a port to send them, or for the message before them of the same two ranks.
+    /// Messages that wait for a sending port, or for the message before them of the same two ranks.
     to_send: VecDeque<u32>,
-    /// Messages that have one, and wait for a port to receive them.
+    /// Messages that hold a sending port elsewhere and wait for a receiving port.
     to_receive: VecDeque<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct CarryingLink {
     carried: LinkUse,
-    /// The time since when the link has been carrying something.
+    /// The time since which the link has been carrying something.
     since_s: f64,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// Finds a place for a message, and its route.
+    /// Finds a place and the route for a message.
     fn place(&mut self, flight: Flight) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.messages.len() as u32);
         let used = self.messages.get_mut(index as usize);
@@ -135,7 +135,7 @@ impl<'a> Fair<'a> {
         self.timetable.push(Event { time_s, key, what: index });
     }
 
-    /// The message wants a port of its node.
+    /// The message requests a port of its node.
     fn want(&mut self, index: u32, now_s: f64) {
         let Flow { from, ranks, .. } = self.messages[index as usize];
         let node = &mut self.nodes[from as usize];
@@ -147,7 +147,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// The message has a port of its node, and wants one of its receiver's, unless that is the same node.
+    /// The message has a port of its node, and requests one of its receiver, unless both are the same node.
     fn leave(&mut self, index: u32, now_s: f64) {
         let message = &self.messages[index as usize];
         let node = &mut self.nodes[message.to as usize];
@@ -161,7 +161,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// The message has all ports that it needs.
+    /// The message has all ports and starts.
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         (message.start_s, message.since_s) = (now_s, now_s);
@@ -183,7 +183,7 @@ impl<'a> Fair<'a> {
         self.push(index, end_s, FairEvent::Ends);
     }
 
-    /// Settles the progress of the message at its rate up to now.
+    /// Accounts for the progress of the message at its rate up to now.
     fn settle(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         let passed_s = now_s - message.since_s;
@@ -226,7 +226,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// The message of these ranks gives its port to the first one that waits for no other of its ranks.
+    /// The message of these ranks passes its port to the first waiting message whose ranks hold none.
     fn release_sender(&mut self, node: u32, ranks: [u32; 2], now_s: f64) {
         let Node { sending, to_send, .. } = &mut self.nodes[node as usize];
         sending.retain(|other| *other != ranks);
@@ -238,7 +238,7 @@ impl<'a> Fair<'a> {
         }
     }
 
-    /// Gives new rates where messages have started or ended.
+    /// Updates the rates after messages have started or ended.
     fn share(&mut self, now_s: f64) {
         if !self.shares.is_touched() {
             return;
@@ -259,14 +259,14 @@ impl<'a> Fair<'a> {
         self.shares.settle();
     }
 
-    /// Whether the sum of a link's waiting is the same whichever of two messages is settled first.
+    /// Whether the sum of a link's waiting is independent of the order in which two messages are settled.
     fn have_waited_alike(&self, a: u32, b: u32) -> bool {
         let [a, b] = [a, b].map(|index| &self.messages[index as usize]);
         let is_one_sum = a.share.bottleneck.is_some() && a.share.bottleneck == b.share.bottleneck;
         !is_one_sum || (a.share.rate == b.share.rate && a.since_s == b.since_s)
     }
 
-    /// Whether the event is an end that will not happen then, because rates have changed.
+    /// Whether the event is an end that is outdated because rates have changed.
     fn is_void(&self, event: &Event<u32>) -> bool {
         let message = &self.messages[event.what as usize];
         let is_end = matches!(kind(event), FairEvent::Ends);

@@ -1,38 +1,36 @@
 //! Links: messages on the links of a topology, each link with a bandwidth and a latency.
 //!
-//! Keys of `[network]`, besides those of the [`Fabric`]: `link_bandwidth` B, `link_latency` l (0 when absent), `sharing` =
-//! "queue" (one message after another; the default) or "fair" (all at once, at equal rates), and, for queues, `switching` =
-//! "cut_through" (the default) or "wormhole". A message of n bytes on a route of h links that meets no other takes
-//! h l + n / B. It leaves through a port of its node: it waits, first come first served, while all `ports` of the node
-//! are sending. A message to its own node goes through that port alone, for n / B.
+//! Keys of `[network]`, besides those of the [`Fabric`]: `link_bandwidth` B; `link_latency` l (default 0); `sharing` =
+//! "queue" (one message after another; the default) or "fair" (all at once, at equal rates); for queues, `switching` =
+//! "cut_through" (the default) or "wormhole". A message of n bytes, alone on a route of h links, takes h l + n / B. It
+//! leaves through a port of its node, after waiting, first come first served, while all `ports` of the node are
+//! sending. A message to its own node occupies only that port, for n / B.
 //!
-//! **Queues, cut-through.** The message has its port at t, and its head is at the first link. A link that the head
-//! reaches at t_i starts to carry the message at s_i = max(t_i, free), and is free again at s_i + n / B; the head reaches
-//! the next link, or the receiver, at s_i + l. So heads are served in the order in which they reach a link, and messages
-//! that do so at one time in the order in which they were injected. A blocked message is stored in front of the link, in
-//! a buffer that is large enough, so that it blocks nobody behind it, and nothing waits in a circle. The port is free
-//! again, and the message sent, at s_1 + n / B. The receiver takes in `ports` messages at a time: a message whose head
-//! is there at a starts at e = max(a, a port free), first come first served, and arrives at e + n / B.
-//! (P. Kermani, L. Kleinrock, "Virtual cut-through: a new computer communication switching technique", Computer
-//! Networks 3, 1979, whose buffers never fill.)
+//! **Queues, cut-through.** The head of a message that has its port at t is at the first link at t. A link that the
+//! head reaches at t_i carries the message from s_i = max(t_i, free) to s_i + n / B; the head reaches the next link, or
+//! the receiver, at s_i + l. So a link serves heads in the order in which they reach it; simultaneous ones in the order
+//! of injection. A blocked message is stored in front of the link, in a buffer that never fills, so it blocks no other
+//! message, and there is no deadlock. The port is free, and the message sent, at s_1 + n / B. The receiver takes in
+//! `ports` messages at a time, first come first served: a message whose head arrives at a starts at e = max(a, a port
+//! free) and arrives at e + n / B. (P. Kermani, L. Kleinrock, "Virtual cut-through: a new computer communication
+//! switching technique", Computer Networks 3, 1979, with unlimited buffers.)
 //!
-//! **Queues, wormhole.** A blocked message stays where it is, across all links that it has reached, and holds them. It asks
-//! for its whole route when it has its port, in that order, and so none waits for one that came later: there is no
-//! deadlock, whatever the routes. It starts at the earliest s at which link i is free from s + i l on, i = 0 .. h-1,
-//! and a port of the receiver from s + h l on; link i is held until s + i l + n / B. It is sent at s + n / B, and
-//! arrives at s + h l + n / B.
-//! (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans.
-//! Computers 36, 1987, where virtual channels do what the order does here.)
+//! **Queues, wormhole.** A blocked message holds all links that it has reached. Messages reserve their whole routes in
+//! the order in which they get their ports, so none waits for a later one: there is no deadlock, whatever the routes. A
+//! message starts at the earliest s at which link i is free from s + i l on, i = 0 .. h-1, and a port of the receiver
+//! from s + h l on. Link i is held until s + i l + n / B. The message is sent at s + n / B and arrives at s + h l + n /
+//! B. (W. J. Dally, C. L. Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", IEEE
+//! Trans. Computers 36, 1987, with virtual channels instead of this order.)
 //!
-//! **Fair.** Messages of one rank to another follow each other, as on one connection: the next one asks for its ports when
-//! the last one has ended. A message starts when it has a port of its sender and one of its receiver, for which it asks in
-//! this order, first come first served; it holds the first while it waits for the second, whose holders wait for nothing.
-//! From then on it is carried by all links of its route at once, at a rate of at most B. Rates are max-min fair: none can be
-//! raised without lowering one that is no higher. They change when a message starts or ends. It ends, is sent, and gives
-//! both ports back when its n bytes have been carried, and arrives h l later: latency delays the last byte, and no rate.
-//! (D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2; the same rates in SimGrid: H. Casanova et al.,
-//! "Versatile, scalable, and accurate simulation of distributed applications and platforms", J. Parallel Distrib. Comput.
-//! 74, 2014.)
+//! **Fair.** Messages of one rank to another follow each other, as on one connection: the next one requests its ports
+//! when the last one has ended. A message needs a port of its sender, then one of its receiver, each first come first
+//! served; it holds the first while it waits for the second, whose holders wait for nothing. Then all links of its
+//! route carry it at once, at a rate of at most B. Rates are max-min fair: none can be raised without lowering one that
+//! is no higher. They change when a message starts or ends. When its n bytes have been carried, a message is sent and
+//! releases both ports; it arrives h l later: latency delays the last byte, but lowers no rate. (D. Bertsekas, R.
+//! Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2; the same rates in SimGrid: H. Casanova et al.,
+//! "Versatile, scalable, and accurate simulation of distributed applications and platforms", J. Parallel Distrib.
+//! Comput. 74, 2014.)
 //!
 //! The use of a link ([`LinkUse`](super::LinkUse)):
 //!
@@ -42,9 +40,8 @@
 //! | busy | n / B for each message | while messages are on it, up to when it last fell idle |
 //! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt |
 //!
-//! In queues, these count from the moment at which it is known when the link will carry the message. The time for which
-//! a message waits for ports counts on no link. So without ports to wait for, and except for wormholes, the delay of
-//! messages is the waiting on links.
+//! In queues, these count as soon as it is known when the link will carry the message. Waiting for ports counts on no
+//! link. So without it, and without wormholes, the delay of messages is the waiting on links.
 
 mod fair;
 mod queues;
@@ -68,23 +65,23 @@ pub struct Links {
     pub link_bytes_per_s: f64,
     /// `link_latency`: l, in seconds.
     pub link_latency_s: f64,
-    /// `sharing`, and of queues `switching`.
+    /// `sharing`, and for queues `switching`.
     pub sharing: Sharing,
 }
 
-/// The sharing of a link by messages that want it at a time.
+/// How simultaneous messages share a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// They go one after another.
+    /// One after another.
     Queue(Switching),
-    /// All go at once, at lower rates.
+    /// All at once, at lower rates.
     Fair,
 }
 
 /// The links that a waiting message occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switching {
-    /// None.
+    /// No links.
     CutThrough,
     /// The links behind it.
     Wormhole,

@@ -1,4 +1,4 @@
-//! Messages on links that carry one after another.
+//! Messages on links that carry one message after another.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
 
-/// The messages under way, and when links and ports are free.
+/// The messages under way, and the times at which links and ports are free.
 pub struct Queues<'a> {
     network: &'a Links,
     switching: Switching,
     timetable: Timetable<u32>,
     messages: Vec<Message>,
-    /// Places in `messages` that are free.
+    /// Free places in `messages`.
     vacant: Vec<u32>,
     /// Messages injected so far.
     injected: u64,
@@ -24,7 +24,7 @@ pub struct Queues<'a> {
     passages: Passages,
 }
 
-/// The events of messages; at one time and for one message in this order.
+/// The events of messages, in their order for one message at one time.
 #[derive(Clone, Copy)]
 enum QueueEvent {
     /// The head reaches the next link of the route, or the receiver.
@@ -44,14 +44,14 @@ struct Message {
     id: u32,
     from: u32,
     to: u32,
-    /// Number of messages injected before it.
+    /// Number of messages injected before this one.
     number: u64,
     bytes: f64,
     duration_s: f64,
     route: Vec<Hop>,
-    /// Links that carry it.
+    /// Number of links that carry it.
     taken: u32,
-    /// The time since when the head has been moving freely, and the number of links behind it then.
+    /// The time since which the head has been moving freely, and the number of links behind it then.
     free_s: f64,
     free_after: u32,
 }
@@ -74,19 +74,19 @@ impl Message {
 /// The ports of a node.
 #[derive(Default)]
 struct Node {
-    /// Ports that are sending.
+    /// Number of ports that are sending.
     sending: u32,
-    /// Messages that wait for one of these.
+    /// Messages that wait for a sending port.
     waiting: VecDeque<u32>,
-    /// The times at which the ports that have received something are free again.
+    /// The times at which the receiving ports used so far are free again.
     receiving: Vec<f64>,
-    /// Messages without a port yet whose heads will be here at a time that is known.
+    /// Number of messages without a receiving port whose heads will arrive at a known time.
     landing: u32,
 }
 
 impl Node {
-    /// The port to receive a message whose head comes at `head_s`: the one that is free first, unless it is busy then and
-    /// there is one that has received nothing.
+    /// The receiving port for a message whose head arrives at `head_s`: the one that is free first, unless it is still
+    /// busy then and another port is unused.
     fn receiver(&mut self, ports: usize, head_s: f64) -> &mut f64 {
         let frees = self.receiving.iter().enumerate();
         let first = frees.min_by(|a, b| a.1.total_cmp(b.1)).map(|(port, free_s)| (port, *free_s));
@@ -109,7 +109,7 @@ struct Link {
 }
 
 impl Link {
-    /// Carries a message whose head comes at `head_s`, from `start_s` on.
+    /// Carries a message whose head arrives at `head_s`, from `start_s` on.
     fn carry(&mut self, message: &Message, head_s: f64, start_s: f64) {
         self.waiting_s += (self.free_s - head_s).max(0.0);
         self.bytes += message.bytes;
@@ -133,7 +133,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// Finds a place for a message, and its route.
+    /// Finds a place and the route for a message.
     fn place(&mut self, flight: Flight) -> u32 {
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.messages.push(Message::default());
@@ -170,7 +170,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// The head is where it can ask for the next link on its route, or for the receiver.
+    /// The head is in front of the next link of its route, or of the receiver.
     fn reach(&mut self, index: u32, now_s: f64) {
         match self.switching {
             Switching::CutThrough => self.cut_through(index, now_s),
@@ -178,7 +178,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// The head takes the next link, and further ones as long as nothing else happens before it reaches them.
+    /// The head takes the next link, and further ones while no other event comes before it reaches them.
     fn cut_through(&mut self, index: u32, now_s: f64) {
         loop {
             let message = &mut self.messages[index as usize];
@@ -199,7 +199,7 @@ impl<'a> Queues<'a> {
             if message.taken as usize == message.route.len() {
                 let landing = &mut self.nodes[message.to as usize].landing;
                 if start_s <= now_s && *landing == 0 {
-                    // No other head can be there before: other heads have a whole link before them.
+                    // Other heads have a whole link ahead, so none can arrive before this one.
                     return self.receive(index, head_s);
                 }
                 *landing += 1;
@@ -211,7 +211,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// The receiver takes in the message, whose head is there at `head_s`.
+    /// The receiver takes in the message, whose head arrives at `head_s`.
     fn receive(&mut self, index: u32, head_s: f64) {
         let message = &self.messages[index as usize];
         let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, head_s);
@@ -220,7 +220,7 @@ impl<'a> Queues<'a> {
         self.timetable.push(arrived);
     }
 
-    /// The message takes its whole route, and a port at the end, from the earliest time at which all will be free.
+    /// The message reserves its whole route and a receiving port, from the earliest time at which all are free.
     fn reserve(&mut self, index: u32, now_s: f64) {
         let message = &self.messages[index as usize];
         let after_s = |links: usize| links as f64 * self.network.link_latency_s;
@@ -242,7 +242,7 @@ impl<'a> Queues<'a> {
         self.timetable.push(arrived);
     }
 
-    /// A port of the sender is free: for the message that has waited longest.
+    /// A port of the sender is free; the message that has waited longest gets it.
     fn release(&mut self, node: u32, now_s: f64) {
         let node = &mut self.nodes[node as usize];
         match node.waiting.pop_front() {

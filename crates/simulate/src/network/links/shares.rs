@@ -1,43 +1,43 @@
-//! Max-min fair shares: the part of a link's bandwidth that each message gets, where all links are alike.
+//! Max-min fair shares: the part of a link's bandwidth that each message gets, with equal links.
 //!
 //! Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, progressive filling: all rates
-//! grow together until a link is full; the messages on it stay at that rate, and the others go on.
+//! grow together until a link is full; its messages stop at that rate, and the others grow on.
 //!
-//! A link looks at its *level*, the rate that is left to each of its messages that still grow, when the rates have reached
-//! the level that it saw last, 1 / n at first: if the level has risen since, it looks again at that one, and else it is full.
-//! At one rate links look in the order of their numbers. So when a link is full, and at which rate, follows from the
-//! *stops* of its messages by other links. A start or an end changes that for the links of one message, and these for the
-//! messages that they stop: in the order of the filling, only what changes is computed anew.
+//! A link checks its *level*, the rate left to each of its growing messages, when the rates have reached the level that
+//! it found last, 1 / n at first: if the level has risen since, it checks again at the new one, else it is full. At one
+//! rate, links check in the order of their numbers. So the rate and order at which a link is full follow from the
+//! *stops* of its messages by other links. A start or an end changes this for the links of one message, and then for
+//! the messages that they stop: only what changes is computed again, in the order of the filling.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The messages on each link, and their rates.
 pub struct Shares {
-    /// For each link its messages, and the number of the link among the hops of each.
+    /// For each link, its messages and the link's index among the hops of each.
     users: Vec<Vec<(u32, u32)>>,
     links: Vec<SharedLink>,
     messages: Vec<Sharer>,
-    /// When each message stops to grow.
+    /// The place in the filling at which each message stops growing.
     stops: Vec<Stop>,
-    /// Links on which messages have come or gone since the last filling.
+    /// Links whose messages have changed since the last filling.
     touched: Vec<u32>,
-    /// Links whose messages will change, by the place in the filling.
+    /// Links whose messages will change, by their place in the filling.
     changing: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The messages that have stopped elsewhere than before in the last filling.
+    /// The messages whose stops changed in the last filling.
     changed: Vec<u32>,
-    /// Room for links to look at, and for the stops of a link's messages.
+    /// Reused buffers for links to check, and for the stops of a link's messages.
     affected: Vec<u32>,
     arriving: Vec<Stop>,
-    /// Number of the filling, and of the looks: what bears it has been seen.
+    /// Numbers of the filling and of the check; they mark what was seen.
     filling: u64,
     look: u64,
 }
 
-/// The place in the filling at which a link is full, and the rate of the messages that it stops there.
+/// A place in the filling at which a link is full, and the rate of the messages that it stops there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stop {
-    /// The rate up to which all rates have grown, as an integer of the same order.
+    /// The rate up to which all rates have grown, as its bits, which sort like the rates.
     level: u64,
     link: u32,
     rate: f64,
@@ -54,20 +54,20 @@ impl Stop {
 
 #[derive(Clone, Copy)]
 struct SharedLink {
-    /// The place at which it is full; and the one that is to replace it, if the link is among those that change.
+    /// The place at which it is full, and the new place if the link changes.
     full: Stop,
     next: Stop,
-    /// The place at which it changes.
+    /// The place in the filling at which it changes.
     changes: Option<(u64, u32)>,
     look: u64,
 }
 
 #[derive(Clone, Default)]
 struct Sharer {
-    /// The links of the route, and the place of this message in each of their lists.
+    /// The links of the route, and this message's index in the list of each.
     hops: Vec<(u32, u32)>,
     filling: u64,
-    /// The place among the messages in the order of their connection.
+    /// The index in the order of [`Shares::sort_as_connected`].
     number: u32,
 }
 
@@ -103,7 +103,7 @@ impl Shares {
         }
     }
 
-    /// The message comes, on these links.
+    /// Adds a message on these links.
     pub fn add(&mut self, message: u32, route: impl Iterator<Item = u32>) {
         if self.messages.len() <= message as usize {
             self.messages.resize_with(message as usize + 1, Sharer::default);
@@ -120,7 +120,7 @@ impl Shares {
         }
     }
 
-    /// The message goes.
+    /// Removes a message.
     pub fn remove(&mut self, message: u32) {
         let hops = std::mem::take(&mut self.messages[message as usize].hops);
         for (link, place) in &hops {
@@ -134,7 +134,7 @@ impl Shares {
         self.messages[message as usize].hops = hops;
     }
 
-    /// Messages on a link.
+    /// Number of messages on a link.
     pub fn users(&self, link: u32) -> usize {
         self.users[link as usize].len()
     }
@@ -145,13 +145,12 @@ impl Shares {
         Share { rate, bottleneck: (link != Stop::NEVER.link).then_some(link) }
     }
 
-    /// Messages have come or gone since the last filling.
+    /// Whether messages were added or removed since the last filling.
     pub fn is_touched(&self) -> bool {
         !self.touched.is_empty()
     }
 
-    /// Gives new shares to the messages that are concerned by those that have come or gone. Returns these messages, in no
-    /// particular order.
+    /// Updates the shares after messages were added or removed. Returns the affected messages, unordered.
     pub fn fill(&mut self) -> &[u32] {
         self.filling += 1;
         self.changed.clear();
@@ -167,8 +166,7 @@ impl Shares {
         &self.changed
     }
 
-    /// Sorts messages in the order in which they are found from those that have come or gone: by link, by message on the
-    /// link, and by hop of the message.
+    /// Sorts messages in the order in which they are reached from added and removed ones, by link, message and hop.
     pub fn sort_as_connected(&mut self, found: &mut [u32]) {
         self.filling += 1;
         self.look += 1;
@@ -191,12 +189,12 @@ impl Shares {
         found.sort_unstable_by_key(|message| messages[*message as usize].number);
     }
 
-    /// Forgets what has come or gone up to the last filling.
+    /// Forgets which links were touched.
     pub fn settle(&mut self) {
         self.touched.clear();
     }
 
-    /// Computes when the affected links are full.
+    /// Computes the places at which the affected links are full.
     fn look_at_affected(&mut self) {
         self.look += 1;
         let mut affected = std::mem::take(&mut self.affected);
@@ -219,7 +217,7 @@ impl Shares {
         self.affected = affected;
     }
 
-    /// The place at which a link is full, as its messages are stopped by other links. A link with one message never is.
+    /// The place at which a link is full, given the stops by other links. A link with one message never is.
     fn next_full(&mut self, link: u32) -> Stop {
         let users = &self.users[link as usize];
         if users.len() < 2 {
@@ -254,7 +252,7 @@ impl Shares {
         }
     }
 
-    /// The link is full elsewhere than before: so its messages that grow up to there stop there.
+    /// The link is full at a new place: its messages that grow up to there stop there.
     fn change(&mut self, link: u32) {
         let SharedLink { next, .. } = self.links[link as usize];
         self.links[link as usize].full = next;
@@ -294,7 +292,7 @@ mod tests {
         shares
     }
 
-    /// The shares of messages on these routes, by filling all links from the beginning.
+    /// The shares of messages on these routes, computed by filling all links from the beginning.
     fn filled_at_once(routes: &[Vec<u32>]) -> Vec<Share> {
         let on = |link: u32| (0..routes.len()).filter(move |message| routes[*message].contains(&link));
         let level = |(left, growing): (f64, usize)| left.max(0.0) / growing as f64;
@@ -331,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_one_cannot_use_others_get() {
-        // Link 0 gives 1/4 to each of four, one of which shares link 1 with a fifth: 3/4 are left to that.
+        // Link 0 gives 1/4 to each of four messages. One of them leaves 3/4 of link 1 to a fifth.
         let routes = [vec![0], vec![0], vec![0], vec![0, 1], vec![1]];
         assert_eq!(rates(&routes), [0.25, 0.25, 0.25, 0.25, 0.75]);
     }
@@ -346,7 +344,7 @@ mod tests {
 
     #[test]
     fn only_what_changes_is_computed_anew() {
-        // Links 0 and 1 are full, and stay so: a message that comes to link 2 gets what theirs leave of it.
+        // Links 0 and 1 stay full: a message added on link 2 gets the bandwidth that their messages leave.
         let mut shares = filled(&[vec![0], vec![0], vec![0, 2], vec![1], vec![1], vec![1, 2]]);
         shares.add(6, [2].into_iter());
         assert_eq!(shares.fill(), [6]);
@@ -362,14 +360,14 @@ mod tests {
         assert_eq!(found, [1, 3, 2, 0]);
     }
 
-    /// Messages on up to three different links, some of which go again.
+    /// Messages on up to three different links; some of them are removed again.
     fn routes() -> impl Strategy<Value = Vec<(Vec<u32>, bool)>> {
         let route = prop::sample::subsequence((0..LINKS as u32).collect::<Vec<_>>(), 1..=3);
         prop::collection::vec((route, any::<bool>()), 1..24)
     }
 
     proptest! {
-        /// What is computed anew, some changes at a time, is the same to the last bit as if all were.
+        /// Incremental updates equal a full computation to the last bit.
         #[test]
         fn changes_add_up_to_a_whole_filling(routes in routes(), at_once in 1..4_usize) {
             let (mut shares, mut present) = (Shares::new(LINKS), Vec::<(u32, Vec<u32>)>::new());
@@ -390,8 +388,8 @@ mod tests {
             }
         }
 
-        /// Bertsekas and Gallager, section 6.5.2: rates are max-min fair if and only if no link has more than it can carry
-        /// and each message has a full link on which no message is faster.
+        /// Bertsekas and Gallager, section 6.5.2: rates are max-min fair if and only if no link has more than it can
+        /// carry and each message has a full link on which no message is faster.
         #[test]
         fn every_message_has_a_bottleneck(routes in routes()) {
             let all: Vec<_> = routes.iter().map(|(route, _)| route.clone()).collect();

@@ -1,5 +1,4 @@
-//! Known answers, with their derivations, and properties. Machines have a bandwidth of 1 B/s unless they say otherwise, so
-//! that times are whole numbers of seconds and exact.
+//! Known answers with their derivations, and properties. Machines have 1 B/s by default, so that times are exact.
 
 use std::collections::HashSet;
 
@@ -38,7 +37,7 @@ fn run(network: &Links, messages: &[Sent]) -> (Vec<[f64; 2]>, Vec<LinkUse>) {
     (times, traffic.links())
 }
 
-/// What links carried when: link, bytes, start and end.
+/// The passages: link, bytes, start and end.
 fn passages(network: &Links, messages: &[Sent]) -> Vec<(u32, f64, f64, f64)> {
     let mut traffic = network.traffic();
     traffic.passages().unwrap().keep();
@@ -47,8 +46,7 @@ fn passages(network: &Links, messages: &[Sent]) -> Vec<(u32, f64, f64, f64)> {
     found.iter().map(|passage| (passage.link, passage.bytes, passage.start_s, passage.end_s)).collect()
 }
 
-/// The times at which each message was sent and arrived. Checks that time does not go back, and that every message is
-/// sent before it arrives, both once.
+/// The times at which each message was sent and then arrived, once each. Checks that time never goes back.
 fn drive(traffic: &mut dyn Traffic, messages: &[Sent]) -> Vec<[f64; 2]> {
     let mut times = vec![[f64::NAN; 2]; messages.len()];
     let (mut progress, mut last_s, mut injected) = (Vec::new(), 0.0, 0);
@@ -150,8 +148,8 @@ fn the_second_of_two_messages_over_one_link_comes_one_transfer_later() {
 
 #[test]
 fn the_head_that_reaches_a_link_first_goes_first() {
-    // 0 to 2 is injected first, but has a link before the one from 1 to 2: its head is there at 1, waits until 10, and is at
-    // the receiver at 11.
+    // 0 to 2 is injected first, but the message from 1 to 2 is a link ahead: the head of 0 to 2 is there at 1, waits
+    // until 10, and is at the receiver at 11.
     let (times, links) = run(&torus(&[8], 1, ""), &[(0.0, 0, 2, 10.0), (0.0, 1, 2, 10.0)]);
     assert_eq!(times, [[10.0, 21.0], [10.0, 11.0]]);
     assert_eq!(links[2], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 9.0 });
@@ -168,8 +166,8 @@ fn heads_that_reach_a_link_at_one_time_go_in_the_order_of_injection() {
 
 #[test]
 fn a_blocked_message_holds_the_links_behind_it_in_a_wormhole_only() {
-    // 1 to 2 blocks 0 to 2 until 10. 0 to 1 waits until that has passed the first link: at 10 when it is stored in front of
-    // the second, at 19 when it starts at 9 and moves as a whole.
+    // 1 to 2 blocks 0 to 2 until 10. 0 to 1 waits until 0 to 2 has passed the first link: until 10 if that is stored in
+    // front of the second link, until 19 if it moves as a whole from 9 on.
     let messages = [(0.0, 1, 2, 10.0), (0.0, 0, 2, 10.0), (0.0, 0, 1, 10.0)];
     assert_eq!(arrivals(&torus(&[8], 2, ""), &messages), [11.0, 21.0, 21.0]);
     assert_eq!(arrivals(&torus(&[8], 2, WORMHOLE), &messages), [11.0, 21.0, 30.0]);
@@ -187,17 +185,17 @@ fn a_ring_shift_meets_no_contention() {
 
 #[test]
 fn a_shift_by_three_shares_every_link_three_times() {
-    // All 8 heads are at their first links at 0, their second at 1, where the first carries until 10, and their third at 11,
-    // where the second ends at 20: starts at 0, 10, 20, and the head is there at 21.
+    // All 8 heads are at their first links at 0. They reach the second at 1, where the first messages end at 10, and
+    // the third at 11, where the second messages end at 20: starts at 0, 10, 20, and the head arrives at 21.
     let messages: Vec<_> = (0..8).map(|node| (0.0, node, (node + 3) % 8, 10.0)).collect();
     let (times, links) = run(&torus(&[8], 1, ""), &messages);
     assert_eq!(times, [[10.0, 31.0]; 8]);
     assert_eq!(links[0], LinkUse { bytes: 30.0, busy_s: 30.0, waiting_s: 9.0 + 9.0 });
 }
 
-/// (x, y) sends 10 B to (y, x) on a torus of 4 x 4. Row y leads to its node (y, y), and column y away from there. Those at
-/// (y-1, y) and (y+1, y) have one link each to it, and go on to (y, y-1) and (y, y+1). Those at (y+2, y) go + along the row,
-/// over the link of (y-1, y), and + along the column, over the link that leads to (y, y+1).
+/// (x, y) sends 10 B to (y, x) on a torus of 4 x 4, along row y to (y, y) and then along its column. The messages of
+/// (y-1, y) and (y+1, y) have one link each to it, and go on to (y, y-1) and (y, y+1). The messages of (y+2, y) go +
+/// along the row, over the link of (y-1, y), and + along the column, over the link to (y, y+1).
 fn transpose() -> Vec<Sent> {
     (0..16).filter(|node| node % 4 != node / 4).map(|node| (0.0, node, node % 4 * 4 + node / 4, 10.0)).collect()
 }
@@ -208,8 +206,8 @@ fn is_opposite(message: &Sent) -> bool {
 
 #[test]
 fn a_transpose_takes_what_it_takes_by_hand() {
-    // Those at (y+2, y) reach the second link at 1, wait until 10, and are at (y, y) at 11, just when the link to (y, y+1) is
-    // free, which it was not from 1 to 11. They have two more links: 11 + 2 + 10.
+    // The messages of (y+2, y) reach the second link at 1, wait until 10, and are at (y, y) at 11, just when the link
+    // to (y, y+1) becomes free. They have two more links: 11 + 2 + 10.
     let (times, links) = run(&torus(&[4, 4], 1, ""), &transpose());
     for (message, [_, arrived_s]) in transpose().iter().zip(times) {
         assert_eq!(arrived_s, if is_opposite(message) { 23.0 } else { 12.0 });
@@ -219,7 +217,7 @@ fn a_transpose_takes_what_it_takes_by_hand() {
 
 #[test]
 fn what_a_link_carries_without_a_pause_is_one_passage() {
-    // Both from node 0 to node 1, and the first one on to node 2: heads are at the second link, of node 1, at 1.
+    // Both go from node 0 to node 1, and the first one on to node 2: the heads are at node 1 at 1.
     let messages = [(0.0, 0, 2, 10.0), (0.0, 0, 1, 5.0), (30.0, 0, 1, 5.0)];
     for keys in ["", WORMHOLE] {
         let found = passages(&torus(&[8], 2, keys), &messages);
@@ -240,7 +238,7 @@ fn messages_over_one_link_share_it_fairly() {
 
 #[test]
 fn rates_change_when_messages_start_and_end() {
-    // The first has 5 B left when the second starts, and they take 10 s at half the rate; the second has then 5 B left.
+    // The first has 5 B left when the second starts; they take 10 s at half the rate; then the second has 5 B left.
     let (times, links) = run(&torus(&[8], 2, FAIR), &[(0.0, 0, 1, 10.0), (5.0, 0, 2, 10.0)]);
     assert_eq!(times, [[15.0, 16.0], [20.0, 22.0]]);
     assert_eq!(links[0], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 10.0 });
@@ -248,8 +246,8 @@ fn rates_change_when_messages_start_and_end() {
 
 #[test]
 fn fair_messages_of_the_same_two_ranks_follow_each_other() {
-    // The third waits for the first, and leaves its port to the second. Both carry 10 B over link 0 until 20, and then the
-    // third has it for itself. The fourth has waited for a port until then.
+    // The third waits for the first, and leaves its port to the second. Both carry 10 B over link 0 until 20; then the
+    // third has it alone. The fourth waits for a port until then.
     let messages = [(0.0, 0, 1, 10.0), (0.0, 0, 1, 10.0), (0.0, 0, 2, 10.0), (0.0, 0, 7, 10.0)];
     let times = run(&torus(&[8], 2, FAIR), &messages).0;
     assert_eq!(times, [[20.0, 21.0], [30.0, 31.0], [20.0, 22.0], [30.0, 31.0]]);
@@ -271,8 +269,8 @@ fn fair_messages_of_different_ranks_of_the_same_two_nodes_share_links() {
 
 #[test]
 fn a_fair_transpose_takes_what_it_takes_by_hand() {
-    // Those at (y+2, y) share one link with those at (y-1, y), and another with those at (y+1, y): half the bandwidth for all
-    // three, so 20 s, and 2 or 4 links.
+    // The messages of (y+2, y) share one link with those of (y-1, y), and another with those of (y+1, y): half the
+    // bandwidth for all three, so 20 s, and 2 or 4 links.
     let times = run(&torus(&[4, 4], 1, FAIR), &transpose()).0;
     for (message, [_, arrived_s]) in transpose().iter().zip(times) {
         assert_eq!(arrived_s, if is_opposite(message) { 24.0 } else { 22.0 });
@@ -281,7 +279,7 @@ fn a_fair_transpose_takes_what_it_takes_by_hand() {
 
 #[test]
 fn a_fair_message_waits_for_its_receiver_before_it_starts() {
-    // Two ports at node 0, for three neighbours. The third waits until the first has ended, at 10.
+    // Node 0 has two ports for three neighbours. The third message waits until the first has ended, at 10.
     let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
     assert_eq!(arrivals(&torus(&[4, 4], 2, FAIR), &messages), [11.0, 11.0, 21.0]);
 }
@@ -293,20 +291,20 @@ fn ports_send_so_many_messages_at_a_time() {
         assert_eq!(arrivals(&torus(&[8], 1, keys), &messages), [11.0, 21.0, 32.0]);
         assert_eq!(arrivals(&torus(&[8], 2, keys), &messages), [11.0, 11.0, 22.0]);
     }
-    // With three, the third wants the link of the first at once. It is in front of its second link at 11.
+    // With three ports, the third requests the link of the first at once. It is in front of its second link at 11.
     assert_eq!(arrivals(&torus(&[8], 3, ""), &messages), [11.0, 11.0, 22.0]);
 }
 
 #[test]
 fn ports_receive_so_many_messages_at_a_time() {
-    // From three neighbours; heads are there at 1.
+    // Messages from three neighbours; their heads arrive at 1.
     let messages = [(0.0, 1, 0, 10.0), (0.0, 3, 0, 10.0), (0.0, 4, 0, 10.0)];
     for keys in ["", WORMHOLE] {
         assert_eq!(arrivals(&torus(&[4, 4], 1, keys), &messages), [11.0, 21.0, 31.0]);
         assert_eq!(arrivals(&torus(&[4, 4], 2, keys), &messages), [11.0, 11.0, 21.0]);
         assert_eq!(arrivals(&torus(&[4, 4], 3, keys), &messages), [11.0; 3]);
     }
-    // Cut-through, the sender is done when its data has left, and so is the wormhole that has moved.
+    // With cut-through, the sender is done when its data has left; so it is with a wormhole that has moved.
     let sent = |keys| run(&torus(&[4, 4], 1, keys), &messages).0.iter().map(|times| times[0]).collect::<Vec<_>>();
     assert_eq!((sent(""), sent(WORMHOLE)), (vec![10.0; 3], vec![10.0, 20.0, 30.0]));
 }
@@ -350,8 +348,8 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     })
 }
 
-/// The definition of cut-through queues, word for word: the earliest of all possible events happens, and of those at
-/// one time the event of the message that was injected first, its head before its end.
+/// The definition of cut-through queues, literally: the earliest possible event happens; at one time, the event of the
+/// message injected first, its head before its end.
 fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let (ports, nodes) = (network.fabric.ports, network.fabric.topology.nodes());
     let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
@@ -359,7 +357,7 @@ fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let mut sending = vec![0; nodes];
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
-    // When the head wants a port (none), a link or the receiver (some number of links taken); when the end leaves.
+    // When the head requests a port (none), a link or the receiver (a number of links taken); when the end leaves.
     let mut heads: Vec<_> = messages.iter().map(|message| (message.0, None)).collect();
     let mut ends_s = vec![f64::INFINITY; messages.len()];
     let mut arrivals_s = vec![0.0; messages.len()];
@@ -418,8 +416,8 @@ fn any_sharing() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&ALL[..])
 }
 
-/// The definition of fair sharing, word for word: from one start or end to the next, rates grow together until links are full.
-/// A message starts when those before it of the same two ranks have ended. There are ports for all.
+/// The definition of fair sharing, literally: between starts and ends, rates grow together until links are full. A
+/// message starts when the earlier ones of the same two ranks have ended. There are ports for all.
 fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let routes: Vec<_> = messages.iter().map(|message| route(network, message.1, message.2)).collect();
     let mut left: Vec<_> = messages.iter().map(|message| message.3).collect();
@@ -445,7 +443,7 @@ fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
     ends
 }
 
-/// Grows the rates of these messages together, by as much as no link or message forbids, until none can grow.
+/// Grows the rates of these messages together, as far as links and messages allow, until none can grow.
 fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
     let mut rates = vec![0.0; routes.len()];
     let mut growing = under_way.to_vec();
@@ -527,7 +525,7 @@ proptest! {
     }
 }
 
-/// No message waits for another where times are endless.
+/// With endless times, messages do not wait for each other.
 #[test]
 fn an_endless_time_is_no_deadlock() {
     for keys in ALL {
@@ -538,6 +536,9 @@ fn an_endless_time_is_no_deadlock() {
         while traffic.next_s().is_finite() {
             traffic.advance(&mut Vec::new());
         }
-        assert!(traffic.deadlock().unwrap().starts_with("a time beyond what a number holds"), "{keys}");
+        assert!(
+            traffic.deadlock().unwrap().starts_with("a time in the network exceeds the range of numbers"),
+            "{keys}"
+        );
     }
 }

@@ -1,21 +1,21 @@
-//! Events to come: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the
-//! simulation event set problem", Communications of the ACM 31, 1988) of days that are shorter than a packet.
+//! Future events: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the
+//! simulation event set problem", Communications of the ACM 31, 1988) with days shorter than a packet.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Days that the calendar looks ahead.
+/// Number of days ahead.
 const DAYS: usize = 256;
 
-/// Events in the order of time. Those of the days ahead lie unsorted under their day; a day is sorted when it begins.
-/// Events further ahead, or added when their day has begun, are in a heap.
+/// Events in the order of time. Events of the days ahead lie unsorted under their day; a day is sorted when it begins.
+/// Events further ahead, or added after their day has begun, are in a heap.
 pub(super) struct Calendar {
     days_per_s: f64,
     today: u64,
     /// Today's events, the latest first.
     open: Vec<Entry>,
     days: Box<[Vec<Entry>; DAYS]>,
-    /// A bit for each day: whether it has events.
+    /// A bit for each day that has events.
     occupied: [u64; DAYS / 64],
     others: BinaryHeap<Entry>,
 }
@@ -61,7 +61,7 @@ impl Calendar {
         (time_s * self.days_per_s) as u64
     }
 
-    /// Appends the events of that moment, which is the next one.
+    /// Appends the events of this time, the next one.
     pub fn take(&mut self, time_s: f64, happening: &mut Vec<u32>) {
         while let Some(event) = self.open.pop_if(|event| event.time_s == time_s) {
             happening.push(event.what);
@@ -71,8 +71,7 @@ impl Calendar {
         }
     }
 
-    /// Begins the next day if nothing is left of today. Returns true if it did. If no day has events, days are counted
-    /// from that of the next event.
+    /// If today has no events left, begins the next day that has, and returns true; if none has, days restart.
     pub fn settle(&mut self) -> bool {
         if !self.open.is_empty() {
             return false;
@@ -94,7 +93,7 @@ impl Calendar {
         self.open.iter().map(|event| event.what)
     }
 
-    /// Days until the next one that has events.
+    /// Number of days until the next one with events.
     fn ahead(&self) -> Option<u64> {
         let words = self.occupied.len();
         let tomorrow = (self.today as usize + 1) % DAYS;
@@ -109,7 +108,7 @@ impl Calendar {
 }
 
 impl Ord for Entry {
-    /// The earliest is the greatest, as heaps want it.
+    /// The earliest is the greatest, for the heap.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time_s.total_cmp(&self.time_s).then(other.what.cmp(&self.what))
     }

@@ -1,14 +1,14 @@
-//! The description of packets that wait for each other when nothing moves any more.
+//! The description of a deadlock of packets.
 
 use hocket_machine::Topology;
 
 use super::router::Routers;
 
-/// The most links of a circle that are named.
+/// The largest number of links named.
 const NAMED: usize = 8;
 
 impl Routers<'_> {
-    /// One line on the circle in which packets wait.
+    /// One line about the circle in which packets wait.
     pub fn who_waits(&self) -> String {
         let circle = self.circle();
         let mut names: Vec<_> = circle.iter().take(NAMED).map(|buffer| self.name(*buffer)).collect();
@@ -24,7 +24,7 @@ impl Routers<'_> {
         )
     }
 
-    /// Buffers, of which each holds a packet that waits for room in the next, and the last for the first.
+    /// Buffers in a circle: each holds a packet that waits for room in the next one.
     fn circle(&self) -> Vec<usize> {
         let mut seen = Vec::new();
         let mut next = (0..self.inputs.len()).find_map(|input| self.waits_for(input));

@@ -12,7 +12,7 @@ pub(super) const NOBODY: u32 = u32::MAX;
 /// The times that a packet takes, in seconds.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
-    /// Over a link.
+    /// On a link.
     pub link_s: f64,
     /// From a port.
     pub injection_s: f64,
@@ -21,7 +21,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The pace of a packet of so many bytes.
+    /// The pace of a packet of this size.
     pub fn of(network: &Packets, bytes: f64) -> Self {
         Self {
             link_s: nearest(bytes * network.link_s_per_byte),
@@ -49,20 +49,20 @@ pub(super) fn no_earlier(time_s: f64) -> f64 {
 pub(super) struct Message {
     /// The caller's id of the message.
     pub id: u32,
-    /// Where its route begins in [`Messages::steps`]; it ends with an ejection.
+    /// The start of its route in [`Messages::steps`]; the last step is an ejection.
     pub route: u32,
     steps: u32,
-    /// Packets that have not left.
+    /// Number of packets that have not left.
     pub packets_left: u64,
-    /// From the start of a packet to that of the next, in seconds.
+    /// From the start of a packet to the start of the next, in seconds.
     pub period_s: f64,
     /// Bytes of the last packet.
     pub last_bytes: f64,
     /// The pace of the last packet.
     pub last: Pace,
-    /// The next message that waits for a port, behind this one.
+    /// The next message behind this one that waits for a port.
     pub behind: u32,
-    /// How many of the two milestones (sent, arrived) are still ahead.
+    /// Number of milestones (sent, arrived) still ahead.
     milestones_left: u8,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Messages {
     unused: Vec<u32>,
     /// Steps of routes, as [`Wiring`] numbers them.
     pub steps: Vec<u32>,
-    /// By length, where routes that are no longer used begin.
+    /// By length, the starts of unused routes.
     unused_routes: Vec<Vec<u32>>,
     hops: Vec<Hop>,
 }
@@ -121,7 +121,7 @@ impl Messages {
         self.all.len() as u32 - 1
     }
 
-    /// A message has been sent, or has arrived. Returns the caller's id of the message.
+    /// A message has been sent or has arrived. Returns the caller's id of the message.
     pub fn pass(&mut self, number: u32) -> u32 {
         let message = self.get_mut(number);
         message.milestones_left -= 1;
@@ -133,7 +133,7 @@ impl Messages {
         id
     }
 
-    /// Where the message's route begins, and how many steps it has.
+    /// The start of the message's route and its number of steps.
     fn add_route(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight) -> (u32, u32) {
         self.hops.clear();
         network.fabric.topology.route(flight.from, flight.to, &mut self.hops);

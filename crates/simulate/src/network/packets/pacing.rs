@@ -1,30 +1,30 @@
-//! Adaptive pacing: interfaces that find a common gap from acknowledgements and from what messages carry, for machines
+//! Adaptive pacing: interfaces find a common gap from acknowledgements and from gaps that messages carry, on machines
 //! without computed M_i.
 //!
-//! An interface notes when each packet of a message leaves and when its acknowledgement is back. A packet is *late* if it
-//! was held up on its way for longer than the message's packets are apart: then the next one was on its way before it was
-//! through. When the last packet of a message is acknowledged, the sender widens its gap by [`STEP`] times what the share
-//! of late packets is above [`LATE_SHARE`], or narrows it by what the share is below. Messages of one packet say nothing
-//! about gaps. The last packet of a message carries the gap that its sender had when it began, and the receiver goes
-//! [`MIXED`] of the way from its own gap to that one, so that all nodes come to have the same.
+//! An interface notes when each packet of a message leaves and when its acknowledgement returns. A packet is *late* if
+//! it was held up for longer than the time between the message's packets. When the last packet is acknowledged, the
+//! sender changes its gap by [`STEP`] times the share of late packets minus [`LATE_SHARE`]. Messages of one packet are
+//! ignored. The last packet of a message carries the gap that its sender had when it began; the receiver moves its own
+//! gap by [`MIXED`] of the difference, so that all nodes converge to the same gap.
 //!
-//! Gaps are for exchanges in steps, in which a node that is held up holds up the others. A port that takes on message after
-//! message without a pause is not in one: after [`STREAM`] of them it neither leaves gaps nor learns, until it pauses.
+//! Gaps suit exchanges in steps, in which a delayed node delays the others. A port that takes on message after message
+//! without a pause is in no such exchange: after [`STREAM`] of them, it neither leaves gaps nor learns, until it
+//! pauses.
 //!
-//! Acknowledgements go back over as many links as the packet, and neither wait nor take room.
+//! Acknowledgements return over as many links as the packet took; they neither wait nor take room.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::messages::nearest;
 
-/// How much a message changes the gap, in packet times, if all of its packets are late rather than none.
+/// The change of the gap, in packet times, between all packets late and none late.
 const STEP: f64 = 0.2;
-/// The share of late packets with which a gap stays as it is.
+/// The share of late packets at which a gap stays the same.
 const LATE_SHARE: f64 = 0.2;
-/// The part of the difference to the gap of an arriving message that its receiver takes over.
+/// The part of the difference to an arriving message's gap by which its receiver moves.
 const MIXED: f64 = 0.5;
-/// How many messages without a pause before them make a stream.
+/// The number of preceding messages without a pause that make a stream.
 const STREAM: u32 = 6;
 /// The widest gap, in packet times.
 const MOST_PACKETS: f64 = 64.0;
@@ -36,33 +36,33 @@ pub(super) struct AdaptivePacing {
     ports_per_node: usize,
     ports: Vec<Port>,
     interfaces: Vec<Interface>,
-    /// By the number of the message.
+    /// By the index of the message.
     messages: Vec<Paced>,
 }
 
-/// A port of a node, and what it does apart from messages of one packet.
+/// A port of a node; messages of one packet are ignored.
 #[derive(Clone)]
 struct Port {
-    /// When it is done with the last packet that it sent.
+    /// When its last packet has left.
     free_s: f64,
-    /// Messages that it has taken on one after another without a pause.
+    /// Number of messages taken on one after another without a pause.
     in_a_row: u32,
 }
 
-/// The gap of a node, which outlasts its messages.
+/// The gap of a node.
 #[derive(Clone, Default)]
 pub(super) struct Interface {
     gap_packets: f64,
-    /// What will be known, and when, in the order of time.
+    /// Future news and their times, in the order of time.
     news: VecDeque<(f64, News)>,
 }
 
-/// What an interface learns from the end of a message.
+/// News from the end of a message.
 #[derive(Clone, Copy)]
 pub(super) enum News {
-    /// All packets of a message of its own are acknowledged: the share that was late.
+    /// All packets of its own message are acknowledged: the share of late ones.
     Acknowledged(f64),
-    /// A message has arrived: the gap that its sender had.
+    /// A message has arrived: the gap of its sender.
     Carried(f64),
 }
 
@@ -70,29 +70,29 @@ pub(super) enum News {
 #[derive(Clone, Default)]
 struct Paced {
     from: usize,
-    /// The gap of its node when it left.
+    /// The gap of its node when it began to leave.
     gap_packets: f64,
     is_of_stream: bool,
-    /// From the start of a packet to that of the next.
+    /// From the start of a packet to the start of the next, in seconds.
     period_s: f64,
-    /// Packets that have left.
+    /// Number of packets that have left.
     packets: u32,
-    /// Packets that were late.
+    /// Number of late packets.
     late: u32,
-    /// When those that have not arrived left.
+    /// The departure times of the packets under way.
     left_s: VecDeque<f64>,
 }
 
 impl AdaptivePacing {
-    /// Interfaces without gaps, where a full packet takes `packet_s` over a link, and its head `hop_s` to the next router.
+    /// Interfaces without gaps. A full packet takes `packet_s` over a link, and its head `hop_s` to the next router.
     pub fn new(nodes: usize, ports_per_node: usize, packet_s: f64, hop_s: f64) -> Self {
         let ports = vec![Port { free_s: f64::NEG_INFINITY, in_a_row: 0 }; nodes * ports_per_node];
         let interfaces = vec![Interface::default(); nodes];
         Self { packet_s, hop_s, ports_per_node, ports, interfaces, messages: Vec::new() }
     }
 
-    /// A packet of a message leaves a port, which it occupies from when it was ready until the end of `port_s`. Returns the
-    /// time from its start to that of the next, in seconds, which is at least the one that the message asks for.
+    /// A packet of a message leaves a port; `port_s` is from when it was ready until the port is free. Returns the time
+    /// from its start to the start of the next, at least `asked_s`, in seconds.
     pub fn leave(
         &mut self,
         now_s: f64,
@@ -125,7 +125,7 @@ impl AdaptivePacing {
         paced.period_s
     }
 
-    /// A packet of a message has come over so many links, is taken in by node `to` from now on, and is in at `end_s`.
+    /// A packet of a message arrives over `hops` links; node `to` takes it in until `end_s`.
     pub fn arrive(&mut self, now_s: f64, message: u32, to: usize, hops: u32, is_last: bool, end_s: f64) {
         let way_s = f64::from(hops) * self.hop_s;
         let paced = &mut self.messages[message as usize];
@@ -144,13 +144,13 @@ impl AdaptivePacing {
 }
 
 impl Interface {
-    /// Something will be known at a time.
+    /// Adds news for this time.
     pub fn learn(&mut self, time_s: f64, news: News) {
         let place = self.news.partition_point(|(earlier_s, _)| *earlier_s <= time_s);
         self.news.insert(place, (time_s, news));
     }
 
-    /// The gap that follows from what was known before now, in packet times.
+    /// The gap from all news before now, in packet times.
     pub fn gap_packets(&mut self, now_s: f64) -> f64 {
         while let Some((_, news)) = self.news.front().copied().filter(|(time_s, _)| *time_s < now_s) {
             self.news.pop_front();

@@ -1,4 +1,4 @@
-//! The model once more, slowly and obviously: full packets that take one slot of time each, no latencies, one port.
+//! A slow and simple reference model: full packets of one time slot each, no latencies, one port.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use super::Packets;
 /// A message: from, to, packets.
 pub(super) type Transfer = (usize, usize, u32);
 
-/// A packet: its message, and the number of hops that it has made.
+/// A packet: its message and its number of hops so far.
 type Packet = (usize, usize);
 
-/// A buffer, or the packets that a node has to send.
+/// A buffer, or the packets that a node will send.
 #[derive(Default)]
 struct Queue {
     packets: VecDeque<Packet>,
@@ -20,14 +20,13 @@ struct Queue {
     leaving: Vec<u32>,
 }
 
-/// A router of the reference: its queues, and for each output the slot from which it is free, and the queue that is
-/// next.
+/// A router: its queues, and for each output the slot from which it is free and the queue whose turn is next.
 struct Router {
     queues: Vec<usize>,
     outputs: Vec<(Option<usize>, u32, usize)>,
 }
 
-/// The slot in which the last packet of each message has arrived.
+/// For each message, the slot at which its last packet has arrived.
 pub(super) fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
     let (topology, channels) = (&network.fabric.topology, network.channels);
     let (links, mut left) = (topology.links(), orders.iter().map(|order| order.2).collect::<Vec<_>>());
@@ -77,7 +76,7 @@ fn route(topology: &impl Topology, from: usize, to: usize) -> Vec<Hop> {
     hops
 }
 
-/// The router of a node: buffers of the links that lead there, and the port; links that leave it, and the ejection.
+/// The router of a node: the buffers of incoming links and the port; outgoing links and the ejection.
 fn router(topology: &impl Topology, channels: usize, node: usize) -> Router {
     let links = || 0..topology.links();
     let incoming = links().filter(|link| topology.ends(*link).1 == node);
@@ -93,7 +92,7 @@ fn buffer(hop: &Hop, channels: usize) -> usize {
     hop.link as usize * channels + usize::from(hop.channel)
 }
 
-/// Packets that take room in a buffer.
+/// Number of packets that take room in a buffer.
 fn taken(queue: &Queue, now: u32) -> usize {
     queue.packets.len() + queue.leaving.iter().filter(|until| **until > now).count()
 }

@@ -1,4 +1,4 @@
-//! The routers of a network, and the nodes' ends of it.
+//! The routers of a network, and the ports and ejections of its nodes.
 
 use hocket_machine::Topology;
 
@@ -10,29 +10,29 @@ use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
 use super::wiring::Wiring;
 
-/// Days of the calendar that a packet takes over a link.
+/// Number of the calendar's days that a packet takes over a link.
 const DAYS_PER_PACKET: f64 = 64.0;
 
-/// The day of the calendar for packets that take no time, in seconds.
+/// The length of a day if packets take no time, in seconds.
 const SHORTEST_DAY_S: f64 = 1e-15;
 
-/// Events of a day that are worth a look ahead.
+/// The largest number of a day's events for which [`Routers::look_ahead`] pays off.
 const MOST_AHEAD: usize = 1024;
 
-/// All routers. Inputs, outputs and steps of routes are numbered as [`Wiring`] has it; events are outputs that try to
-/// serve an input, then ports that continue, and then messages that arrive.
+/// All routers. [`Wiring`] numbers inputs, outputs and steps of routes. Events are numbered: outputs that try to serve
+/// an input, then ports that continue, then messages that arrive.
 pub(super) struct Routers<'a> {
     pub network: &'a Packets,
     pub wiring: Wiring,
     pub messages: Messages,
     pub inputs: Vec<Input>,
-    /// The places of one input after the other; ports do not use theirs.
+    /// The slots of one input after the other; ports do not use theirs.
     slots: Vec<Slot>,
     outputs: Vec<Output>,
     passages: Passages,
-    /// For each output the words after the first of [`Output::wanting`].
+    /// For each output, the words after the first one, [`Output::wanting`].
     wanting_more: Vec<u64>,
-    /// For each node, the time at which each of its `ports` ejections is free.
+    /// For each node, the times at which its `ports` ejections are free.
     ejections_free_s: Vec<f64>,
     /// The message of each port.
     sending: Vec<u32>,
@@ -45,7 +45,7 @@ pub(super) struct Routers<'a> {
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
     credit_s: f64,
-    /// Packets that a buffer holds.
+    /// Number of packets that a buffer holds.
     depth: usize,
     happening: Vec<u32>,
     /// Outputs that try to serve an input now.
@@ -64,12 +64,12 @@ pub(super) struct Input {
     ready_s: f64,
     /// The step that the first packet wants; only while it wants an output.
     pub step: u32,
-    /// The part behind the input, as in [`Wiring::feeders`].
+    /// The source of the input, as in [`Wiring::feeders`].
     feeder: u32,
-    /// The slot of a buffer's first packet, and the one that the next packet will take.
+    /// The slot of a buffer's first packet, and the slot for the next packet.
     first: u16,
     vacant: u16,
-    /// Packets in a buffer.
+    /// Number of packets in the buffer.
     packets: u16,
     /// Whether its first packet wants an output.
     pub wants: bool,
@@ -78,12 +78,11 @@ pub(super) struct Input {
 /// Room for a packet in a buffer.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// With a packet, the time from which its head may leave; without one, the time from which the router before can
-    /// use it.
+    /// The time from which the packet's head may leave, or from which the previous router can use an empty slot.
     time_s: f64,
     /// The message, and [`LAST`].
     packet: u32,
-    /// The place of the packet's next step in [`Messages::steps`].
+    /// The index of the packet's next step in [`Messages::steps`].
     at: u32,
 }
 
@@ -98,11 +97,11 @@ struct Output {
     /// The time of its next attempt to serve an input; infinite when there is none.
     try_s: f64,
     used: LinkUse,
-    /// The set of inputs whose first packet wants it, a bit for each place in the router; the first 64.
+    /// The inputs whose first packet wants this output, a bit for each place in the router; the first 64.
     wanting: u64,
     /// Number of inputs that want it.
     wanted: u32,
-    /// The place that is asked first.
+    /// The place of the input that is asked first.
     turn: u32,
     /// The first input of its router.
     start: u32,
@@ -142,7 +141,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// Puts an output on the calendar, unless it is there for an earlier time.
+    /// Schedules an attempt of an output, unless an earlier one is scheduled.
     fn try_at(&mut self, output: usize, time_s: f64) {
         if time_s < self.outputs[output].try_s {
             self.outputs[output].try_s = time_s;
@@ -169,7 +168,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A port asks for the output of its message's next packet, or takes on another message.
+    /// A port requests the output for its message's next packet, or takes on another message.
     fn go_on(&mut self, port: usize, progress: &mut Vec<(u32, Milestone)>) {
         let message = self.sending[port];
         if self.messages.get(message).packets_left == 0 {
@@ -183,7 +182,7 @@ impl<'a> Routers<'a> {
         self.request(self.wiring.port_inputs[port] as usize, at, self.now_s);
     }
 
-    /// Takes the first of the messages that wait for a port of a node.
+    /// Takes the first message that waits for a port of a node.
     fn next_waiting(&mut self, node: usize) -> u32 {
         let (first, _) = self.waiting[node];
         if first != NOBODY {
@@ -214,12 +213,12 @@ impl<'a> Routers<'a> {
         self.try_at(output, ready_s.max(self.outputs[output].free_s));
     }
 
-    /// An input's place among those of the router of an output.
+    /// The index of an input among the inputs of an output's router.
     fn place(&self, output: usize, input: usize) -> usize {
         input - self.outputs[output].start as usize
     }
 
-    /// The word with the bit for an input in the set of those that want an output.
+    /// The word with an input's bit in the set of inputs that want an output.
     fn wanting(&mut self, output: usize, input: usize) -> &mut u64 {
         match self.place(output, input) / 64 {
             0 => &mut self.outputs[output].wanting,
@@ -232,12 +231,12 @@ impl<'a> Routers<'a> {
         buffer * self.depth + usize::from(place)
     }
 
-    /// The slot after this one, all around the buffer.
+    /// The slot after this one, around the buffer.
     fn after(&self, place: u16) -> u16 {
         if usize::from(place) + 1 < self.depth { place + 1 } else { 0 }
     }
 
-    /// The time from which there is room at the end of a step; infinite while that is not known.
+    /// The time from which there is room at the end of a step; infinite while unknown.
     fn room_s(&self, step: u32) -> f64 {
         let output = self.wiring.output(step);
         if output >= self.wiring.links {
@@ -251,7 +250,7 @@ impl<'a> Routers<'a> {
         self.slots[self.slot(buffer, vacant)].time_s
     }
 
-    /// The input that a free output serves now; if there is none, it tries again when one is known to be ready.
+    /// The input that a free output serves now. If there is none, the output tries again when one is known to be ready.
     fn choose(&mut self, output: usize) -> Option<u32> {
         let Output { free_s, turn, start, wanting, .. } = self.outputs[output];
         if free_s > self.now_s {
@@ -276,7 +275,7 @@ impl<'a> Routers<'a> {
         None
     }
 
-    /// An output serves an input: its first packet goes on.
+    /// An output serves an input: the first packet of the input leaves.
     fn serve(&mut self, output: usize, input: usize) {
         self.withdraw(output, input);
         let Input { step, feeder, ready_s, .. } = self.inputs[input];
@@ -312,7 +311,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A packet whose last step is at `at` is taken in by its node until `end_s`.
+    /// The node takes in a packet until `end_s`; `at` is the packet's last step.
     fn arrive(&mut self, node: usize, message: u32, at: u32, is_last: bool, end_s: f64) {
         if let Some(pacing) = &mut self.pacing {
             let hops = at - self.messages.get(message).route;
@@ -335,20 +334,20 @@ impl<'a> Routers<'a> {
         output.used.waiting_s += waited_s;
     }
 
-    /// The first packet of a buffer, and where its present step is.
+    /// The first packet of a buffer, and the index of its present step.
     fn first_of_buffer(&self, buffer: usize) -> (u32, u32) {
         let Slot { packet, at, .. } = self.slots[self.slot(buffer, self.inputs[buffer].first)];
         (packet, at)
     }
 
-    /// The next packet of a port's message, and where its first step is.
+    /// The next packet of a port's message, and the index of its first step.
     fn first_of_port(&self, port: usize) -> (u32, u32) {
         let number = self.sending[port];
         let message = self.messages.get(number);
         (if message.packets_left == 1 { number | LAST } else { number }, message.route)
     }
 
-    /// An output is busy with a packet of so many bytes.
+    /// An output is busy with a packet until `end_s`.
     fn occupy(&mut self, output: usize, end_s: f64, duration_s: f64, bytes: f64) {
         let free_s = if output < self.wiring.links { end_s } else { self.occupy_ejection(output, end_s) };
         let busy = &mut self.outputs[output];
@@ -368,7 +367,7 @@ impl<'a> Routers<'a> {
         ejections.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The first packet of a buffer is gone at `end_s`.
+    /// The first packet of a buffer leaves it until `end_s`.
     fn leave_buffer(&mut self, buffer: usize, end_s: f64) {
         let Input { first, .. } = self.inputs[buffer];
         let (slot, next) = (self.slot(buffer, first), self.after(first));
@@ -388,7 +387,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A packet of a port's message that was ready since `ready_s` leaves, the last one until `end_s`.
+    /// A packet of a port's message, ready from `ready_s` on, leaves; the last one occupies the port until `end_s`.
     fn leave_port(&mut self, port: usize, ready_s: f64, end_s: f64, is_last: bool) {
         let number = self.sending[port];
         let message = self.messages.get_mut(number);
@@ -412,7 +411,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// Lets the outputs that try now serve the inputs that they can: first all outputs choose, then packets go on.
+    /// Lets the outputs that try now serve inputs: first all outputs choose, then packets move.
     fn serve_all(&mut self) {
         std::mem::swap(&mut self.trying, &mut self.due);
         let due = std::mem::take(&mut self.due);
@@ -433,9 +432,8 @@ impl<'a> Routers<'a> {
         self.served.clear();
     }
 
-    /// Reads the data that today's events will need: the data is far from the processor, and to fetch it for many
-    /// events at a time takes a fraction of the time of fetching it one by one. Many events of one moment are as fast
-    /// without.
+    /// Prefetches the data for today's events: it is not in the cache, and fetching it for many events at once is
+    /// several times faster than one by one. A day with very many events gains nothing.
     fn look_ahead(&self) {
         let today = self.calendar.today();
         if today.len() <= MOST_AHEAD {
@@ -443,7 +441,7 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// Reads what an output needs to serve the first input that wants it.
+    /// Reads the data with which an output serves the first input that wants it.
     fn look_at(&self, output: usize) -> Option<u32> {
         let Output { wanting, start, buffer, .. } = self.outputs.get(output)?;
         let first = (start + wanting.trailing_zeros()) as usize;
@@ -488,7 +486,7 @@ impl Output {
     }
 }
 
-/// The first member of a set of places that will do, beginning with the first that is no less than `turn`, and then round.
+/// The first place of a set that `will_do`, in cyclic order from `turn` on.
 fn first_in_turn(
     words: usize,
     word: impl Fn(usize) -> u64,

@@ -1,5 +1,4 @@
-//! Known answers, laws over random traffic, and refusals. Unless a test says otherwise packets have 1000 B and links
-//! 1 GB/s, so that a packet time is 1 us, and latencies are 0.
+//! Known answers, laws over random traffic, and refusals. Default: packets of 1000 B, links of 1 GB/s, no latencies.
 
 use hocket_machine::{Machine, Topology};
 use proptest::prelude::*;
@@ -47,7 +46,7 @@ impl Log {
     }
 }
 
-/// Runs messages that leave at the given times, in order; the ids are their numbers.
+/// Runs messages that leave at the given times, in order; ids are their indices.
 fn run(network: &Packets, flights: &[(f64, Flight)]) -> Log {
     let mut traffic = Routers::new(network);
     let unknown = vec![f64::NAN; flights.len()];
@@ -78,7 +77,7 @@ fn run_at_once(network: &Packets, flights: &[Flight]) -> Log {
     run(network, &flights.iter().map(|flight| (0.0, *flight)).collect::<Vec<_>>())
 }
 
-/// Equal but for the rounding of durations to moments, of which there are fewer than 10^4.
+/// Equal up to the rounding of fewer than 10^4 durations.
 fn assert_close(got_s: f64, expected_s: f64) {
     assert!((got_s - expected_s).abs() < 1e-11, "got {got_s} s, expected {expected_s} s");
 }
@@ -129,8 +128,8 @@ fn without_latency_a_message_is_there_when_it_has_left() {
     assert_eq!(log.arrived_s, log.sent_s);
 }
 
-/// With one packet of buffer the next one starts when the credit of the last is back: packet time + 2 link latencies + one
-/// router latency, or without credit latency one link latency less.
+/// With a buffer of one packet, the next packet starts when the credit of the last returns: after packet time + 2 link
+/// latencies + one router latency; without credit latency, one link latency earlier.
 #[test]
 fn shallow_buffers_wait_for_credits() {
     let latencies = "dims = [8]\nbuffer = 1\nlink_latency = \"200 ns\"\nrouter_latency = \"100 ns\"";
@@ -155,7 +154,7 @@ fn nodes_can_be_slower_than_links() {
     assert_close(run_at_once(&fast, &[flight(0, 0, 1, 4000.0)]).arrived_s[0], 4.0 * US);
 }
 
-/// Packets of both take turns; node 1's are first, for its port asks before anything can have come.
+/// Packets of both take turns. Node 1's are first, because its port asks before other packets can arrive.
 #[test]
 fn two_messages_over_one_link_take_turns() {
     let log = run_at_once(&packets("dims = [8]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
@@ -202,8 +201,8 @@ fn a_ring_shift_takes_what_one_message_takes() {
     assert_eq!(log.links.iter().filter(|link| link.bytes == 7500.0).count(), 20);
 }
 
-/// Every node to the one four further, so that every link carries four messages: injection takes half of each link, and the
-/// rest moves only as the few free places in full buffers do.
+/// Every node sends to the node four further, so that every link carries four messages: injection takes half of each
+/// link, and the rest moves only as fast as places in full buffers become free.
 #[test]
 fn a_longer_shift_takes_much_more_than_its_links_need() {
     let network = packets("dims = [16]\nbuffer = 8");
@@ -215,7 +214,7 @@ fn a_longer_shift_takes_much_more_than_its_links_need() {
     assert_eq!(log.deadlock, None);
 }
 
-/// Paced at the links' share, the same shift runs at their bandwidth and no message waits long.
+/// Paced at the links' share, the same shift uses their full bandwidth and no message waits long.
 #[test]
 fn pacing_takes_waiting_away() {
     let network = packets("dims = [16]");
@@ -229,8 +228,8 @@ fn pacing_takes_waiting_away() {
     assert!(end_s < 270.0 * US, "{end_s}");
 }
 
-/// A fifth of late packets leaves a gap as it is; beyond, and below, it changes by a fifth of the difference. A receiver goes
-/// half of the way to the gap that a message carries. Nothing is known before its time, and no gap is wider than 64.
+/// With a fifth of late packets a gap stays the same; otherwise it changes by a fifth of the difference. A receiver
+/// moves half of the way to a message's gap. News count from their time on; no gap exceeds 64.
 #[test]
 fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
     let after = |news: &[News]| {
@@ -256,14 +255,14 @@ fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
     assert_eq!([1.0, 1.5, 2.5].map(|now_s| interface.gap_packets(now_s)), [0.0, 4.0, 2.0]);
 }
 
-/// 40 rounds in which all nodes of a ring of 16 send so far to the right, as far apart in time.
+/// 40 rounds, at this interval, in which all nodes of a ring of 16 send this far to the right.
 fn rounds(distance: usize, apart_us: f64) -> Vec<(f64, Flight)> {
     let message = |id: u32| flight(id, id as usize % 16, (id as usize + distance) % 16, 8_000.0);
     (0..16 * 40).map(|id| (f64::from(id / 16) * apart_us * US, message(id))).collect()
 }
 
-/// Messages that meet no others are never late; where four share each link of a ring, they wait less, unless they follow
-/// each other without a pause, so that no gaps are left after the first.
+/// Messages without contention are never late. Where four share each link of a ring, pacing shortens their waits,
+/// unless they follow each other without a pause, where only the first leave gaps.
 #[test]
 fn adaptive_pacing_is_for_messages_that_meet_others_in_steps() {
     let [fixed, adaptive] =
@@ -286,7 +285,7 @@ fn a_full_ring_deadlocks_with_one_channel_and_says_so() {
     let log = run_at_once(&packets("dims = [4]\nvirtual_channels = 1\nbuffer = 1"), &full_ring(4));
     assert_eq!(
         log.deadlock.unwrap(),
-        "deadlock: 4 messages are under way, and packets wait in a circle, each for room in the buffer behind the next \
+        "deadlock: 4 messages are in flight, and packets wait in a cycle, each for room in the buffer behind the next \
          link: +x from (0) -> +x from (1) -> +x from (2) -> +x from (3) -> +x from (0)"
     );
     assert!(log.arrived_s.iter().all(|time_s| time_s.is_nan()));
@@ -294,14 +293,14 @@ fn a_full_ring_deadlocks_with_one_channel_and_says_so() {
     assert!(log.deadlock.unwrap().contains("+x from (7) -> 8 more -> +x from (0)"));
 }
 
-/// No message waits for another where times are endless.
+/// With endless times, messages do not wait for each other.
 #[test]
 fn an_endless_time_is_no_deadlock() {
     for keys in
         ["link_latency = \"1e308 s\"", "link_bandwidth = \"1e-300 B/s\"", "injection_bandwidth = \"1e-300 B/s\""]
     {
         let log = run_at_once(&packets(&format!("dims = [4]\n{keys}")), &full_ring(4));
-        assert!(log.deadlock.unwrap().starts_with("a time beyond what a number holds"), "{keys}");
+        assert!(log.deadlock.unwrap().starts_with("a time in the network exceeds the range of numbers"), "{keys}");
     }
 }
 
@@ -321,7 +320,10 @@ fn mistakes_are_refused_in_one_line() {
         ("dims = [4]\nbuffer = 5000", "got 5000, expected a whole number from 1 to 4096"),
         ("dims = [4]\n[node]\nports = 1000000000", "got 1000000000, expected a whole number from 1 to 1024"),
         ("dims = [4]\n[node]\nengines = 2", "got 2, expected the key ports instead"),
-        ("dims = [8192, 8192]", "got \"torus\", expected a topology of at most 8388608 links, but this one has 268435456"),
+        (
+            "dims = [8192, 8192]",
+            "got \"torus\", expected a topology of at most 8388608 links, but this one has 268435456",
+        ),
         ("dims = [4]\npacket = \"0 B\"", "got \"0 B\", expected a size of at least 1 B"),
         ("dims = [4]\nvirtual_channels = 3", "got 3, expected a whole number from 1 to 2"),
         ("dims = [4]\nlink_latency = \"-1 us\"", "link_latency: got \"-1 us\", expected a time"),

@@ -4,25 +4,24 @@ use hocket_machine::Topology;
 
 use super::Packets;
 
-/// Outputs are links, and then the ejections of the nodes, `links + node`. Inputs are numbered router after router: the
-/// buffers of the links that lead there, channel after channel, and then the node's ports. A step of a route is
-/// `output << shift | channel`.
+/// Outputs are links, then ejections, `links + node`. Inputs are numbered router by router: the buffers of incoming
+/// links, channel by channel, then the node's ports. A step of a route is `output << shift | channel`.
 pub(super) struct Wiring {
     pub links: usize,
     pub nodes: usize,
-    /// Ports of a node.
+    /// Number of ports of a node.
     pub ports: usize,
-    /// Channels, as a power of two that has room for them.
+    /// The bits that hold a channel.
     pub shift: u32,
-    /// 64-bit words for a set of inputs of any router.
+    /// Number of 64-bit words for a set of inputs of any router.
     pub words: usize,
-    /// Where the inputs of a router begin, and after the last router the number of inputs.
+    /// The first input of each router; at the end, the number of inputs.
     pub starts: Vec<u32>,
-    /// For each input the part behind it: a link, or for a port the number of outputs plus that of the port.
+    /// For each input its source: a link, or for a port the number of outputs plus the port.
     pub feeders: Vec<u32>,
-    /// For each link the input that is the buffer of its channel 0.
+    /// For each link, the input that is the buffer of its channel 0.
     pub buffers: Vec<u32>,
-    /// For each port, counted through all nodes, its input.
+    /// For each port of all nodes, its input.
     pub port_inputs: Vec<u32>,
 }
 
@@ -78,7 +77,7 @@ impl Wiring {
         node * self.ports..(node + 1) * self.ports
     }
 
-    /// The step that goes over a link, or with `links + node` into the node.
+    /// The step over a link, or with `links + node` into the node.
     pub fn step(&self, output: u32, channel: u8) -> u32 {
         (output << self.shift) | u32::from(channel)
     }

@@ -1,9 +1,9 @@
-//! Ahead: programs say which circuits they will need. A circuit is set up when both of its ends have asked for it, and
-//! stays until both have disconnected. A message without a circuit gets one that is closed after the message, and for
-//! which an idle circuit may have to be closed.
+//! Ahead: programs say which circuits they will need. A circuit is set up when both of its ends have requested it, and
+//! stays until both have disconnected. A message without a circuit gets one that is closed after the message; an idle
+//! circuit may be closed for it.
 //!
-//! Requests from both ends keep trees from deadlock: a child whose port its parent had reserved too early could not
-//! serve its own children.
+//! Requests from both ends keep trees free of deadlock: otherwise a parent could reserve a child's port too early, and
+//! the child could not serve its own children.
 
 use super::Policy;
 

@@ -1,5 +1,5 @@
-//! Keep: every circuit stays until another one needs its port or its wavelength; the least recently used one goes first. A
-//! program that connects opens one early, and one that disconnects closes it early.
+//! Keep: every circuit stays until another one needs its port or its wavelength; the least recently used one goes
+//! first. `connect` opens a circuit early, and `disconnect` closes it early.
 
 use super::Policy;
 

@@ -4,8 +4,7 @@ use super::Times;
 
 /// The decisions of a policy. Every message gets a circuit in any case.
 pub trait Policy: Sync {
-    /// Number of circuits that a program should open ahead of its messages, for nodes of so many ports; 0 where
-    /// circuits come by themselves.
+    /// Number of circuits to open ahead for nodes with this many ports; 0 where circuits come by themselves.
     fn ports(&self, _ports: usize) -> usize {
         0
     }
@@ -15,22 +14,22 @@ pub trait Policy: Sync {
         given
     }
 
-    /// Whether a circuit is set up because of the requests of programs at its two ends.
+    /// Whether a circuit is set up if programs at these ends requested it.
     fn opens(&self, _asked: [bool; 2]) -> bool {
         false
     }
 
-    /// Whether a circuit that carries nothing stays open, asked for by programs or not.
+    /// Whether an idle circuit stays open, requested by programs or not.
     fn keeps(&self, _is_asked_for: bool) -> bool {
         false
     }
 
-    /// Whether one program's `disconnect` closes a circuit that carries nothing, whatever others want.
+    /// Whether one program's `disconnect` closes an idle circuit, even if other programs want it.
     fn closes_early(&self) -> bool {
         false
     }
 
-    /// Whether a circuit that carries nothing is closed for the sake of another one, which has messages or is just asked for.
+    /// Whether an idle circuit is closed for another one, which has messages or is only requested.
     fn evicts(&self, _for_messages: bool) -> bool {
         false
     }

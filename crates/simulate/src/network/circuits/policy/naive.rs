@@ -1,5 +1,4 @@
-//! Naive: a circuit for every message. It is closed as soon as it has carried the messages queued for it; requests of
-//! programs change nothing.
+//! Naive: a circuit for every message, closed when no message is queued for it; requests have no effect.
 
 use super::Policy;
 

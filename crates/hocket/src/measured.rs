@@ -1,0 +1,96 @@
+//! Times as benchmarks measure them.
+
+use hocket_algorithms::{Entry, find};
+use hocket_core::{AnyProgram, Buffer, Call, Collective, Members, Program, Rank, Span, Subgroup, Tag};
+use hocket_simulate::Ends;
+
+/// How a benchmark measures the time of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// All ranks call at the same time; until the last rank is done.
+    #[default]
+    Isolated,
+    /// After a barrier, by the clock of each rank; the longest time of a rank. So does PICO.
+    Barrier,
+    /// After a barrier, by the clock of each rank; the mean of all ranks. So do the OSU micro-benchmarks.
+    BarrierMean,
+    /// Calls back to back, by the clock of each rank; the longest time of a rank, divided by the calls. So do the Intel
+    /// MPI Benchmarks.
+    Loop,
+}
+
+/// Calls before the first that is measured in a loop.
+const WARM_UP: Tag = 4;
+/// Calls that are measured in a loop.
+const MEASURED: Tag = 16;
+/// The distance between the tags of one call and the next, so that a late message of a call is not taken for one of the
+/// next.
+const TAGS: Tag = 1 << 27;
+
+impl Way {
+    /// All ways, by name.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("isolated", Self::Isolated), ("pico", Self::Barrier), ("osu", Self::BarrierMean), ("imb", Self::Loop)];
+
+    /// The times of a trial, as the benchmark reports them: its last end is the time of the call.
+    pub fn reported(self, ends: Ends) -> Ends {
+        let calls = if self == Self::Loop { f64::from(MEASURED) } else { 1.0 };
+        let [first_s, mean_s, last_s] = [ends.first_s, ends.mean_s, ends.last_s].map(|time_s| time_s / calls);
+        Ends { first_s, mean_s, last_s: if self == Self::BarrierMean { mean_s } else { last_s }, ..ends }
+    }
+
+    /// Calls `run` with the program that a benchmark runs.
+    pub fn measure<T>(self, program: &dyn AnyProgram, call: &Call, run: impl FnOnce(&dyn AnyProgram) -> T) -> T {
+        match self {
+            Self::Isolated => run(program),
+            Self::Barrier | Self::BarrierMean => run(&AfterBarrier::new(program, call.ranks)),
+            Self::Loop => run(&BackToBack { program }),
+        }
+    }
+}
+
+/// A program after a barrier.
+struct AfterBarrier<'a> {
+    program: &'a dyn AnyProgram,
+    barrier: &'static Entry,
+    barrier_call: Call,
+}
+
+impl<'a> AfterBarrier<'a> {
+    fn new(program: &'a dyn AnyProgram, ranks: usize) -> Self {
+        let barrier = find(Collective::Barrier, "dissemination").expect("an algorithm of the catalogue");
+        let call = barrier.accept(&Call::new(Collective::Barrier, ranks, 0), &[]);
+        Self { program, barrier, barrier_call: call.expect("a call that every number of ranks can make") }
+    }
+}
+
+impl Program for AfterBarrier<'_> {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        self.barrier.program().part(r, &self.barrier_call).await;
+        r.start_timer();
+        self.program.part(r, c).await;
+    }
+}
+
+/// A program over and over: a rank begins its next call as soon as its program has ended.
+struct BackToBack<'a> {
+    program: &'a dyn AnyProgram,
+}
+
+impl Program for BackToBack<'_> {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        let (rank, place) = (r.rank(), |place| place);
+        let buffers = || {
+            let (input, result) = (c.input_len(rank), c.result_len(rank));
+            (Span::new(Buffer::Input, input), Span::new(Buffer::Result, result))
+        };
+        for number in 0..WARM_UP + MEASURED {
+            if number == WARM_UP {
+                r.start_timer();
+            }
+            let members = Members::Computed(r.size(), &place);
+            let again = Subgroup::at(r, (members, rank), buffers(), number * TAGS, 1);
+            self.program.part(&again.rank(), c).await;
+        }
+    }
+}
