@@ -113,7 +113,7 @@ def test_algorithms_in_python_have_no_automatic_values() -> None:
         yield r.compute(0)
 
     call = hocket.Call(ranks=8, size_bytes=8, parameters={"width": "auto"})
-    with pytest.raises(hocket.Error, match=r"^allreduce/mine: parameter width = auto, but it has"):
+    with pytest.raises(hocket.Error, match=r"^allreduce/mine: parameter width: got auto, but width has"):
         made(mine, call, machine(QUIET))
 
 

@@ -186,7 +186,7 @@ def test_a_file_cut_off_or_changed_anywhere_is_refused_or_read(
     ("content", "expected"),
     [
         (b"", "line 1: the file ends, expected a header"),
-        (b"\x1f\x8b\x08\x00", "cut off"),
+        (b"\x1f\x8b\x08\x00", "ends too early"),
         (b"\x1f\x8bnot compressed", "not a trace"),
     ],
 )

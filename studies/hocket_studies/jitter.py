@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -33,7 +33,7 @@ from hocket_studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["STUDY", "Setting", "machine", "measure"]
+__all__ = ["STUDY", "Cell", "Setting", "compute", "machine", "measure", "row_of"]
 
 ALGORITHM = "allreduce/redundant_butterfly"
 BETA_S = 1e-9
@@ -167,7 +167,7 @@ def _all(setting: Setting, log2: int, scope: Scope, threads: int | None) -> list
 
 
 @dataclass(frozen=True)
-class _Cell:
+class Cell:
     """One point of a figure."""
 
     number: int
@@ -186,10 +186,11 @@ class _Cell:
 class _Cells:
     """The points of a figure, the largest first; of those that take gigabytes, one at a time is measured."""
 
-    def __init__(self, cells: Sequence[_Cell]) -> None:
+    def __init__(self, cells: Sequence[Cell], row_of: Callable[[Cell], dict[str, Any]]) -> None:
         by_size = sorted(cells, key=lambda cell: -cell.log2)
         self._large = deque(cell for cell in by_size if cell.is_large)
         self._small = deque(cell for cell in by_size if not cell.is_large)
+        self._row_of = row_of
         self._is_busy = False
         self._change = Condition()
 
@@ -201,14 +202,14 @@ class _Cells:
             cell = (self._large if is_large else self._small).popleft()
             self._is_busy |= is_large
         try:
-            return cell.number, _row(cell)
+            return cell.number, self._row_of(cell)
         finally:
             with self._change:
                 self._is_busy &= not is_large
                 self._change.notify_all()
 
 
-def _row(cell: _Cell) -> dict[str, Any]:
+def row_of(cell: Cell) -> dict[str, Any]:
     """Measure one point: plain, and the best number of redundant exchanges by either procedure."""
     setting, scope, ranks = cell.setting, cell.scope, 1 << cell.log2
     found = _all(setting, cell.log2, scope, None if cell.is_large else 1)
@@ -240,20 +241,20 @@ def _row(cell: _Cell) -> dict[str, Any]:
     }
 
 
-def _cells(data: str, scope: Scope) -> list[_Cell]:
+def _cells(data: str, scope: Scope) -> list[Cell]:
     family = _FAMILIES[data]
     logs = range(1, scope.most_ranks_log2 + 1)
     step = 1 if data.startswith("time") else max(1, round(scope.most_ranks_log2 / scope.points))
     chosen = sorted({*logs[step - 1 :: step], scope.most_ranks_log2})
     points = product(family.settings(scope.points), chosen)
     return [
-        _Cell(number, family.axis, value, setting, log2, scope)
-        for number, ((value, setting), log2) in enumerate(points)
+        Cell(number, family.axis, value, setting, log2, scope) for number, ((value, setting), log2) in enumerate(points)
     ]
 
 
-def _compute(data: str, scope: Scope, work: Work) -> Rows:
-    cells = _Cells(found := _cells(data, scope))
+def compute(data: str, scope: Scope, work: Work, *, row_of: Callable[[Cell], dict[str, Any]] = row_of) -> Rows:
+    """Return the rows of some data, in the order of their points; `row_of` measures a point."""
+    cells = _Cells(found := _cells(data, scope), row_of)
     rows = do_all(cells.measure_next, range(len(found)), executor=work.executor, on_done=lambda *_: work.on_done())
     return [row for _, row in sorted(rows, key=itemgetter(0))]
 
@@ -512,6 +513,6 @@ STUDY = Study(
         "full": Scope("full", most_ranks_log2=20, points=13, trials=30),
     },
     pieces=lambda data, scope: len(_cells(data, scope)),
-    compute=_compute,
+    compute=compute,
     claims=_claims,
 )

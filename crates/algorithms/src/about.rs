@@ -7,32 +7,32 @@ use crate::automatic::Automatic;
 /// The facts of an algorithm that commands show and tests check.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Time on the critical path in the Hockney model, a formula over
-    /// `P` ranks, `n` bytes of the call's message (`--size`), `alpha` s, `beta` s/B, `gamma` s/B, `o` s (how long a
-    /// posted message occupies its sender: 0 unless the machine says otherwise), `ports` and `k` (those of a node that
-    /// the algorithm can use), the parameters, and what `completes` adds.
+    /// Time on the critical path in the Hockney model. The formula may use `P` ranks, `n` bytes of the call's message
+    /// (`--size`), `alpha` s, `beta` s/B, `gamma` s/B, `o` s (how long a posted message occupies its sender: 0 unless
+    /// the machine sets it), `ports` (how many ports the algorithm can use), `k` (how many of them a node has), the
+    /// parameters, and the values that `completes` adds.
     pub cost: &'static str,
-    /// Messages of all ranks together, a formula over the same names.
+    /// Messages of all ranks together. The formula may use the same names.
     pub messages: &'static str,
-    /// Whether `cost` is the exact time of this call on nodes of enough ports; elsewhere it is an upper bound, with every
-    /// block rounded up to the largest. Tests compare both with the simulator.
+    /// Whether `cost` is the exact time of this call on nodes with enough ports. Otherwise it is an upper bound that
+    /// counts every block as large as the largest one. Tests compare both with the simulator.
     pub cost_is_exact: fn(&Call) -> bool,
-    /// The most messages that a rank sends at a time, or receives: with fewer ports than that some wait.
+    /// The most messages that a rank sends or receives at a time. On fewer ports, some of them wait.
     pub ports: fn(&Call) -> usize,
-    /// The precondition: the sentence to refuse a call with, or nothing.
+    /// The precondition: the sentence that refuses a call, or nothing.
     pub refuses: fn(&Call) -> Option<&'static str>,
     /// The parameters it takes.
     pub parameters: &'static [Parameter],
     /// Automatic values of parameters: what `auto` stands for.
     pub automatic: &'static [Automatic],
-    /// Values that an accepted call carries besides those given: of parameters whose default depends on the call, and of
-    /// names in the formulas that are no parameters.
+    /// Values that an accepted call carries besides the given values: parameters whose default depends on the call, and
+    /// names that occur only in the formulas.
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
-    /// The algorithms that it is made of. Their times and messages go by the names of the parts in `cost` and `messages`.
+    /// The algorithms that it is made of. In `cost` and `messages`, the name of a part is its time, or its messages.
     pub pieces: fn(&Call) -> Vec<Piece>,
-    /// Its steps, if its messages can be paced step by step.
+    /// Its steps, if its packets can be paced step by step.
     pub steps: Option<Steps>,
-    /// The topology it is made for, if it is: elsewhere it is compared with others only when it is named.
+    /// The topology it is made for, if any. On other topologies, comparisons include it only when the user names it.
     pub topology: Option<&'static str>,
 }
 
@@ -44,21 +44,21 @@ pub struct Piece {
     pub algorithm: &'static str,
     /// Whether it runs within groups; else between them, in lanes.
     pub is_within: bool,
-    /// Its calls, before they are accepted.
+    /// Its calls, before the algorithm accepts them.
     pub part: Part,
-    /// Values of parameters that the part has in common with the whole.
+    /// Values of the parameters that the part shares with the whole algorithm.
     pub given: Vec<(String, u64)>,
 }
 
-/// Steps in which every rank sends one message and receives one. The program sends to these destinations; the gaps between
-/// packets are computed from them.
+/// Steps in which every rank sends one message and receives one. The program sends to these destinations. The gaps
+/// between packets follow from them.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// How many there are.
+    /// Number of steps.
     pub count: fn(&Call) -> usize,
-    /// To whom a rank sends in a step: the call, the step, and the rank.
+    /// The rank to which a rank sends in a step. Arguments: the call, the step, and the rank.
     pub destination: fn(&Call, usize, usize) -> usize,
-    /// How many elements the longest message of a step has.
+    /// Number of elements in the longest message of a step.
     pub elements: fn(&Call, usize) -> usize,
 }
 
@@ -68,7 +68,7 @@ impl Steps {
         Options { gap_packets: c.gap_packets(step), ..Options::default() }
     }
 
-    /// For each rank, from whom it receives in a step.
+    /// For each rank, the rank from which it receives in a step.
     pub fn sources(&self, c: &Call, step: usize) -> Vec<usize> {
         let mut sources = vec![0; c.ranks];
         for rank in 0..c.ranks {
@@ -79,7 +79,8 @@ impl Steps {
 }
 
 impl About {
-    /// An algorithm of this cost that takes any call, and whose formulas are exact when the ranks divide the count.
+    /// An algorithm with this cost that accepts any call. Its formulas are exact when the number of ranks divides the
+    /// number of elements.
     pub const fn new(cost: &'static str, messages: &'static str) -> Self {
         Self {
             cost,
@@ -101,12 +102,12 @@ impl About {
         Self { cost_is_exact, ..self }
     }
 
-    /// A rank sends, or receives, up to so many messages at a time.
+    /// A rank sends or receives up to this many messages at a time.
     pub const fn on_ports(self, ports: fn(&Call) -> usize) -> Self {
         Self { ports, ..self }
     }
 
-    /// Calls for which `refuses` gives a sentence are refused with it.
+    /// The algorithm refuses a call with the sentence that `refuses` returns for it.
     pub const fn refusing(self, refuses: fn(&Call) -> Option<&'static str>) -> Self {
         Self { refuses, ..self }
     }
@@ -121,22 +122,22 @@ impl About {
         Self { automatic, ..self }
     }
 
-    /// A call that is not refused is completed with these values.
+    /// An accepted call is completed with these values.
     pub const fn completing(self, completes: fn(&Call) -> Vec<(&'static str, u64)>) -> Self {
         Self { completes, ..self }
     }
 
-    /// The algorithm is made of these; it takes the calls that all of them take.
+    /// The algorithm is made of these pieces, and accepts the calls that all of them accept.
     pub const fn made_of(self, pieces: fn(&Call) -> Vec<Piece>) -> Self {
         Self { pieces, ..self }
     }
 
-    /// The algorithm goes step by step, and leaves the gaps between packets that the call asks for in each.
+    /// The algorithm goes step by step, and leaves between packets the gap that the call sets for the step.
     pub const fn paced(self, steps: Steps) -> Self {
         Self { steps: Some(steps), ..self }
     }
 
-    /// The algorithm is made for machines of this topology, named as in a machine file.
+    /// The algorithm is made for machines with this topology, named as in a machine file.
     pub const fn made_for(self, topology: &'static str) -> Self {
         Self { topology: Some(topology), ..self }
     }
@@ -152,7 +153,7 @@ pub fn has_equal_blocks(c: &Call) -> bool {
     (1..c.ranks).all(|i| c.count(i) == c.count(0))
 }
 
-/// The precondition of algorithms that swap operands.
+/// The precondition of algorithms that combine operands out of rank order.
 pub fn needs_commutative(c: &Call) -> Option<&'static str> {
     (c.collective.reduces() && !c.commutative)
         .then_some("needs a commutative operator: it combines operands out of rank order")
@@ -164,7 +165,7 @@ pub fn needs_power_of_two(c: &Call) -> Option<&'static str> {
         .then_some("needs a power of two of ranks: partners are found by flipping bits of the rank")
 }
 
-/// The precondition of trees and chains that combine operands in the order of ranks counted from the root.
+/// The precondition of trees and chains that combine operands in the order of ranks, counted from the root.
 pub fn needs_root_0_or_commutative(c: &Call) -> Option<&'static str> {
     let wraps = c.root != 0 && !c.commutative;
     wraps.then_some("needs root 0 or a commutative operator: it combines in the order of ranks counted from the root")

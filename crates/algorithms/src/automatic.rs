@@ -1,7 +1,7 @@
-//! Automatic values: the value `auto` of a parameter, which is computed from the call and the machine.
+//! Automatic values: Hocket computes the value `auto` of a parameter from the call and the machine.
 //!
-//! An algorithm declares them beside its parameters, as [`Automatic`]. The machine is described by
-//! [`Surroundings`]: in virtual time from the machine file, in the rules of an MPI program by assumptions.
+//! An algorithm declares them beside its parameters, as [`Automatic`]. [`Surroundings`] describes the machine. It comes
+//! from the machine file in virtual time, and from assumptions in the rules of an MPI program.
 
 pub mod exchanges;
 pub mod segments;
@@ -18,21 +18,21 @@ pub const AUTO: &str = "auto";
 pub struct Automatic {
     /// The parameter's name.
     pub parameter: &'static str,
-    /// Takes from the machine what the value depends on, and gives the value for each call. Refuses a machine that does
-    /// not say it.
+    /// Reads from the machine what the value depends on, and returns a function from calls to values. Refuses a machine
+    /// without this property.
     pub on: fn(&Surroundings) -> Result<Decide>,
 }
 
-/// The automatic value for a call that has values of all parameters: of this one, the default.
+/// Computes the automatic value for a call. The call has values of all parameters; for this one, the default.
 pub type Decide = Arc<dyn Fn(&Call) -> u64 + Send + Sync>;
 
 /// The properties of a machine that automatic values depend on. An error says why the machine does not have one.
 pub struct Surroundings {
     /// How long messages take.
     pub messages: Result<Messages>,
-    /// How often and for how long messages are held up; none if they never are.
+    /// How often and for how long noise delays messages; none if it never does.
     pub noise: Result<Option<Noise>>,
-    /// How often and for how long processors are held up, as far as that is known; none if they never are.
+    /// How often and for how long noise delays processors, as far as that is known; none if it never does.
     pub held: Option<Noise>,
     /// Links and processors; none if the machine has no links.
     pub links: Option<Links>,
@@ -47,10 +47,10 @@ pub struct Messages {
     pub overhead_s: f64,
 }
 
-/// Noise whose events come at random, or at a random phase.
+/// Noise whose events come at random times, or periodically from a random start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Mean time from the start of one event to that of the next, in seconds.
+    /// Mean time from the start of one event to the start of the next one, in seconds.
     pub interval_s: f64,
     /// Length of an event, in seconds.
     pub duration_s: f64,
@@ -63,13 +63,13 @@ pub struct Links {
     pub latency_s: f64,
     /// Bandwidth of a link.
     pub link_bytes_per_s: f64,
-    /// How fast a processor combines; infinite if that takes no time.
+    /// How fast a processor combines; infinite if combining takes no time.
     pub reduce_bytes_per_s: f64,
 }
 
 impl Surroundings {
-    /// The assumptions about the machine on which an MPI program runs: 1 us of software per message, and links and
-    /// processors of 10 GB/s, as in the preset `cluster`. Its noise is not known.
+    /// The assumptions about the machine of an MPI program: 1 us of software per message, and links and processors of
+    /// 10 GB/s, as in the preset `cluster`. Its noise is unknown.
     pub fn assumed() -> Self {
         let unknown = || Error::new("an MPI program has no machine file to compute it from, expected a number");
         Self {
@@ -81,7 +81,7 @@ impl Surroundings {
     }
 }
 
-/// The refusal of `auto` for a parameter that takes numbers only.
+/// The refusal of `auto` for a parameter without automatic value.
 pub fn has_none(algorithm: &str, parameter: &str) -> Error {
     Error::new(format!(
         "{algorithm}: parameter {parameter}: got {AUTO}, but {parameter} has no automatic value, expected a number"

@@ -8,7 +8,7 @@ use exmex::prelude::*;
 use hocket_core::{Error, Result};
 
 thread_local! {
-    /// A formula is read once, as reading takes as long as simulating a short call.
+    /// Each formula is parsed once: parsing takes as long as simulating a short call.
     static READ: RefCell<HashMap<String, Rc<Cost>>> = RefCell::default();
 }
 
@@ -17,7 +17,7 @@ pub struct Cost {
     formula: FlatEx<f64>,
 }
 
-/// The values that a formula is evaluated at: ranks, message and the Hockney parameters.
+/// The values for which a formula is evaluated: ranks, message and the parameters of the Hockney model.
 #[derive(Clone, Debug)]
 pub struct Price {
     /// P
@@ -30,11 +30,11 @@ pub struct Price {
     pub beta_s: f64,
     /// gamma, seconds per byte
     pub gamma_s: f64,
-    /// o, seconds: how long the message occupies its sender, where the machine says so.
+    /// o, seconds: how long the message occupies its sender, if the machine sets it.
     pub overhead_s: Option<f64>,
-    /// ports: those that the algorithm can use.
+    /// ports: how many ports the algorithm can use.
     pub wanted_ports: usize,
-    /// k: those of a node among them.
+    /// k: how many of these ports a node has.
     pub ports: usize,
     /// The algorithm's own parameters, and the values of its parts.
     pub parameters: Vec<(&'static str, f64)>,
@@ -55,7 +55,7 @@ impl Cost {
         Ok(read)
     }
 
-    /// Whether the formula says how long senders are occupied.
+    /// Whether the formula contains `o`, the time that a message occupies its sender.
     pub fn knows_overhead(&self) -> bool {
         self.formula.var_names().iter().any(|name| name == "o")
     }
@@ -63,7 +63,7 @@ impl Cost {
     /// Value of the formula.
     ///
     /// # Errors
-    /// A name in the formula that is neither one of the model's nor a parameter.
+    /// A name in the formula that is neither a name of the model nor a parameter.
     pub fn at(&self, price: &Price) -> Result<f64> {
         let values: Result<Vec<f64>> = self.formula.var_names().iter().map(|name| price.value(name)).collect();
         self.formula.eval(&values?).map_err(|e| Error::new(format!("formula: {e}")))
@@ -71,8 +71,8 @@ impl Cost {
 }
 
 impl Price {
-    /// turns: how many times as long as alone a chain of messages takes, at most, if each of the `ports` has one as long, and
-    /// `k` move at a time: it waits only while k others move.
+    /// turns: an upper bound on the slowdown of a chain of messages. Each of the `ports` has a chain as long, and `k`
+    /// messages move at a time. So a chain waits only while k messages of other chains move.
     ///
     /// Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969, theorem 1.
     fn turns(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! Values that are given for the parameters of a call.
+//! The values that a user gives for the parameters of a call.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use hocket_core::{Call, Result};
 use crate::automatic::{AUTO, Decide, Surroundings, has_none};
 use crate::{Entry, complete};
 
-/// Values that are given for an algorithm's parameters: numbers, and automatic ones.
+/// The values given for an algorithm's parameters: numbers, and automatic values.
 #[derive(Clone, Default)]
 pub struct Given {
     numbers: Vec<(String, u64)>,
@@ -15,11 +15,11 @@ pub struct Given {
 }
 
 impl Given {
-    /// These numbers, and automatic values on a machine for the parameters that `automatic` names.
+    /// These numbers, and the automatic values on a machine for the parameters that `automatic` names.
     ///
     /// # Errors
-    /// A parameter that is not declared, a number below its least, a parameter without automatic value, or a machine that
-    /// does not say what the value depends on.
+    /// An undeclared parameter, a number below the parameter's least value, a parameter without automatic value, or a
+    /// machine that lacks what the value depends on.
     pub fn new<'a>(
         entry: &Entry,
         numbers: Vec<(String, u64)>,
@@ -53,7 +53,7 @@ impl Given {
         Ok(self.automatic.iter().map(|(name, decide)| (*name, decide(&call))).collect())
     }
 
-    /// The call as the algorithm takes it with these values.
+    /// The call with these values, as the algorithm accepts it.
     ///
     /// # Errors
     /// As [`Entry::accept`].

@@ -1,5 +1,5 @@
-//! The catalogue: one file per algorithm, grouped by collective. The list below is the registry; a file is in the
-//! catalogue when its name stands there, and everything else (verification, simulation, command line, docs) follows.
+//! The catalogue: one file per algorithm, grouped by collective. The list below is the registry. A file whose name is
+//! in this list is in the catalogue; verification, simulation, command line and docs follow from it.
 
 mod about;
 pub mod automatic;

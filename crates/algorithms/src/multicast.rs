@@ -1,23 +1,24 @@
-//! Dynamic multicast as a rank program: messages from one master to groups of ranks, several of them in flight.
+//! Dynamic multicast as a rank program: one master sends messages to groups of ranks, several messages in flight.
 //!
 //! ```text
 //! master ── header ──▶ first member ══ headers down a binomial tree, payload by an algorithm ══▶ members
 //! master ◀─ complete ─ first member ◀═══════════════════ acks up the tree ═════════════════════ members
 //! ```
 //!
-//! The mpi world runs the same protocol (`hocket_engine::multicast`). In the other worlds a program cannot read the data of a
-//! message, so the contents of a header are its tag: a member waits for the header of each multicast that it will be sent, from any rank.
+//! The mpi world runs the same protocol (`hocket_engine::multicast`). In the other worlds, a program cannot read the
+//! data of a message. There, the tag replaces the contents of a header: a member waits for the header of each multicast
+//! that it will receive, from any rank.
 
 use hocket_core::{Call, Collective, Mode, Options, Program, Rank, Source, Span, Subgroup, Tag};
 
 use crate::shapes::BinomialTree;
 use crate::{Entry, allreduce};
 
-/// Payloads up to so many bytes travel with their headers.
+/// Payloads of up to this many bytes travel with their headers.
 pub const INLINE_BYTES: usize = 8192;
 
-/// Bytes of a header that tells so many members, besides parameters of an algorithm: 32 bytes, a bit for each rank, and
-/// for each member that is told how many multicasts it was sent before.
+/// Bytes of a header without the parameters of an algorithm: 32 bytes, one bit for each rank, and a number for each of
+/// the `told` members: how many multicasts the master sent to this member before.
 pub const fn header_bytes(ranks: usize, told: usize) -> usize {
     32 + ranks.div_ceil(8) + 4 * told
 }
@@ -27,7 +28,7 @@ pub const fn header_bytes(ranks: usize, told: usize) -> usize {
 pub struct Multicast {
     /// The receivers, ascending.
     pub members: Vec<usize>,
-    /// The broadcast over the members that distributes it, as its algorithm takes it; of bytes.
+    /// The broadcast of bytes that distributes the message over the members, as its algorithm accepts it.
     pub call: Call,
     /// The algorithm.
     pub algorithm: &'static Entry,
@@ -42,32 +43,33 @@ impl Multicast {
 /// How the members of a group get a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Dynamic multicast, until the data are there.
+    /// Dynamic multicast, until the members have the data.
     Multicast,
-    /// Dynamic multicast, until the master knows that they are.
+    /// Dynamic multicast, until the master knows that the members have the data.
     Acknowledged,
-    /// A broadcast over a communicator that is there already; its root, the first member, has to be the master.
+    /// A broadcast over a communicator that exists already. Its root, the first member, has to be the master.
     Static,
-    /// The members, who know that they are, agree on a new communicator by an allreduce, and broadcast over that.
+    /// The members know the group. They agree on a new communicator by an allreduce, and broadcast over it.
     Created,
 }
 
-/// What the members agree on when they create a communicator: MPICH's mask of free contexts, 65 numbers of 4 bytes
+/// The data of the allreduce that creates a communicator: MPICH's mask of free contexts, 65 numbers of 4 bytes
 /// (`src/mpi/comm/contextid.c`).
 const CONTEXT_MASK_BYTES: usize = 260;
 
-/// Messages of one master, in the order in which it sends them. The call is a broadcast of all their bytes, one message
-/// after the other, whose root is the master; a rank outside a group leaves that part of its result as it is.
+/// Messages of one master, in the order in which it sends them. The call is a broadcast whose root is the master. Its
+/// vector has the bytes of all messages, one after the other. A rank outside a group leaves the bytes of the group's
+/// message in its result unchanged.
 pub struct Multicasts<'m> {
     /// The messages.
     pub all: &'m [Multicast],
-    /// How they get there.
+    /// How the members get the messages.
     pub way: Way,
-    /// Payloads up to so many bytes travel with their headers; [`INLINE_BYTES`] under MPI.
+    /// Payloads of up to this many bytes travel with their headers; [`INLINE_BYTES`] under MPI.
     pub inline_bytes: usize,
 }
 
-/// Tags of one multicast: those of its program, of an allreduce, and these.
+/// Number of tags of one multicast: the tags of its program, of an allreduce, and the tags below.
 const TAGS: Tag = 64;
 const ALLREDUCE: Tag = 32;
 const PAYLOAD: Tag = 60;
@@ -123,7 +125,7 @@ impl Multicasts<'_> {
         self.all.iter().enumerate().map(part).collect()
     }
 
-    /// The master hands each message to the first member, and goes on at once.
+    /// The master sends each message to its first member, and goes on at once.
     async fn lead(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() != c.root || !matches!(self.way, Way::Multicast | Way::Acknowledged) {
             return;
@@ -161,7 +163,7 @@ impl Part<'_> {
         BinomialTree::new(members.binary_search(&r.rank()).expect("a member"), 0, members.len())
     }
 
-    /// Sends the header for so many members, and the payload with it if it is short.
+    /// Sends the header for `told` members, and the payload with it if it is short.
     async fn tell(&self, r: &Rank<'_>, to: usize, told: usize) {
         let header = header_bytes(r.size(), told);
         let inlined = if self.is_inlined { self.data } else { Span::EMPTY };
@@ -170,14 +172,14 @@ impl Part<'_> {
         r.send_with(to, message, self.posted(HEADER)).await;
     }
 
-    /// Gets the payload, and helps the members below to it.
+    /// Receives the header and the payload, and passes both on to the members below.
     async fn serve(mut self, r: &Rank<'_>) {
         let tree = self.tree(r);
         let Self { multicast, master, first_tag, data, is_inlined } = self;
         let is_first = tree.relative() == 0;
         if !(is_first && r.rank() == master) {
             if r.rank() == master {
-                // It may still be sending its own.
+                // The rank may still be sending its own data.
                 self.data = r.scratch(data.len);
             }
             let header = header_bytes(r.size(), tree.subtree(tree.relative()).len());

@@ -9,9 +9,9 @@ use crate::about::{About, Piece};
 pub struct Entry {
     /// The collective it implements.
     pub collective: Collective,
-    /// Its name: the file's.
+    /// Its name, which is the name of its file.
     pub name: &'static str,
-    /// What its file declares.
+    /// The facts that its file declares.
     pub about: About,
     source: &'static str,
     program: &'static (dyn AnyProgram + Sync),
@@ -28,12 +28,12 @@ impl Entry {
         Self { collective, name, about, source, program }
     }
 
-    /// What each rank does.
+    /// The program of each rank.
     pub fn program(&self) -> &'static dyn AnyProgram {
         self.program
     }
 
-    /// The header of the algorithm's file: what it is, its source, its needs and a picture.
+    /// The header of the algorithm's file: summary, source, needs, counts and a picture.
     pub fn header(&self) -> String {
         let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
         lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
@@ -44,17 +44,17 @@ impl Entry {
         self.header().lines().next().unwrap_or_default().to_owned()
     }
 
-    /// The program as it stands in the file, with its helpers, without header and declarations.
+    /// The program's source text with its helpers, without header and declarations.
     pub fn listing(&self) -> &'static str {
         let start = self.source.find("\npub async fn program").map_or(0, |at| at + 1);
         self.source[start..].trim_end()
     }
 
-    /// Checks that the algorithm takes this call, and completes the call with the defaults of its parameters and the
-    /// values that follow from it.
+    /// Checks that the algorithm accepts this call. Completes the call with the defaults of the parameters and with the
+    /// values that follow from the call.
     ///
     /// # Errors
-    /// A call that makes no sense, one that the algorithm refuses, or a parameter it does not declare.
+    /// An invalid call, a call that the algorithm refuses, or a parameter that it does not declare.
     pub fn accept(&self, call: &Call, given: &[(String, u64)]) -> Result<Call> {
         call.check()?;
         let parameters = complete(self.about.parameters, given, call.element_bytes as u64).map_err(|e| e.at(self))?;
@@ -80,7 +80,7 @@ impl Entry {
         find(piece.collective, piece.algorithm).expect("an algorithm of the catalogue")
     }
 
-    /// The part with its calls as the algorithm takes them.
+    /// The part with its calls, as the part's algorithm accepts them.
     fn accept_piece(piece: Piece) -> Result<Part> {
         let entry = Self::of(&piece);
         let Piece { part: Part { name, calls }, given, .. } = piece;
@@ -101,11 +101,11 @@ impl std::fmt::Display for Entry {
     }
 }
 
-/// The values of all declared parameters: those given, else the defaults. Bytes are rounded down to whole elements, but
-/// to one at least.
+/// The values of all declared parameters: the given value, or else the default. Bytes are rounded down to whole
+/// elements, but to at least one element.
 ///
 /// # Errors
-/// A parameter that is not declared, or a value below the least.
+/// An undeclared parameter, or a value below the least one.
 pub fn complete(
     declared: &[Parameter],
     given: &[(String, u64)],
@@ -134,7 +134,7 @@ pub fn complete(
 /// The entry of an algorithm.
 ///
 /// # Errors
-/// No such algorithm; the message names those that there are.
+/// There is no such algorithm; the message names the algorithms of the collective.
 pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     CATALOGUE.iter().find(|e| e.collective == collective && e.name == name).ok_or_else(|| {
         let known = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name);
@@ -187,7 +187,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// What a collective demands of every algorithm.
+            /// The demand of a collective on every algorithm.
             pub const fn demand(collective: Collective) -> &'static Demand {
                 match collective {
                     $(Collective::$variant => &crate::$collective::bound::DEMAND,)+

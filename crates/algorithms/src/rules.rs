@@ -1,7 +1,7 @@
 //! Rules: which algorithm a call gets.
 //!
 //! ```text
-//! # the first rule decides that fits a call and whose algorithm takes it; without one, the call is left to MPI
+//! # the first rule that fits a call and whose algorithm accepts it decides; without one, MPI runs the call
 //! allreduce[size=64KiB.., ranks=8..]: ring
 //! allreduce: recursive_doubling
 //! broadcast[size=1MiB..]: chain, segment=64KiB
@@ -10,9 +10,9 @@
 //! iallreduce: recursive_doubling     # the form that returns before it is complete
 //! ```
 //!
-//! A range begins at its first value and ends before its second; a single value, as `ranks=8`, is that one. `ranks=power_of_two` may
-//! stand beside a range. `total=FROM..TO` is the size of all blocks together, where `size` is that of one. Collectives also go by
-//! MPI's names: `bcast`, `reduce_scatter_block`.
+//! A range begins at its first value and ends before its second. A single value, as in `ranks=8`, means only this
+//! value. `ranks=power_of_two` may accompany a range. `size` is the size of one block; `total=FROM..TO` is the size of
+//! all blocks together. Collectives also have MPI's names: `bcast`, `reduce_scatter_block`.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub const NATIVE: &str = "native";
 
 const POWER_OF_TWO: &str = "power_of_two";
 
-/// What MPI libraries choose, as rules: a name, and the text, which tells the version and the source.
+/// The choices of MPI libraries, as rules: a name, and a text that states the version and the source.
 pub const OF_LIBRARIES: &[(&str, &str)] = &[
     ("mpich-5.0", include_str!("../defaults/mpich-5.0.rules")),
     ("openmpi-5.0", include_str!("../defaults/openmpi-5.0.rules")),
@@ -41,7 +41,7 @@ pub struct Rules(Vec<Rule>);
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The number of its line, from 1.
+    /// The number of its line, counted from 1.
     pub line: usize,
     /// The line, without its comment.
     text: String,
@@ -49,10 +49,10 @@ pub struct Rule {
     pub collective: Collective,
     /// Whether it is for calls that return before they are complete.
     pub is_nonblocking: bool,
-    /// Which calls it is for.
+    /// The calls to which it applies.
     pub condition: Condition,
     choice: Choice,
-    /// The values of parameters as they are written.
+    /// The values of parameters, as written.
     pub written: Vec<(String, String)>,
 }
 
@@ -63,16 +63,16 @@ impl Rule {
     }
 }
 
-/// Which calls a rule is for.
+/// The calls to which a rule applies.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// Their sizes.
     pub size_bytes: Option<Range<u64>>,
-    /// Those of the blocks of all ranks together, where all ranks know them.
+    /// The sizes of the blocks of all ranks together, if all ranks know them.
     pub total_bytes: Option<Range<u64>>,
     /// Their numbers of ranks.
     pub ranks: Range<u64>,
-    /// Whether the number of ranks is to be a power of two.
+    /// Whether the number of ranks has to be a power of two.
     pub needs_power_of_two: bool,
 }
 
@@ -112,7 +112,7 @@ impl Condition {
             && (!self.needs_power_of_two || ranks.is_power_of_two())
     }
 
-    /// The sizes at which a rule begins or ceases to hold, among those below [`MOST_LEFT`].
+    /// The sizes below [`MOST_LEFT`] at which the rule begins or ceases to apply.
     fn edges(&self, ranks: usize) -> impl Iterator<Item = u64> + '_ {
         let ends = |range: &Option<Range<u64>>, blocks: u64| {
             range.clone().into_iter().flat_map(move |range| [range.start.div_ceil(blocks), range.end.div_ceil(blocks)])
@@ -122,7 +122,7 @@ impl Condition {
     }
 }
 
-/// No size of more bytes is left to MPI without a look at the call.
+/// For larger sizes, the rules always look at the call before they leave it to MPI.
 pub const MOST_LEFT: u64 = 1 << 40;
 
 /// The decision of a rule.
@@ -130,12 +130,12 @@ pub const MOST_LEFT: u64 = 1 << 40;
 enum Choice {
     /// MPI's own algorithm.
     Native,
-    /// This one, with these values of its parameters.
+    /// This algorithm, with these values of its parameters.
     Algorithm(&'static Entry, Given),
 }
 
 impl Rules {
-    /// The rules of an MPI program, as [`Rules::parse_on`] for the machine that is assumed of it.
+    /// The rules of an MPI program: [`Rules::parse_on`] with the assumed machine.
     ///
     /// # Errors
     /// As [`Rules::parse_on`].
@@ -146,8 +146,8 @@ impl Rules {
     /// The rules of a text, one per line, with automatic values on a machine; `file` names the text in errors.
     ///
     /// # Errors
-    /// A line that is no rule, an algorithm or parameter that does not exist, a range that holds nothing, an automatic value
-    /// that the machine does not have.
+    /// A line that is no rule, an unknown algorithm or parameter, an empty range, or an automatic value that the
+    /// machine does not have.
     pub fn parse_on(text: &str, file: &str, on: &Surroundings) -> Result<Self> {
         let mut rules = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -171,7 +171,7 @@ impl Rules {
         self
     }
 
-    /// Whether a rule for these calls, of one collective or of any, may choose an algorithm.
+    /// Whether a rule may choose an algorithm for calls of this collective, or of any collective if none is given.
     pub fn mention(&self, collective: Option<Collective>, is_nonblocking: bool) -> bool {
         let fits = |rule: &Rule| {
             rule.is_nonblocking == is_nonblocking && collective.is_none_or(|wanted| rule.collective == wanted)
@@ -179,9 +179,9 @@ impl Rules {
         self.0.iter().any(|rule| fits(rule) && !matches!(rule.choice, Choice::Native))
     }
 
-    /// The bytes below which all calls of a collective on so many ranks are left to MPI, whatever else they are: the first
-    /// rule that fits says so, or none fits. Bytes of the buffer, or of each block where a call's count is that of a block:
-    /// then all blocks are alike. `is_nonblocking` as in [`Rules::decide`].
+    /// The number of bytes below which MPI runs all calls of a collective on `ranks` ranks: the first rule that fits is
+    /// `native`, or no rule fits. These are bytes of the buffer, or bytes of each block if the call's count is the
+    /// count of one block. `is_nonblocking` as in [`Rules::decide`].
     pub fn left_below(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
         let rules =
             || self.0.iter().filter(|rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking));
@@ -192,19 +192,20 @@ impl Rules {
         };
         let edges = rules().flat_map(|rule| rule.condition.edges(ranks));
         let size_bytes = edges.chain([0]).filter(|bytes| !is_left(bytes)).min().unwrap_or(MOST_LEFT);
-        // Its size is that of all blocks, its count that of one.
+        // Its size is the size of all blocks; its count is the count of one block.
         if collective == Collective::ReduceScatter { size_bytes.div_ceil(ranks.max(1) as u64) } else { size_bytes }
     }
 
-    /// The algorithm for a call, and the call as it takes it; `is_nonblocking` if it returns before it is complete.
+    /// The algorithm for a call, and the call as the algorithm accepts it. `is_nonblocking`: the call returns before
+    /// it is complete.
     ///
     /// # Errors
-    /// Why MPI does it: no rule fits, the first one that does says so, or the algorithms refuse the call.
+    /// Why MPI runs the call: no rule fits, the first rule that fits is `native`, or the algorithms refuse the call.
     pub fn decide(&self, call: &Call, is_nonblocking: bool) -> Result<(&'static Entry, Call)> {
         self.decide_by_rule(call, is_nonblocking).map(|(_, entry, call)| (entry, call))
     }
 
-    /// The same, and before it the text of the rule that decides.
+    /// As [`Rules::decide`], with the text of the deciding rule in front.
     ///
     /// # Errors
     /// As [`Rules::decide`].
@@ -244,7 +245,7 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
     Ok(Rule { line: 1, text: line.to_owned(), collective, is_nonblocking, condition, choice, written })
 }
 
-/// A collective, and whether the form is meant that returns before it is complete.
+/// A collective, and whether its nonblocking form is meant.
 fn parse_collective(name: &str) -> Result<(Collective, bool)> {
     let nonblocking = || Collective::named(name.strip_prefix('i')?).map(|collective| (collective, true));
     Collective::named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
@@ -295,7 +296,7 @@ fn pairs(text: &str) -> Result<Vec<(&str, &str)>> {
         .collect()
 }
 
-/// `FROM..TO`, of which either may be missing, or one value.
+/// `FROM..TO`, either of which may be missing, or one value.
 fn parse_range(text: &str) -> Result<Range<u64>> {
     let Some((from, to)) = text.split_once("..") else {
         let value = parse_bytes(text).map_err(|_| {

@@ -1,5 +1,5 @@
-//! Building blocks that several algorithms share: trees, rings, groups and grids of ranks, blocks and segments of vectors,
-//! and the exchanges of messages over them.
+//! Building blocks that several algorithms share: trees, rings, groups and grids of ranks, blocks and segments of
+//! vectors, and the exchanges of messages over them.
 
 pub mod bine;
 pub mod circulant;

@@ -23,7 +23,7 @@ from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.choice import DEFAULT
-from hocket.tuning.measuring import Measured
+from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
@@ -156,7 +156,8 @@ def tune(
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
         launcher, entered = placed_in(installation, hosts, lab)
-        measured = Measured(installation, tolerance, launcher, model, factor, checks=check)
+        choices = of_guidelines if check else of_the_catalogue
+        measured = Measured(installation, tolerance, launcher, model, factor, choices)
         work = ByMeasurement(measured, entered.summary if entered else hosts, limit_s, progress)
         if ways and entered is not None:
             points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training

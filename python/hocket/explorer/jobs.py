@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Mapping
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from hocket.explorer.questions import Named
 from hocket.explorer.worker import command
 
-__all__ = ["MOST_RUNNING", "MOST_WAITING", "FullError", "Job", "Jobs"]
+__all__ = ["MOST_RUNNING", "MOST_WAITING", "FullError", "Job", "Jobs", "worker"]
 
 MOST_RUNNING = 2
 MOST_WAITING = 16
@@ -61,18 +62,38 @@ class Job:
         self._changed.set()
 
 
-class Jobs:
-    """The jobs of a server, and the processes that work on them."""
+async def worker(named: Named, *, most_answer_bytes: int = _MOST_ANSWER_BYTES) -> Process:
+    """Start a process that makes views, whose answers may have so many bytes."""
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(
+        *command(named), stdin=pipe, stdout=pipe, limit=most_answer_bytes, start_new_session=True
+    )
 
-    def __init__(self, named: Named) -> None:
-        self._named = named
+
+class Jobs:
+    """The jobs of a server, and the processes that work on them.
+
+    Args:
+        named: The files that the user named.
+        start_worker: Starts a process that makes views.
+        unseen_s: A job that no page has looked at for so many seconds is cancelled.
+    """
+
+    def __init__(
+        self,
+        named: Named,
+        *,
+        start_worker: Callable[[Named], Awaitable[Process]] = worker,
+        unseen_s: float = _UNSEEN_S,
+    ) -> None:
+        self._named, self._start_worker, self._unseen_s = named, start_worker, unseen_s
         self._jobs: dict[str, Job] = {}
         self._free = asyncio.Semaphore(MOST_RUNNING)
-        self._idle: list[asyncio.subprocess.Process] = []
+        self._idle: list[Process] = []
 
     async def start(self) -> None:
         """Start a process in advance, so that the first job need not wait for it."""
-        self._idle.append(await self._process())
+        self._idle.append(await self._start_worker(self._named))
 
     async def stop(self) -> None:
         """Cancel all jobs and end all processes."""
@@ -130,7 +151,7 @@ class Jobs:
         """Note that a page looks at a job."""
         if job._unseen is not None:
             job._unseen.cancel()
-        job._unseen = asyncio.get_running_loop().call_later(_UNSEEN_S, self.cancel, job.id)
+        job._unseen = asyncio.get_running_loop().call_later(self._unseen_s, self.cancel, job.id)
 
     async def _run(self, job: Job) -> None:
         try:
@@ -143,7 +164,7 @@ class Jobs:
     async def _work(self, job: Job) -> None:
         alive = [process for process in self._idle if process.returncode is None]
         self._idle = alive
-        process = alive.pop() if alive else await self._process()
+        process = alive.pop() if alive else await self._start_worker(self._named)
         try:
             await _ask(process, job)
         except BaseException:
@@ -152,14 +173,8 @@ class Jobs:
         if process.returncode is None:
             self._idle.append(process)
 
-    async def _process(self) -> asyncio.subprocess.Process:
-        pipe = asyncio.subprocess.PIPE
-        return await asyncio.create_subprocess_exec(
-            *command(self._named), stdin=pipe, stdout=pipe, limit=_MOST_ANSWER_BYTES, start_new_session=True
-        )
 
-
-async def _ask(process: asyncio.subprocess.Process, job: Job) -> None:
+async def _ask(process: Process, job: Job) -> None:
     """Let a process work on a job until the job is done."""
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(json.dumps(job.request).encode() + b"\n")
@@ -176,7 +191,7 @@ async def _ask(process: asyncio.subprocess.Process, job: Job) -> None:
             job.change(progress=(message["done"], message["total"]))
 
 
-async def _kill(process: asyncio.subprocess.Process) -> None:
+async def _kill(process: Process) -> None:
     if process.returncode is None:
         process.kill()
         await process.wait()

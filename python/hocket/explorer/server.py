@@ -74,11 +74,22 @@ def serve(listening: socket.socket, named: Named, token: str) -> None:
     server(named, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
 
 
-def server(named: Named, *, token: str, port: int) -> uvicorn.Server:
-    """Return a server of the application; see `application`."""
+def server(named: Named, *, token: str, port: int, token_within_s: float = _TOKEN_WITHIN_S) -> uvicorn.Server:
+    """Return a server of the application; see `application`.
+
+    Args:
+        named: The files that the user named.
+        token: The token that every request must contain.
+        port: The port on which it listens.
+        token_within_s: A connection that has not sent the token after so many seconds is cut.
+    """
+
+    class Connection(_Connection):
+        within_s = token_within_s
+
     config = uvicorn.Config(
         application(named, token=token, port=port),
-        http=_Connection,
+        http=Connection,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -91,16 +102,17 @@ def server(named: Named, *, token: str, port: int) -> uvicorn.Server:
 class _Connection(H11Protocol):
     """A connection that is cut if no request with the token arrives in time; it does not block others until then.
 
-    At most `_MOST_STRANGERS` connections may be without the token, each for `_TOKEN_WITHIN_S`: another one replaces the
+    At most `_MOST_STRANGERS` connections may be without the token, each for `within_s`: another one replaces the
     oldest.
     """
 
+    within_s = _TOKEN_WITHIN_S
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, _LET_IN: self._let_in}
-        self._deadline = self.loop.call_later(_TOKEN_WITHIN_S, self._cut)
+        self._deadline = self.loop.call_later(self.within_s, self._cut)
         strangers = [one for one in self.connections if isinstance(one, _Connection) and one._deadline]
         if len(strangers) > _MOST_STRANGERS:
             min(strangers, key=_Connection._due_s)._cut()
@@ -232,7 +244,7 @@ def _request(body: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        raise Error("request: expected JSON") from None
+        raise Error("request: not JSON") from None
     match found:
         case {"view": str(name), "fields": dict(fields)}:
             return {"view": name, "fields": fields}

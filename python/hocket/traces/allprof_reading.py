@@ -369,7 +369,7 @@ class _Rank:
                 why = "as the log does not record which one completed"
                 raise self._error(f"{name}: got {len(requests)} open requests, expected one, {why}")
             if not function.is_looking:
-                self.log.complete(requests, arguments)
+                arguments.update(self.log.complete(requests))
             elif requests:
                 self.log.look(requests, arguments)
             return not function.is_looking or bool(requests)

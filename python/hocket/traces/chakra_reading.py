@@ -150,9 +150,7 @@ class _Rank:
 
     def _wait(self, requests: list[Request]) -> None:
         if requests:
-            arguments: dict[str, Any] = {}
-            self.log.complete(sorted(requests, key=lambda request: request.number), arguments)
-            self._call("MPI_Waitall", arguments)
+            self._call("MPI_Waitall", self.log.complete(sorted(requests, key=lambda request: request.number)))
 
     def _message(self) -> None:
         is_send = self._node.kind == SEND

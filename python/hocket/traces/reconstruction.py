@@ -137,10 +137,9 @@ class RankLog:
         """Return the oldest open request of a key."""
         return next((request for request in self.requests.get(key, ()) if request.is_open), None)
 
-    def complete(self, requests: Sequence[Request], arguments: dict[str, Any]) -> None:
-        """Let a call complete requests."""
+    def complete(self, requests: Sequence[Request]) -> dict[str, Any]:
+        """Let a call complete requests, and return its arguments."""
         got: list[Any] = [None] * len(requests)
-        arguments.update(requests=[request.number for request in requests], got=got)
         for index, request in enumerate(requests):
             if request.receive:
                 got[index] = list(_GOT_NOTHING)
@@ -151,6 +150,7 @@ class RankLog:
                 known.remove(request)
                 if not known:
                     del self.requests[request.key]
+        return {"requests": [request.number for request in requests], "got": got}
 
     def look(self, requests: Sequence[Request], arguments: dict[str, Any]) -> None:
         """Let a call test requests; for now the test counts as having found nothing."""
@@ -172,8 +172,9 @@ class RankLog:
     def _settle(self, request: Request) -> None:
         look = request.look
         if look and request.is_open:
+            looked_at = [other for other in look.requests if other.is_open and other.look is look]
             look.arguments.clear()
-            self.complete([other for other in look.requests if other.is_open and other.look is look], look.arguments)
+            look.arguments.update(self.complete(looked_at))
 
 
 def traces_of(logs: Sequence[RankLog], hosts: Sequence[tuple[str, tuple[float, float]]]) -> tuple[RankTrace, ...]:

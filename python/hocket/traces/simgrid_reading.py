@@ -16,7 +16,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.traces.agreement import check_agreement
 from hocket.traces.lines import Budget, lines_of, reading
-from hocket.traces.reconstruction import MOST_BYTES, RankLog, Request, traces_of
+from hocket.traces.reconstruction import MOST_BYTES, RankLog, traces_of
 from hocket.traces.trace import ANY, WORLD, Trace
 
 __all__ = ["begins_trace", "excerpt", "is_meant", "read_simgrid"]
@@ -306,14 +306,14 @@ class _Rank:
         elif action == "finalize":
             self._log.settle()
             if waiting := self._log.open():
-                self._complete("Waitall", waiting)
+                self._call("Waitall", self._log.complete(waiting))
             self._call("Finalize", {})
         elif action in ("send", "isend", "recv", "irecv", "sendRecv"):
             self._message(action, values)
         elif action in ("wait", "test"):
             self._wait(action, values)
         elif action == "waitall":
-            self._complete("Waitall", self._log.open())
+            self._call("Waitall", self._log.complete(self._log.open()))
         elif action in _COLLECTIVES:
             self._collective(action, values)
 
@@ -322,11 +322,6 @@ class _Rank:
         if not math.isfinite(now_s):
             raise self._error("the computing time exceeds the range of numbers, expected less computing")
         self._log.call(f"MPI_{name}", now_s, now_s, self._line, arguments)
-
-    def _complete(self, name: str, requests: list[Request]) -> None:
-        arguments: dict[str, Any] = {}
-        self._log.complete(requests, arguments)
-        self._call(name, arguments)
 
     def _data(self, values: Mapping[str, Any], prefix: str = "", size: str = "size") -> dict[str, Any]:
         """Return the number of elements, or the numbers for each rank, and their type."""
@@ -366,7 +361,7 @@ class _Rank:
         if request is None:
             raise self._error(f"{action}: got {key[0]} {key[1]} {key[2]}, expected an isend or irecv before it")
         if action == "wait":
-            self._complete("Wait", [request])
+            self._call("Wait", self._log.complete([request]))
         else:
             arguments: dict[str, Any] = {}
             self._log.look([request], arguments)

@@ -10,7 +10,7 @@ from itertools import groupby
 from math import inf
 from statistics import median
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeAlias
 
 from hocket._native import Error
 from hocket.base.parallel import ignore
@@ -29,10 +29,13 @@ from hocket.tuning.simulating import Simulated, predicted
 
 __all__ = [
     "MOMENTS",
+    "Choices",
     "Measured",
     "add_rounds",
     "measure_points",
     "number_of_choices",
+    "of_guidelines",
+    "of_the_catalogue",
     "own_choices",
     "pair_points",
     "ways_of",
@@ -54,6 +57,20 @@ _SEGMENTED = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary",
 _SEGMENTS = (8192, 65536)
 
 
+Choices: TypeAlias = Callable[[Point], Mapping[Choice, Sequence[Choice]]]
+"""The choices to measure at a point besides the MPI's own algorithms, each with those that are equivalent to it."""
+
+
+def of_the_catalogue(point: Point) -> Mapping[Choice, Sequence[Choice]]:
+    """Return the catalogue's choices at a point: one of each group of equivalent choices, with its group."""
+    return candidates(of_any_machine(point), point).alike
+
+
+def of_guidelines(point: Point) -> Mapping[Choice, Sequence[Choice]]:
+    """Return the compositions with which guidelines compare the default; none is equivalent to another."""
+    return {choice: (choice,) for choice in compositions(point.collective)}
+
+
 @dataclass
 class Measured:
     """Settings of measurements.
@@ -65,7 +82,10 @@ class Measured:
         model: The simulation that tells what need not be measured, if a machine is given.
         factor: A choice is not measured if the model predicts it to be slower than the fastest by more than this
             factor.
-        checks: Whether to compare defaults with guidelines instead of with the catalogue.
+        choices: What is measured besides the MPI's own algorithms.
+        start: Starts the program, on a number of ranks.
+        clock: Tells the time in seconds, from any start.
+        wait: Waits for so many seconds.
     """
 
     installation: Installation
@@ -73,7 +93,10 @@ class Measured:
     launcher: Launcher = command
     model: Simulated | None = None
     factor: float = 4.0
-    checks: bool = False
+    choices: Choices = of_the_catalogue
+    start: Callable[[Installation, int, Launcher], Turns] = Turns
+    clock: Callable[[], float] = monotonic
+    wait: Callable[[float], object] = sleep
     _ratios: dict[str, list[float]] = field(default_factory=dict)
     ended: dict[tuple[str, Choice], str] = field(default_factory=dict)
     """The MPI's own algorithms that ended a program, by collective, with the reasons for leaving them out."""
@@ -126,14 +149,14 @@ def measure_points(
             by.learn(records.found[point])
             on_done()
     todo.sort(key=lambda point: (point.ranks, order[point]))
-    end_s = monotonic() + limit_s
+    end_s = by.clock() + limit_s
     left = len(todo)
     for ranks, together in groupby(todo, key=lambda point: point.ranks):
         with _Job(by, ranks) as job:
             for point in together:
-                if records.found and monotonic() >= end_s:
+                if records.found and by.clock() >= end_s:
                     return
-                share_s = max(end_s - monotonic(), 0.0) / left
+                share_s = max(end_s - by.clock(), 0.0) / left
                 found = job.measure(point, _hopeless(point, neighbors, records), share_s)
                 by.learn(found)
                 records.add(found)
@@ -162,19 +185,19 @@ def pair_points(
     todo = [point for point, choices in wanted.items() if not _has_pairs(records, point, choices)]
     for _ in range(MOMENTS * (len(wanted) - len(todo))):
         on_done()
-    end_s, left = monotonic() + limit_s, MOMENTS * len(todo)
-    apart_s = min(_APART_S, limit_s / (2 * MOMENTS * max(1, len({point.ranks for point in todo}))))
+    end_s, left = by.clock() + limit_s, MOMENTS * len(todo)
+    apart_s = min(_APART_S, limit_s / (1 * MOMENTS * max(1, len({point.ranks for point in todo}))))
     for ranks, together in groupby(sorted(todo, key=lambda one: one.ranks), key=lambda point: point.ranks):
         points = list(together)
         pairs = {point: _Pairs(wanted[point]) for point in points}
         with _Job(by, ranks) as job:
-            next_s = monotonic()
+            next_s = by.clock()
             for _ in range(MOMENTS):
-                sleep(max(min(next_s, end_s) - monotonic(), 0.0))
-                next_s = monotonic() + apart_s
+                by.wait(max(min(next_s, end_s) - by.clock(), 0.0))
+                next_s = by.clock() + apart_s
                 for point in points:
-                    if monotonic() < end_s:
-                        share_s = (end_s - monotonic()) / left
+                    if by.clock() < end_s:
+                        share_s = (end_s - by.clock()) / left
                         pairs[point].add(job.beside_default(point, pairs[point].running(keeps_slow), share_s))
                     left -= 1
                     on_done()
@@ -257,7 +280,7 @@ class _Job(AbstractContextManager["_Job"]):
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> Found:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._started()
-        alike = _choices(point, self._by)
+        alike = self._by.choices(point)
         said = self._said(point, list(alike))
         ours, own = list(alike), own_choices(self._variables, point)
         skipped = {**self._by.far_behind(said), **{c: why for c, why in hopeless.items() if c in (*ours, *own)}}
@@ -276,26 +299,26 @@ class _Job(AbstractContextManager["_Job"]):
             if number in refused:
                 race.drop(choice)
                 skipped[choice] = refused[number]
-        _run(race, numbers, turns, limit_s)
+        _run(race, numbers, turns, limit_s, self._by.clock)
         return _found(point, race, alike, said, skipped)
 
     def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
         """Return samples of one moment: the default, the choices that run, and the default again, in turns."""
         numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
-        end_s, turns = monotonic() + limit_s, self._started()
+        end_s, turns = self._by.clock() + limit_s, self._started()
         try:
             refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
             ending = self._ended_by(point, numbers, error)
             return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
         samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refused}
-        while not samples_s[DEFAULT] or (monotonic() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
+        while not samples_s[DEFAULT] or (self._by.clock() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
             add_rounds(samples_s, turns, numbers)
         return samples_s
 
     def _started(self) -> Turns:
         if self._turns is None:
-            self._turns = Turns(self._by.installation, self._ranks, self._by.launcher)
+            self._turns = self._by.start(self._by.installation, self._ranks, self._by.launcher)
             self._turns.__enter__()
             self._variables = self._turns.variables()
         return self._turns
@@ -322,25 +345,18 @@ class _Job(AbstractContextManager["_Job"]):
         return ending
 
 
-def _choices(point: Point, by: Measured) -> Mapping[Choice, Sequence[Choice]]:
-    """Return the choices to measure besides the MPI's own algorithms: one of each group of equivalent choices."""
-    if by.checks:
-        return {choice: (choice,) for choice in compositions(point.collective)}
-    return candidates(of_any_machine(point), point).alike
-
-
 def number_of_choices(point: Point, by: Measured) -> int:
     """Return the number of choices at a point, including the default but not the MPI's own algorithms."""
-    return 1 + len(_choices(point, by))
+    return 1 + len(by.choices(point))
 
 
-def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float) -> None:
+def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float, clock: Callable[[], float]) -> None:
     """Measure until the race is decided or the time is over; each batch adds half as many samples as there are."""
-    end_s, done, batch = monotonic() + limit_s, 0, _FIRST_ROUNDS
-    while not race.is_decided and (not done or monotonic() < end_s):
+    end_s, done, batch = clock() + limit_s, 0, _FIRST_ROUNDS
+    while not race.is_decided and (not done or clock() < end_s):
         samples_s: dict[Choice, list[float]] = {choice: [] for choice in race.running}
         wanted = done + batch
-        while done < wanted and (not done or monotonic() < end_s):
+        while done < wanted and (not done or clock() < end_s):
             add_rounds(samples_s, turns, numbers)
             done += _ROUNDS_AT_ONCE
         race.add(samples_s)

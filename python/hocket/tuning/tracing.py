@@ -150,8 +150,8 @@ def propose(
 ) -> tuple[Proposed, ...]:
     """Return a rule for each range of ranks and sizes where the baseline is not good enough, judged call by call.
 
-    For nonblocking calls, the baseline's choice is not considered: rules without a gain are dropped later. The tolerance
-    is the share by which a call may be slower than the fastest. `on_done` is called after each call.
+    For nonblocking calls, the baseline's choice is not considered: rules without a gain are dropped later. The
+    tolerance is the share by which a call may be slower than the fastest. `on_done` is called after each call.
 
     Raises:
         Error: The machine has no room for the ranks.

@@ -94,7 +94,16 @@ def try_ways(
     ways = [Tried("simulation", _fastest_at(simulated), monotonic() - begun_s)]
     measured = _measured(points, by, limit_s, on_done)
     ways.append(Tried("measurement", _fastest_at(measured[0]), measured[1]))
-    beside = Measured(by.installation, by.tolerance, by.launcher, model)
+    beside = Measured(
+        by.installation,
+        by.tolerance,
+        by.launcher,
+        model,
+        choices=by.choices,
+        start=by.start,
+        clock=by.clock,
+        wait=by.wait,
+    )
     both = _measured(points, beside, limit_s, on_done)
     ways.append(Tried("both", _fastest_at(both[0]), both[1]))
     wanted = {point: sorted({way.choices[point] for way in ways}) for point in points}
@@ -131,20 +140,22 @@ def _judged(
     found = {}
     share_s = limit_s / len(wanted)
     for ranks, points in groupby(sorted(wanted, key=lambda point: point.ranks), key=lambda point: point.ranks):
-        with Turns(by.installation, ranks, by.launcher) as turns:
+        with by.start(by.installation, ranks, by.launcher) as turns:
             for point in points:
                 numbers = {choice: number for number, choice in enumerate(wanted[point])}
                 turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
-                found[point] = _medians(turns, numbers, share_s)
+                found[point] = _medians(turns, numbers, share_s, by.clock)
                 on_done()
     return found
 
 
-def _medians(turns: Turns, numbers: Mapping[Choice, int], limit_s: float) -> dict[Choice, float]:
-    end_s = monotonic() + limit_s
+def _medians(
+    turns: Turns, numbers: Mapping[Choice, int], limit_s: float, clock: Callable[[], float]
+) -> dict[Choice, float]:
+    end_s = clock() + limit_s
     samples_s: dict[Choice, list[float]] = {choice: [] for choice in numbers}
     for _ in range(_MOST_TURNS):
         add_rounds(samples_s, turns, numbers)
-        if monotonic() >= end_s:
+        if clock() >= end_s:
             break
     return {choice: median(samples) for choice, samples in samples_s.items()}

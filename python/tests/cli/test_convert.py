@@ -57,9 +57,9 @@ def test_what_cannot_be_is_one_line(
     )
     assert "expected neither --ranks nor --size" in bad_input("convert", tmp_path / "a.json", "-", "--size", "8B")
     (tmp_path / "bad.xml").write_text("<algo/>")
-    assert "bad.xml:1: <algo> without coll, expected one" in bad_input(
+    assert "bad.xml:1: <algo>: coll is missing, expected this attribute" in bad_input(
         "convert", tmp_path / "bad.xml", "-", "--size", "8B"
     )
-    assert "no text" in bad_input(
+    assert "a binary format" in bad_input(
         "record allreduce ring --ranks 4 --size 4KiB --json --format chakra -o", tmp_path / "c"
     )

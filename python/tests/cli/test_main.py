@@ -132,7 +132,7 @@ def test_times_beyond_what_a_number_holds_are_refused(
     machine = tmp_path / "endless.toml"
     machine.write_text(ENDLESS + noise)
     assert re.search(
-        r"machine endless, expected shorter|at most 2\^53 ns", bad_input(f"{line} --ranks 4 --machine", machine)
+        r"endless exceeds .*, expected shorter|at most 2\^53 ns", bad_input(f"{line} --ranks 4 --machine", machine)
     )
 
 

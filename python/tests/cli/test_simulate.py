@@ -280,7 +280,7 @@ def test_links_over_time_are_written_as_their_file_ends(
     assert "allreduce ring, 6 ranks, 8 KiB, machine mine, " in content and content.count(">+x<") == 6
     both = f"{tmp_path}/both.html"
     assert bad_input(f"{line} {both} --links {both}").endswith("twice, expected two files")
-    assert bad_input(line.replace(str(machine), "cluster"), both).startswith("passages: on machine cluster messages")
+    assert bad_input(line.replace(str(machine), "cluster"), both).startswith("passages: machine cluster has no")
     machine.write_text(TORUS.replace("[3, 2]", "[100, 100]"))
     assert bad_input(f"{line} {both}").startswith("a map of 40000 links, expected at most 30000")
     assert not Path(both).exists()

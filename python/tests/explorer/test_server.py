@@ -12,8 +12,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,9 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from hocket.explorer import jobs as jobs_module
-from hocket.explorer import server as server_module
-from hocket.explorer.jobs import MOST_RUNNING, MOST_WAITING, FullError, Job, Jobs
+from hocket.explorer.jobs import MOST_RUNNING, MOST_WAITING, FullError, Job, Jobs, worker
 from hocket.explorer.questions import Named
-from hocket.explorer.server import application
+from hocket.explorer.server import application, listen, server
 from tests.explorer.conftest import LONG, fields
 
 TOKEN = "secret"
@@ -116,19 +116,17 @@ def test_bad_requests_get_one_line(client: TestClient, request_: Any, told: str)
     assert re.search(told, content["error"]) and "\n" not in content["error"] and "Traceback" not in content["error"]
 
 
-def in_jobs(work: Callable[[Jobs, list[Any]], Any]) -> None:
+def in_jobs(work: Callable[[Jobs, list[Process]], Awaitable[None]], **limits: int) -> None:
     """Do something with jobs, and the processes that are started for them."""
 
     async def run() -> None:
-        jobs = Jobs(Named())
-        started: list[Any] = []
-        start = jobs._process
+        started: list[Process] = []
 
-        async def noted() -> Any:
-            started.append(await start())
+        async def noted(named: Named) -> Process:
+            started.append(await worker(named, **limits))
             return started[-1]
 
-        jobs._process = noted  # type: ignore[method-assign]
+        jobs = Jobs(Named(), start_worker=noted)
         try:
             await work(jobs, started)
         finally:
@@ -153,12 +151,10 @@ LONG_JOB = {"view": "times", "fields": fields(**LONG)}
 
 
 def test_cancelling_kills_the_work_and_others_go_on() -> None:
-    async def work(jobs: Jobs, started: list[Any]) -> None:
+    async def work(jobs: Jobs, started: list[Process]) -> None:
+        assert (await done(jobs, jobs.submit(QUICK))).status == 200  # the process has started
         long = jobs.submit(LONG_JOB)
         await until_it_runs(jobs, long)
-        while not started:
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(0.3)
         jobs.cancel(long.id)
         await asyncio.wait_for(started[0].wait(), 5)
         assert started[0].returncode == -signal.SIGKILL
@@ -169,7 +165,7 @@ def test_cancelling_kills_the_work_and_others_go_on() -> None:
 
 
 def test_a_warm_process_works_on_the_next_job() -> None:
-    async def work(jobs: Jobs, started: list[Any]) -> None:
+    async def work(jobs: Jobs, started: list[Process]) -> None:
         await jobs.start()
         for _ in range(2):
             assert (await done(jobs, jobs.submit(QUICK))).status == 200
@@ -178,19 +174,27 @@ def test_a_warm_process_works_on_the_next_job() -> None:
     in_jobs(work)
 
 
-def test_a_job_whose_page_has_gone_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_module, "_UNSEEN_S", 0.2)
+def test_a_job_whose_page_has_gone_is_cancelled() -> None:
+    async def run() -> None:
+        cancelled = asyncio.Event()
 
-    async def work(jobs: Jobs, started: list[Any]) -> None:
-        job = jobs.submit(LONG_JOB)
-        await asyncio.sleep(1.0)
+        async def never(_: Named) -> Process:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+            raise AssertionError
+
+        jobs = Jobs(Named(), start_worker=never, unseen_s=0.05)
+        job = jobs.submit(QUICK)
+        await asyncio.wait_for(cancelled.wait(), 10)
         assert await jobs.look(job.id) is None
 
-    in_jobs(work)
+    asyncio.run(run())
 
 
 def test_a_process_that_dies_is_told_and_replaced() -> None:
-    async def work(jobs: Jobs, started: list[Any]) -> None:
+    async def work(jobs: Jobs, started: list[Process]) -> None:
         await jobs.start()
         job = jobs.submit(LONG_JOB)
         await until_it_runs(jobs, job)
@@ -202,18 +206,16 @@ def test_a_process_that_dies_is_told_and_replaced() -> None:
     in_jobs(work)
 
 
-def test_an_answer_that_is_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_module, "_MOST_ANSWER_BYTES", 1000)
-
-    async def work(jobs: Jobs, started: list[Any]) -> None:
+def test_an_answer_that_is_too_long_is_told() -> None:
+    async def work(jobs: Jobs, started: list[Process]) -> None:
         job = await done(jobs, jobs.submit(QUICK))
         assert job.status == 500 and b"the view cannot be made" in job.content
 
-    in_jobs(work)
+    in_jobs(work, most_answer_bytes=1000)
 
 
 def test_the_queue_is_bounded_and_in_order() -> None:
-    async def work(jobs: Jobs, started: list[Any]) -> None:
+    async def work(jobs: Jobs, started: list[Process]) -> None:
         accepted = [jobs.submit(LONG_JOB) for _ in range(MOST_RUNNING + MOST_WAITING)]
         with pytest.raises(FullError):
             jobs.submit(QUICK)
@@ -265,7 +267,7 @@ def test_the_server_ends_with_all_its_work(
     address, process = served
     url = httpx.URL(address)
     job = httpx.post(url.copy_with(path="/api/jobs"), params=url.params, json=LONG_JOB).json()
-    looked = {}
+    looked: dict[str, Any] = {}
     while not looked.get("is_running"):
         looked = httpx.get(url.copy_with(path=f"/api/jobs/{job['id']}"), params=url.params).json()
     pids = workers_of(process.pid)
@@ -322,27 +324,30 @@ def test_who_has_no_token_locks_nobody_out(served: tuple[str, subprocess.Popen[s
         assert httpx.get(url).status_code == 200
 
 
-def test_a_connection_without_the_token_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "_TOKEN_WITHIN_S", 0.3)
-    listening = server_module.listen(0)
-    address = listening.getsockname()
-    server = server_module.server(Named(), token=TOKEN, port=address[1])
-    running = threading.Thread(target=server.run, args=([listening],))
-    running.start()
-    try:
-        with socket.create_connection(address, timeout=5) as stranger, socket.create_connection(address) as user:
-            stranger.sendall(b"GET / HT")
-            ask = f"GET /page/app.js?token={TOKEN} HTTP/1.1\r\nhost: 127.0.0.1:{address[1]}\r\n\r\n".encode()
-            user.sendall(ask)
-            assert b" 200 " in user.recv(1 << 20)
+def test_a_connection_without_the_token_ends() -> None:
+    listening = listen(0)
+    host, port = listening.getsockname()
+    serving = server(Named(), token=TOKEN, port=port, token_within_s=0.1)
+    running = threading.Thread(target=serving.run, args=([listening],))
+    path = f"/page/app.js?token={TOKEN}"
+    with (
+        socket.create_connection((host, port), timeout=30) as stranger,
+        closing(HTTPConnection(host, port, timeout=30)) as user,
+    ):
+        stranger.sendall(b"GET / HT")
+        user.request("GET", path)  # before the server starts: the token is there in time
+        users_own = user.sock
+        running.start()
+        try:
+            answered = user.getresponse()
+            assert (answered.status, answered.read() != b"") == (200, True)
             with suppress(ConnectionResetError):
                 assert stranger.recv(1) == b""
-            user.sendall(ask)
-            user.settimeout(5)
-            assert user.recv(1)
-    finally:
-        server.should_exit = True
-        running.join()
+            user.request("GET", path)
+            assert user.getresponse().status == 200 and user.sock is users_own
+        finally:
+            serving.should_exit = True
+            running.join()
 
 
 def test_misuse_of_the_command(bad_input: Callable[..., str], tmp_path: Path) -> None:

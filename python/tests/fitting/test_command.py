@@ -77,7 +77,7 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
         ("fit skeleton.toml --machine skeleton.toml", "skeleton.toml: unknown format, expected"),
         ("fit times.csv --machine skeleton.toml --hold-out rank>1", '--hold-out: got "rank>1", expected a condition'),
         ("fit times.csv --machine skeleton.toml --only size<x", "--only: got"),
-        ("fit times.csv --machine skeleton.toml --cells 2", "2 measured calls for 4 values"),
+        ("fit times.csv --machine skeleton.toml --cells 2", "got 2 measured calls to fit 4 values"),
         ("fit times.csv --machine skeleton.toml --csv --json", "--csv: cannot be combined with --json"),
         (
             "fit times.csv --machine skeleton.toml --time-limit soon",

@@ -185,7 +185,7 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
         ),
         (CSV.replace("0.0005", "nan"), 'measured.txt:2: time_s: got "nan", expected a number above zero'),
         (OSU, "measured.txt: does not contain the number of ranks, expected --ranks"),
-        (OSU.replace("Allreduce", "Bandwidth"), 'measured.txt: of "Bandwidth", expected a blocking collective'),
+        (OSU.replace("Allreduce", "Bandwidth"), 'measured.txt: measures "Bandwidth", expected a blocking collective'),
         (IMB, "measured.txt: does not name the algorithm, expected --algorithm"),
         (BENCH[:-20], "measured.txt: expected a JSON object"),
         (BENCH.replace("median_s", "mean_s"), "measured.txt: expected the output of `hocket mpi bench --json`"),

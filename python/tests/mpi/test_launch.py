@@ -109,7 +109,7 @@ def test_the_benchmark_without_an_mpi_says_so_in_a_line() -> None:
 def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    searched = f"no mpicc on the path or in {tmp_path}: --mpicc names the compiler wrapper of an MPI"
+    searched = f"no mpicc on the path or in {tmp_path}, expected the compiler wrapper of an MPI; --mpicc"
     with pytest.raises(Error, match=re.escape(searched)):
         Installation.find()
     for name in ("mpicc", "mpiexec"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Lock
 
 import pytest
 
@@ -30,22 +30,34 @@ def test_the_marks_of_the_most_exchanges_are_the_times_of_fewer(
         assert run(log2, threads).marks_s == tuple(run(exchanges, 1).times_s for exchanges in range(log2 + 1))
 
 
-def test_of_the_points_that_take_gigabytes_one_at_a_time_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    began: list[int] = []
-    large_ones: set[int] = set()
+FULL = Scope("full", most_ranks_log2=20, points=1, trials=30)
 
-    def row(cell: jitter._Cell) -> dict[str, int]:
+
+def test_the_largest_points_are_measured_first_and_rows_are_in_order() -> None:
+    began: list[int] = []
+
+    def row_of(cell: jitter.Cell) -> dict[str, int]:
         began.append(cell.log2)
-        if cell.is_large:
-            assert not large_ones
-            large_ones.add(cell.number)
-            time.sleep(0.02)
-            large_ones.clear()
         return {"ranks": 1 << cell.log2}
 
-    monkeypatch.setattr(jitter, "_row", row)
-    with ThreadPoolExecutor(3) as executor:
-        scope = Scope("full", most_ranks_log2=20, points=1, trials=30)
-        rows = jitter.STUDY.compute("time_21_text", scope, Work(executor, lambda: None))
+    with ThreadPoolExecutor(1) as executor:
+        rows = jitter.compute("time_21_text", FULL, Work(executor, lambda: None), row_of=row_of)
+    assert began == list(range(20, 0, -1))
     assert [row["ranks"] for row in rows] == [1 << log2 for log2 in range(1, 21)]
-    assert began[0] == 20 and sorted(began) == list(range(1, 21))
+
+
+def test_of_the_points_that_take_gigabytes_one_at_a_time_is_measured() -> None:
+    one_at_a_time, small_are_done = Lock(), Event()
+
+    def row_of(cell: jitter.Cell) -> dict[str, int]:
+        if cell.is_large:
+            assert one_at_a_time.acquire(blocking=False)
+            assert small_are_done.wait(10)  # meanwhile the other threads begin whatever they may
+            one_at_a_time.release()
+        elif cell.log2 == 1:
+            small_are_done.set()
+        return {"ranks": 1 << cell.log2}
+
+    with ThreadPoolExecutor(3) as executor:
+        rows = jitter.compute("time_21_text", FULL, Work(executor, lambda: None), row_of=row_of)
+    assert [row["ranks"] for row in rows] == [1 << log2 for log2 in range(1, 21)]

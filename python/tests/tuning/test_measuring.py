@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
-from hocket.mpi.turns import Way
+from hocket.mpi.turns import Turns, Way
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
-from hocket.tuning.measuring import Measured, measure_points, own_choices, pair_points
+from hocket.tuning.measuring import MOMENTS, Measured, measure_points, own_choices, pair_points
 from hocket.tuning.pairing import nominated, rivals
 from hocket.tuning.planning import Plan, concluded, decided, plan_of
 from hocket.tuning.records import Found, Records
@@ -25,11 +26,6 @@ VARIABLES: list[dict[str, Any]] = [
     {"name": "coll_tuned_bcast_algorithm", "about": "", "values": {"ignore": 0, "binomial": 6, "knomial": 7}},
     {"name": "coll_tuned_reduce_scatter_algorithm", "about": "", "values": {"ignore": 0, "ring": 3}},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _moments_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hocket.tuning.measuring.sleep", lambda _: None)
 
 
 def measured(**more: Any) -> Measured:
@@ -53,33 +49,58 @@ def test_the_corrected_model_says_what_need_not_be_measured() -> None:
     assert by.corrected_s(RING, 1.0) == 2.0 and by.corrected_s(Choice("catalogue", "swing"), 1.0) == 1.5
 
 
-def race_all(plan: Plan, records: Records, limit_s: float) -> None:
-    by = measured()
+def race_all(plan: Plan, machine: FakeMachine, records: Records, limit_s: float) -> None:
+    by = machine.by()
     measure_points(plan.training, (), by, records, limit_s=limit_s)
     measure_points(plan.held_out, plan.training, by, records, limit_s=limit_s)
 
 
-def measure_all(plan: Plan, records: Records, limit_s: float) -> None:
-    race_all(plan, records, limit_s)
+def measure_all(plan: Plan, machine: FakeMachine, records: Records, limit_s: float) -> None:
+    race_all(plan, machine, records, limit_s)
     known = [records.found[point] for point in plan.training]
-    pair_points(nominated(known, 0.03, lambda *_: True), measured(), records, limit_s=limit_s)
+    pair_points(nominated(known, 0.03, lambda *_: True), machine.by(), records, limit_s=limit_s)
     decisions = decided(plan, records, 0.03)
     judged = {p: rivals(records.found[p], decisions) for p in plan.held_out if p in records.found}
-    pair_points(judged, measured(), records, limit_s=limit_s, keeps_slow=True)
+    pair_points(judged, machine.by(), records, limit_s=limit_s, keeps_slow=True)
 
 
-class FakeTurns:
-    """Gives 1 us for the default, 2 us for `linear` and MPI's own, 0.5 us for others. One of MPI's own ends the job."""
+class FakeMachine:
+    """Gives 1 us for the default, 2 us for `linear` and MPI's own, 0.5 us for others. One of MPI's own ends the job.
 
-    started = 0
-    interrupts_after: int | None = None
+    Its clock advances by a millisecond with each round, and by waiting.
 
-    def __init__(self, *_: object) -> None:
-        FakeTurns.started += 1
-        self.proving: int | None = None
+    Attributes:
+        started: How many programs were started.
+        begun_s: When points were begun.
+        interrupts_after: The number of points after which the user presses Ctrl-C.
+    """
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.begun_s: list[float] = []
+        self.interrupts_after: int | None = None
+        self.now_s = 0.0
+
+    def start(self, *_: object) -> Turns:
+        self.started += 1
+        return FakeTurns(self)
+
+    def wait(self, time_s: float) -> None:
+        self.now_s += time_s
+
+    def by(self) -> Measured:
+        return measured(start=self.start, clock=lambda: self.now_s, wait=self.wait)
+
+
+class FakeTurns(Turns):
+    """A program on the machine."""
+
+    def __init__(self, machine: FakeMachine) -> None:
+        self._machine = machine
+        self.proving = None
         self._times: dict[int, float] = {}
 
-    def __enter__(self) -> FakeTurns:
+    def __enter__(self) -> Turns:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,12 +109,13 @@ class FakeTurns:
     def variables(self) -> list[dict[str, Any]]:
         return VARIABLES
 
-    def begin(self, collective: str, size_bytes: int, ways: Sequence[Way]) -> dict[int, str]:
-        if FakeTurns.interrupts_after is not None:
-            FakeTurns.interrupts_after -= 1
-            if FakeTurns.interrupts_after < 0:
+    def begin(self, collective: str, size_bytes: int, ways: Iterable[Way]) -> dict[int, str]:
+        if self._machine.interrupts_after is not None:
+            self._machine.interrupts_after -= 1
+            if self._machine.interrupts_after < 0:
                 raise KeyboardInterrupt
-        self._times = {}
+        self._machine.begun_s.append(self._machine.now_s)
+        self._times, ways = {}, list(ways)
         for way in ways:
             self.proving = way.number
             if way.text.endswith("ALGORITHM=1"):
@@ -103,20 +125,19 @@ class FakeTurns:
         return {way.number: "it refuses" for way in ways if way.text.endswith(" swing")}
 
     def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
+        self._machine.wait(1e-3 * count)
         return {number: [self._times[number]] * count for number in numbers}
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeTurns]:
-    monkeypatch.setattr("hocket.tuning.measuring.Turns", FakeTurns)
-    FakeTurns.started, FakeTurns.interrupts_after = 0, None
-    return FakeTurns
+def fake() -> FakeMachine:
+    return FakeMachine()
 
 
-def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], tmp_path: Path) -> None:
+def test_an_algorithm_that_ends_the_program_is_left_out(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
-        measure_all(plan, records, limit_s=10)
+        measure_all(plan, fake, records, limit_s=10)
         tuning = concluded(plan, records, {}, 0.03)
     assert fake.started == 5  # first, after the ended job, at the held-out point, to confirm, to judge
     found = records.found[POINT]
@@ -130,52 +151,61 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: type[FakeTurns], t
     assert tuning.regret == (0.0, 0.0)
 
 
-def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: type[FakeTurns], tmp_path: Path) -> None:
+def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
-        measure_all(plan, records, limit_s=10)
+        measure_all(plan, fake, records, limit_s=10)
     assert LINEAR in records.found[POINT].times
     (between,) = plan.held_out
     assert records.found[between].skipped[LINEAR].startswith("more than 1.5 times the fastest at both")
 
 
-def test_measurements_that_are_interrupted_go_on(fake: type[FakeTurns], tmp_path: Path) -> None:
+def test_measurements_that_are_interrupted_go_on(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["broadcast"], [2], [64, 256, 1024], confirms=True)
     file = tmp_path / "records"
     fake.interrupts_after = 2
     with pytest.raises(KeyboardInterrupt), Records(file, {}) as records:
-        race_all(plan, records, limit_s=10)
+        race_all(plan, fake, records, limit_s=10)
     assert len(file.read_text().splitlines()) == 1 + 2
     fake.interrupts_after = 3
     with Records(file, {}) as records:
-        race_all(plan, records, limit_s=10)
+        race_all(plan, fake, records, limit_s=10)
     with Records(file, {}) as again:
         assert again.found == records.found and len(again.found) == 5
 
 
-def test_what_was_measured_beside_the_default_is_not_measured_again(fake: type[FakeTurns], tmp_path: Path) -> None:
+def test_what_was_measured_beside_the_default_is_not_measured_again(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
-        measure_all(plan, records, limit_s=10)
+        measure_all(plan, fake, records, limit_s=10)
         confirmed = {point for point, found in records.found.items() if found.ratios}
         assert confirmed == {*plan.confirming, *plan.held_out}
         fake.interrupts_after = 0
-        measure_all(plan, records, limit_s=10)
+        measure_all(plan, fake, records, limit_s=10)
     with Records(tmp_path / "records", {}) as again:
         assert again.found == records.found
 
 
-def test_points_but_the_very_first_are_left_out_when_the_time_is_over(fake: type[FakeTurns], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit_s", "apart_s"), [(240, 5.0), (24, 1.0)])
+def test_moments_are_apart_and_waiting_takes_up_to_half_of_the_time(
+    fake: FakeMachine, tmp_path: Path, limit_s: float, apart_s: float
+) -> None:
+    with Records(tmp_path / "records", {}) as records:
+        pair_points({POINT: [RING]}, fake.by(), records, limit_s=limit_s)
+    assert [b - a for a, b in pairwise(fake.begun_s)] == pytest.approx([apart_s] * (MOMENTS - 1))
+
+
+def test_points_but_the_very_first_are_left_out_when_the_time_is_over(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
-        race_all(plan, records, limit_s=0)
-        pair_points({plan.training[0]: [RING]}, measured(), records, limit_s=0)
+        race_all(plan, fake, records, limit_s=0)
+        pair_points({plan.training[0]: [RING]}, fake.by(), records, limit_s=0)
         assert set(records.found) == {plan.training[0]} and not records.found[plan.training[0]].ratios
 
 
-def test_without_time_everything_is_left_to_the_mpi(fake: type[FakeTurns], tmp_path: Path) -> None:
+def test_without_time_everything_is_left_to_the_mpi(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["broadcast"], [2], [64], confirms=True)
     with Records(tmp_path / "records", {}) as records:
-        measure_all(plan, records, limit_s=0)
+        measure_all(plan, fake, records, limit_s=0)
         tuning = concluded(plan, records, {}, 0.03)
     assert tuning.undecided == 1 and tuning.decisions[0].choice == DEFAULT

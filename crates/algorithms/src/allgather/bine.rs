@@ -1,16 +1,16 @@
-//! Bine butterfly: partners at distances 1, 1, 3, 5, 11, ..; the blocks of a rank lie in one piece of the circle after every step.
+//! Bine butterfly: each step exchanges all blocks held so far with a partner at distance 1, 1, 3, 5, 11, ..
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311.
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311. After every step, the blocks of a rank are consecutive on the circle of ranks.
 //! Needs: a power of two of ranks.
-//! Counts: log2 P exchanges of 1, 2, 4, .. P/2 blocks; the last one, of half of the blocks, with a rank P/3 away, where recursive doubling
-//! has P/2.
+//! Counts: log2 P exchanges of 1, 2, 4, .. P/2 blocks. The last exchange carries half of the blocks over a distance of
+//! about P/3; in recursive doubling, that distance is P/2.
 //!
 //! ```text
 //! rank    0   1   2   3   4   5   6   7
 //! step 0  └───┘   └───┘   └───┘   └───┘     even ranks to the right by 1
-//! step 1  ┘   └───┘   └───┘   └───┘   └     to the left by 1
-//! step 2  └───────────┘                     to the right by 3, and so for 2-5, 4-7, 6-1
+//! step 1  ┘   └───┘   └───┘   └───┘   └     even ranks to the left by 1
+//! step 2  └───────────┘                     even ranks to the right by 3: also 2-5, 4-7, 6-1
 //! ```
 
 use hocket_core::{Call, Rank};

@@ -1,10 +1,13 @@
-//! Bruck: each rank keeps the blocks in the order that begins with its own, and multiplies their number by the radix k in each round.
+//! Bruck: in each round a rank receives the blocks that follow its own, k times as many as before.
+//!
+//! Each rank stores the blocks in the order that begins with its own block, and puts them in rank order at the end. k
+//! is the parameter `radix`.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
 //! in multiport message-passing systems", IEEE TPDS 8 (1997), section 4, for k-1 ports.
 //! Needs: nothing.
-//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks, the last ones of at most as many as are
-//! missing.
+//! Counts: ceil(logk P) rounds. In a round, a rank sends up to k-1 messages at a time, of 1, k, k^2, .. blocks; the
+//! last messages are shorter when fewer blocks are missing.
 //!
 //! ```text
 //! rank 1 of 5 has    1              receives from    2: block 2

@@ -1,9 +1,9 @@
-//! Circulant: each rank takes in the blocks that follow its own, in rounds of distances ceil(P/2^k), the nearest first.
+//! Circulant: each rank receives the blocks that follow its own, in rounds of distances ceil(P/2^k), shortest first.
 //!
-//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024).
-//! The paper has it as the second half of its allreduce; bruck differs in the distances, which are powers of two there.
+//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024). It
+//! is the second half of the paper's allreduce. Bruck's distances are powers of two instead.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds, of P-1 blocks together; no round has more than half of the blocks, rounded down.
+//! Counts: ceil(log2 P) rounds, which carry P-1 blocks together. A round carries at most floor(P/2) blocks.
 //!
 //! ```text
 //! rank 1 of 5 has    1              receives from    2: block 2

@@ -1,9 +1,13 @@
-//! Hierarchical: the first rank of each group gathers its blocks, these ranks exchange the blocks of the groups, and hand out all.
+//! Hierarchical: each group gathers its blocks at one rank; these ranks exchange them and broadcast all to the groups.
 //!
-//! Source: J. L. Traeff, A. Rougier, "MPI collectives and datatypes for hierarchical all-to-all communication", EuroMPI 2014. Any gather,
-//! allgather and broadcast of the catalogue can be its parts.
-//! Needs: what its parts need, and ranks of a node that follow one another.
-//! Counts: those of its parts, one after another; blocks of a group travel as one between groups.
+//! A group is the ranks of a node, or `group` consecutive ranks. The parameters `gather`, `network` and `broadcast`
+//! choose the algorithms of the three phases.
+//!
+//! Source: J. L. Traeff, A. Rougier, "MPI collectives and datatypes for hierarchical all-to-all communication", EuroMPI
+//! 2014.
+//! Needs: consecutive ranks on each node, and what the chosen algorithms need.
+//! Counts: the phases run one after another: their times add up, and so do their messages. Between groups, the blocks
+//! of a group travel as one block.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5]    gather       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5

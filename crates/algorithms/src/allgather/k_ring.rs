@@ -1,16 +1,18 @@
-//! k-ring: in each phase the blocks of one group of k ranks go round the ring of another group, which then passes them on to the next.
+//! k-ring: the blocks of one group at a time go round a ring inside every group, then move on to the next group.
 //!
-//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
-//! the exascale era", IEEE CLUSTER 2023. The last group may be smaller, which the paper leaves open: a group that takes blocks in cuts
-//! them into as many parts as it has ranks, and a smaller group sends several of these parts from each rank, one after another.
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
+//! algorithms for the exascale era", IEEE CLUSTER 2023. The paper does not cover a smaller last group. Here, the
+//! receiving group cuts the blocks into as many parts as it has ranks; a rank of a smaller sending group sends several
+//! of these parts, one after another.
 //! Needs: nothing.
-//! Counts: g = ceil(P/k) phases of k-1 rounds within the groups, and a round from group to group between two phases. When all
-//! groups have k ranks, that is P-1 rounds of one block, as in a ring, but messages leave a group in g-1 of them only.
+//! Counts: g = ceil(P/k) phases of k-1 rounds inside the groups, and a round from group to group between two phases.
+//! When all groups have k ranks, these are P-1 rounds of one block, as in a ring. Messages leave a group in only g-1 of
+//! these rounds.
 //!
 //! ```text
-//! P = 6, group 3    phase 0    0 ─▶ 1 ─▶ 2 ─▶ 0              3 ─▶ 4 ─▶ 5 ─▶ 3              2 rounds: blocks of the own group
+//! P = 6, group 3    phase 0    0 ─▶ 1 ─▶ 2 ─▶ 0              3 ─▶ 4 ─▶ 5 ─▶ 3       2 rounds: own group's blocks
 //!                   between    0 ──b0──▶ 3   1 ──b1──▶ 4   2 ──b2──▶ 5   3 ──b3──▶ 0   4 ──b4──▶ 1   5 ──b5──▶ 2
-//!                   phase 1    0 ─▶ 1 ─▶ 2 ─▶ 0              3 ─▶ 4 ─▶ 5 ─▶ 3              2 rounds: blocks of the other group
+//!                   phase 1    0 ─▶ 1 ─▶ 2 ─▶ 0              3 ─▶ 4 ─▶ 5 ─▶ 3       2 rounds: other group's blocks
 //! ```
 
 use std::ops::Range;
@@ -58,7 +60,8 @@ fn part(c: &Call, result: Span, origin: &Range<usize>, position: usize, ranks: u
     c.blocks(result, origin.start + bound(position), bound(position + 1) - bound(position))
 }
 
-/// How many `groups`; `rounds` and `blocks` that one phase after another takes at most; and messages `inside` all groups in one phase.
+/// How many `groups`; `rounds` and `blocks` that one phase after another takes at most; and messages `inside` all
+/// groups in one phase.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let groups = Groups::of(c);
     let between = (groups.count - 1) * groups.share();

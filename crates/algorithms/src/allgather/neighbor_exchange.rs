@@ -1,4 +1,4 @@
-//! Neighbor exchange: every rank exchanges with its two neighbours in turn, always what came last from the other side.
+//! Neighbor exchange: every rank exchanges with its two neighbours in turn, and sends what the other one sent last.
 //!
 //! Source: J. Chen, L. Zhang, Y. Zhang, W. Yuan, "Performance evaluation of allgather algorithms on terascale Linux
 //! cluster with fast Ethernet", HPC Asia 2005.

@@ -1,14 +1,21 @@
-//! Parallel aggregated trees: each rank's block goes down a binomial tree of its own, the farthest children first, all trees at once.
+//! Parallel aggregated trees: each block goes down its own binomial tree; all trees run at once and share messages.
 //!
-//! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", arXiv 2506.20252 (2025).
+//! The tree of block b is the tree of block 0, with b added to every rank. In each step, all trees send over the same
+//! distance, longest first. So a rank has one partner per step, and sends it all blocks of the step, up to `aggregate`
+//! blocks in a message.
+//!
+//! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", arXiv 2506.20252
+//! (2025).
 //! Needs: nothing.
-//! Counts: ceil(log2 P) steps at distances .., 4, 2, 1; few blocks go far, and most to the neighbour. A message has up to `aggregate`
-//! blocks, which is what a rank has to have room for besides the result.
+//! Counts: ceil(log2 P) steps of distances .., 4, 2, 1. Each rank sends P-1 blocks: few of them go far, and about half
+//! go to the right neighbour. Besides the result, a rank needs buffers for one message to send and one to receive:
+//! `aggregate` blocks each.
 //!
 //! ```text
-//! P = 6, aggregate = 2    step 1    to rank + 4: the own block
-//!                         step 2    to rank + 2: the own block
-//!                         step 3    to rank + 1: the own block and that of rank - 2, then that of rank - 4
+//! P = 6    the tree of block 0                  what rank 0 sends, aggregate = 2
+//! step 1   0 ─────────────────▶ 4               to 4: block 0
+//! step 2   0 ───────▶ 2                         to 2: block 0
+//! step 3   0 ─▶ 1     2 ─▶ 3    4 ─▶ 5          to 1: blocks 0 and 4 in one message, then block 2
 //! ```
 
 use hocket_core::{Call, Rank};

@@ -1,4 +1,4 @@
-//! Recursive doubling: in step k every rank exchanges all it has with the rank whose number differs in bit k.
+//! Recursive doubling: in step k every rank exchanges all its blocks with the rank whose number differs in bit k.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `allgather_intra_recursive_doubling.c`.
@@ -6,8 +6,8 @@
 //! Counts: log2 P exchanges of 1, 2, 4, .. P/2 blocks.
 //!
 //! ```text
-//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           then 0 and 1 have blocks 0 1, 2 and 3 have blocks 2 3
-//!          0 ◀─────▶ 2   1 ◀─────▶ 3   then all have all
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           then 0 and 1 have blocks 0 1; 2 and 3 have blocks 2 3
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   then every rank has all blocks
 //! ```
 
 use hocket_core::{Call, Rank};

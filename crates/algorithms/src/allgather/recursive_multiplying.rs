@@ -1,11 +1,14 @@
-//! Recursive multiplying: in each step groups of k ranks exchange all they have, all with all, so each has k times as many blocks.
+//! Recursive multiplying: in each step the ranks of a group of k exchange all their blocks, everyone with everyone.
 //!
-//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
-//! the exascale era", IEEE CLUSTER 2023. The last step joins as many groups m <= k as there are ranks for; of the ranks beyond
-//! Q = m k^i, of which there are fewer than Q, each leaves its block to a neighbour first, and gets all blocks from it at the end.
+//! k is the parameter `radix`. The algorithm runs on Q = m k^i ranks: the last step joins m <= k groups, as many as P
+//! has room for. Each of the P-Q ranks left over first sends its block to a neighbour among the Q, and receives all
+//! blocks from it at the end.
+//!
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
+//! algorithms for the exascale era", IEEE CLUSTER 2023.
 //! Needs: nothing.
-//! Counts: a step for each factor f of Q, of f-1 messages at a time, of as many blocks as a rank has; when P is not Q, a message of
-//! one block before, and one of all blocks after them.
+//! Counts: one step for each factor f of Q. In a step, a rank sends all its blocks to f-1 others at a time. When P is
+//! not Q, a message of one block comes before the steps, and a message of all blocks after them.
 //!
 //! ```text
 //! P = 6, radix 3    0 ◀─▶ 1 ◀─▶ 2 ◀─▶ 0   3 ◀─▶ 4 ◀─▶ 5 ◀─▶ 3     step 0: groups of 3, one block

@@ -1,11 +1,11 @@
-//! Ring: the blocks go once round the ring.
+//! Ring: every block goes once round the ring.
 //!
-//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
-//! IJHPCA 19 (2005); MPICH, `allgather_intra_ring.c`.
-//! Where circuits are opened ahead and a node has one port, even ranks send first and odd ranks receive first:
-//! S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", equation (3).
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+//! 19 (2005); MPICH, `allgather_intra_ring.c`. On a node with one port for circuits, even ranks send first and odd
+//! ranks receive first: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network",
+//! equation (3).
 //! Needs: nothing.
-//! Counts: P-1 rounds of one block; messages go to the right neighbour only.
+//! Counts: P-1 rounds of one block. A rank sends to its right neighbour only.
 //!
 //! ```text
 //! round 1    0 ──b0──▶ 1 ──b1──▶ 2 ──b2──▶ 3 ──b3──▶ 0

@@ -1,10 +1,12 @@
-//! Sparbit: each rank collects the blocks of ranks to its left at distances that halve, so the most data goes to the nearest ranks.
+//! Sparbit: blocks travel over distances that halve from step to step, so most data goes to the nearest ranks.
 //!
-//! Source: W. Loch, G. Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm", arXiv:2109.08751;
-//! Open MPI, `ompi/mca/coll/base/coll_base_allgather.c`, which sends the blocks of a step one by one; here they are one message.
+//! Source: W. Loch, G. Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm",
+//! arXiv:2109.08751; Open MPI, `ompi/mca/coll/base/coll_base_allgather.c`. Open MPI sends the blocks of a step one by
+//! one; here, they are one message.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) steps. Before that of distance d a rank has the blocks of ranks 0, 2 d, 4 d, .. < P to its left; it gets those
-//! at d, 3 d, 5 d, ..; P-1 blocks in all.
+//! Counts: ceil(log2 P) steps, which carry P-1 blocks together. Before the step of distance d, a rank has the blocks of
+//! the ranks 0, 2 d, 4 d, .. places to its left. The step brings the blocks of the ranks d, 3 d, 5 d, .. places to its
+//! left.
 //!
 //! ```text
 //! rank 5 of 6 has    5                receives from    1: block 1

@@ -1,10 +1,11 @@
-//! Torus bucket: a ring allgather along each axis in turn, in two parts of each block for each axis.
+//! Torus bucket: a ring allgather along each axis in turn, in two parts of every block for each axis.
 //!
-//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010;
-//! P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015).
-//! The second half of allreduce torus_bucket. The parts of all blocks that go one way are packed as in reduce_scatter torus_bucket.
-//! Needs: nothing of the call; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
-//! Counts: X-1 + Y-1 + Z-1 + .. rounds; each rank sends P-1 blocks.
+//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS
+//! 2010; P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015). It is the second
+//! half of allreduce torus_bucket. As in reduce_scatter torus_bucket, the parts of all blocks that travel together are
+//! packed.
+//! Needs: nothing of the call. Its parameters need X * Y * Z * W * V * U = P; by default the torus is nearly a cube.
+//! Counts: X-1 + Y-1 + Z-1 + .. rounds. Each rank sends P-1 blocks.
 //!
 //! ```text
 //! 3 x 2, part 0: +y, +x          part 2: +x, +y

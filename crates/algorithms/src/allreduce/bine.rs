@@ -1,18 +1,20 @@
-//! Bine butterfly: in each step every rank exchanges its whole vector with a partner at a distance of .., 11, 5, 3, 1, 1.
+//! Bine butterfly: in each step every rank exchanges its vector with a partner at distance .., 11, 5, 3, 1, 1.
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311; the latency-optimal version of Swing, whose form for long vectors is swing. Other numbers of ranks than 2^K fold
-//! first, as in recursive_doubling. The farthest partner comes first: with the nearest first, as in Swing, ranks combine the
-//! vectors in different orders from 8 ranks on (rank 0 gets ((0+1)+(6+7))+((2+3)+(4+5)), rank 1 ((0+1)+(2+3))+((4+5)+(6+7))), and
-//! results in floating point differ between ranks.
-//! Needs: a commutative operator, since the ranges of ranks combined wrap around rank 0.
-//! Counts: K = floor(log2 P) exchanges of n bytes, and two more messages on the critical path when P is not 2^K.
+//! The farthest partner comes first, unlike in Swing. With the nearest first, ranks combine the vectors in different
+//! orders from 8 ranks on: rank 0 gets ((0+1)+(6+7))+((2+3)+(4+5)), rank 1 gets ((0+1)+(2+3))+((4+5)+(6+7)).
+//! Floating-point results would then differ between ranks.
+//!
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311: the latency-optimal version of Swing; `swing` is the version for long vectors. When P is not
+//! 2^K, ranks fold first, as in recursive_doubling.
+//! Needs: a commutative operator: the combined ranges of ranks wrap around rank 0.
+//! Counts: K = floor(log2 P) exchanges of n bytes. When P is not 2^K, two more messages are on the critical path.
 //!
 //! ```text
 //! rank    0   1   2   3   4   5   6   7
-//! step 0  └───────────┘                     even ranks to the right by 3, and so for 2-5, 4-7, 6-1
-//! step 1  ┘   └───┘   └───┘   └───┘   └     to the left by 1
-//! step 2  └───┘   └───┘   └───┘   └───┘     to the right by 1
+//! step 0  └───────────┘                     even ranks to the right by 3: also 2-5, 4-7, 6-1
+//! step 1  ┘   └───┘   └───┘   └───┘   └     even ranks to the left by 1
+//! step 2  └───┘   └───┘   └───┘   └───┘     even ranks to the right by 1
 //! ```
 
 use hocket_core::{Call, Rank};

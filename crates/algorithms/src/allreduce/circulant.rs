@@ -1,8 +1,9 @@
-//! Circulant: reduce_scatter in rounds of distances ceil(P/2^k), the farthest first; then allgather, the nearest first.
+//! Circulant: reduce_scatter in rounds of distances ceil(P/2^k), longest first; then allgather, shortest first.
 //!
 //! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024).
-//! Needs: a commutative operator, since chunks are combined in an order that wraps around rank 0.
-//! Counts: 2 ceil(log2 P) rounds; each rank sends P-1 chunks of about n/P in either half, the least there can be, at any P.
+//! Needs: a commutative operator: chunks are combined in an order that wraps around rank 0.
+//! Counts: 2 ceil(log2 P) rounds. In each half, a rank sends P-1 chunks of about n/P. No algorithm sends less, at any
+//! P.
 //!
 //! ```text
 //! rank 1 of 5    adds up chunks    1 2 3 4 0  ─▶  1 2 3  ─▶  1 2  ─▶  1     at distances 3, 2, 1

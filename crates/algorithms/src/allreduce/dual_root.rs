@@ -1,14 +1,27 @@
-//! Dual root: segments go up two trees of half of the ranks each, whose roots exchange them, while earlier ones come down.
+//! Dual root: two trees reduce half of the ranks each; the roots swap their sums and send results down, in segments.
 //!
-//! Source: J. L. Träff, "A doubly-pipelined, dual-root reduction-to-all algorithm and implementation", arXiv 2109.12626.
+//! The lower half of the ranks forms one binary tree, the upper half another one. Each rank lies between its left and
+//! its right subtree, so sums keep the rank order. A rank adds what its two children send, and passes the sum to its
+//! parent. The vector travels in segments: results of earlier segments go down while later segments go up the same
+//! edges.
+//!
+//! Source: J. L. Träff, "A doubly-pipelined, dual-root reduction-to-all algorithm and implementation", arXiv
+//! 2109.12626.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: a rank turns to its right child, to its parent and to its left child, over and over: 3 steps for each of S segments, and about
-//! 4 log2 P until the first has gone up and down. The time is a bound.
+//! Counts: each rank serves its right child, its parent and its left child in turn. So a segment follows the one before
+//! after 3 steps: 3 S steps for S segments, plus about 4 log2 P steps for the first segment to go up and down. The
+//! formula is an upper bound.
 //!
 //! ```text
-//! P = 6    1 ◀───▶ 4     up      0 ─▶ 1 and 3 ─▶ 4 in step 0, 2 ─▶ 1 and 5 ─▶ 4 in step 1
-//!         ┌┴┐     ┌┴┐    step 2  1 and 4 exchange their sums: 0 .. 2 and 3 .. 5
-//!         0 2     3 5    down    1 ─▶ 0 and 4 ─▶ 3 in step 3, 1 ─▶ 2 and 4 ─▶ 5 in step 4, while the next segment goes up
+//! P = 6: two trees       step    segment 0                              segment 1
+//!    1 ◀────▶ 4          0       0 ─▶ 1    3 ─▶ 4
+//!   ┌┴┐      ┌┴┐         1       2 ─▶ 1    5 ─▶ 4
+//!   0 2      3 5         2       1 ◀─▶ 4   swap sums 0..2 and 3..5
+//!                        3       1 ─▶ 0    4 ─▶ 3                       0 ─▶ 1    3 ─▶ 4
+//!                        4       1 ─▶ 2    4 ─▶ 5                       2 ─▶ 1    5 ─▶ 4
+//!                        5                                              1 ◀─▶ 4
+//!                        6                                              1 ─▶ 0    4 ─▶ 3
+//!                        7                                              1 ─▶ 2    4 ─▶ 5
 //! ```
 
 use hocket_core::{Call, Rank, Side};

@@ -1,12 +1,15 @@
-//! Edge-disjoint trees: reduce to rank 0 up 2 D trees of a torus, and broadcast each segment down them as soon as it is reduced.
+//! Edge-disjoint trees: 2 D trees of a torus reduce to rank 0, which broadcasts each segment as soon as it is reduced.
 //!
-//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P supercomputer:
-//! algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
-//! The trees of broadcast edge_disjoint_trees, which share no link, and the same reversed. Where no axis has two ranks, a link
-//! carries a part of 2 D up and another one down, as many bytes as the part of D that it carries in trinaryx3_overlapped.
-//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
-//! Counts: those of reduce edge_disjoint_trees, and H rounds of one segment more for trees of height H; 2 S (P-1) messages of
-//! each tree for S segments of a part.
+//! The trees of broadcast edge_disjoint_trees carry the results down, and their reverses carry the sums up. If no axis
+//! has two ranks, a link carries one of 2 D parts up and another one down. These are as many bytes as the single part
+//! of D that the link carries in trinaryx3_overlapped.
+//!
+//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P
+//! supercomputer: algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q,
+//! `algorithms/schedule/TorusRect.h`.
+//! Needs: a commutative operator. Its parameters need X * Y * Z * W * V * U = P; by default the torus is nearly a cube.
+//! Counts: as reduce edge_disjoint_trees, plus H rounds of one segment for trees of height H. A tree sends 2 S (P-1)
+//! messages for the S segments of its part.
 //!
 //! ```text
 //! the tree +x on a ring of 3    2 ─s0▶ 1

@@ -1,14 +1,18 @@
-//! Hierarchical: each group reduces to its first rank, these ranks combine their vectors, and each hands the result to its group.
+//! Hierarchical: each group reduces to its first rank; these ranks allreduce; each broadcasts the result to its group.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any reduce, allreduce and broadcast of the catalogue can be its parts.
-//! Needs: what its parts need; a commutative operator if the ranks of a node do not follow one another.
-//! Counts: those of its parts, one after another; one message of a rank between groups at a time.
+//! A group is the ranks of a node, or `group` consecutive ranks. The parameters `reduce`, `network` and `broadcast`
+//! choose the algorithms of the three phases.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
+//! Needs: what the chosen algorithms need; a commutative operator if the ranks of a node are not consecutive.
+//! Counts: the three phases run one after another: their times add up, and so do their messages. Only the first rank of
+//! each group sends to other groups.
 //!
 //! ```text
-//! groups [0 1 2] [3 4 5]    reduce       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5
-//!                           network      0 ◀──────────▶ 3
-//!                           broadcast    1 ◀─ 0 ─▶ 2    4 ◀─ 3 ─▶ 5
+//! groups [0 1 2] [3 4 5]    reduce       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5      0 has the sum 0..2, 3 has the sum 3..5
+//!                           network      0 ◀──────────▶ 3                both have the sum of all ranks
+//!                           broadcast    1 ◀─ 0 ─▶ 2    4 ◀─ 3 ─▶ 5      every rank has the result
 //! ```
 
 use hocket_core::{Call, Collective, Rank, Span};

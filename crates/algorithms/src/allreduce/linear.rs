@@ -1,8 +1,8 @@
-//! Linear: rank 0 takes in the vectors of the others one after another, and sends the result out one after another.
+//! Linear: rank 0 receives all vectors one after another, and sends the result to the others one after another.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_allreduce.c`, `ompi_coll_base_allreduce_intra_basic_linear`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: 2 (P-1) messages of n bytes, all of them to or from rank 0.
+//! Counts: 2 (P-1) messages of n bytes. Rank 0 sends or receives all of them.
 //!
 //! ```text
 //! 1 ─▶ 0, 2 ─▶ 0, 3 ─▶ 0, then 0 ─▶ 1, 0 ─▶ 2, 0 ─▶ 3

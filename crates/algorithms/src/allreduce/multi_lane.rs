@@ -1,16 +1,20 @@
-//! Multi-lane: each group reduces a chunk of the vector to each of its ranks, all of which combine theirs with those of the other groups.
+//! Multi-lane: each group scatters reduced chunks; ranks with the same chunk allreduce it; each group allgathers.
 //!
-//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER 2020. Any
-//! reduce_scatter, allreduce and allgather of the catalogue can be its parts.
-//! Needs: what its parts need; a commutative operator if the ranks of a node do not follow one another.
-//! Counts: those of its parts, one after another. There are as many lanes as the smallest group has ranks; between groups each
-//! carries its share of the vector, so that nodes with an interface for each lane send as many bytes at a time.
+//! A lane is the ranks that have the same place in all groups. The parameters `reduce_scatter`, `network` and
+//! `allgather` choose the algorithms of the three phases.
+//!
+//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
+//! 2020.
+//! Needs: what the chosen algorithms need; a commutative operator if the ranks of a node are not consecutive.
+//! Counts: the three phases run one after another: their times add up, and so do their messages. There are as many
+//! lanes as the smallest group has ranks. Each lane carries its share of the vector between groups, so a node with one
+//! interface per lane uses all its interfaces at once.
 //!
 //! ```text
-//! groups [0 1] [2 3]    reduce_scatter    0 ◀─▶ 1         2 ◀─▶ 3         a half of the vector each
+//! groups [0 1] [2 3]    reduce_scatter    0 ◀─▶ 1         2 ◀─▶ 3         each rank reduces one half of the vector
 //!                       network           0 ◀─────────────▶ 2             lane 0: the first half
 //!                                               1 ◀─────────────▶ 3       lane 1: the second half
-//!                       allgather         0 ◀─▶ 1         2 ◀─▶ 3
+//!                       allgather         0 ◀─▶ 1         2 ◀─▶ 3         each rank gets the other half
 //! ```
 
 use hocket_core::{Call, Collective, Rank, Span};

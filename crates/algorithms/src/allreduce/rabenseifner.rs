@@ -1,13 +1,14 @@
 //! Rabenseifner: reduce_scatter by recursive halving, then allgather by recursive doubling.
 //!
-//! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036. Other numbers of
-//! ranks than 2^K fold first, as in recursive_doubling.
-//! Needs: nothing; operands are combined in rank order, and each chunk is combined by one rank only.
-//! Counts: 2 K exchanges, K = floor(log2 P), of n/2, n/4, .. n/P bytes and back; when P is not 2^K, two messages of n
-//! bytes more on the critical path, and the formula bounds the chunks of n/2^K bytes by multiples of n/P.
+//! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036. When P is not 2^K,
+//! ranks fold first, as in recursive_doubling.
+//! Needs: nothing; operands are combined in rank order, and one rank alone combines each chunk.
+//! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and the same backwards. When P is not 2^K, two more
+//! messages of n bytes are on the critical path; the formula is then an upper bound, as it rounds chunks of n/2^K bytes
+//! up to multiples of n/P.
 //!
 //! ```text
-//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           halves:     0 and 2 keep the lower one, 1 and 3 the upper one
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           halves:     0 and 2 keep the lower half, 1 and 3 the upper half
 //!          0 ◀─────▶ 2   1 ◀─────▶ 3   quarters:   0 keeps chunk 0, 1 chunk 2, 2 chunk 1, 3 chunk 3
 //!          the same exchanges backwards give every rank all chunks
 //! ```

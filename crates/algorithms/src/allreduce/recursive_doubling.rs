@@ -1,10 +1,10 @@
 //! Recursive doubling: in step k every rank exchanges its whole vector with the rank whose number differs in bit k.
 //!
-//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
-//! IJHPCA 19 (2005), section 4.5. Other numbers of ranks fold first: of the first 2 (P - 2^K) ranks, each even one
-//! sends its vector to its odd neighbour, waits, and receives the result at the end.
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+//! 19 (2005), section 4.5. When P is not 2^K, ranks fold first: of the first 2 (P - 2^K) ranks, each even rank sends
+//! its vector to its odd neighbour, waits, and receives the result at the end.
 //! Needs: nothing; operands are combined in rank order, and all ranks combine in the same order.
-//! Counts: K = floor(log2 P) exchanges of n bytes, and two more messages on the critical path when P is not 2^K.
+//! Counts: K = floor(log2 P) exchanges of n bytes. When P is not 2^K, two more messages are on the critical path.
 //!
 //! ```text
 //! P = 4    0 ◀─▶ 1   2 ◀─▶ 3        step 0: bit 0

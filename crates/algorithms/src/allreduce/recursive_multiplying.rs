@@ -1,10 +1,13 @@
-//! Recursive multiplying: in each step groups of k ranks exchange their whole vectors, all with all, so k times as many are combined.
+//! Recursive multiplying: in each step the ranks of a group of k exchange their vectors, everyone with everyone.
 //!
-//! Source: A. Ruefenacht, M. Bull, S. Booth, "Generalisation of recursive doubling for AllReduce: now with simulation", Parallel
-//! Computing 69 (2017). The last step joins as many groups m <= k as there are ranks for; the ranks beyond Q = m k^i, of which there are
-//! fewer than Q, fold, as in recursive_doubling, which this is for radix k = 2.
+//! k is the parameter `radix`; with k = 2 this is recursive_doubling. The algorithm runs on Q = m k^i ranks: the last
+//! step joins m <= k groups, as many as P has room for. The P-Q ranks left over fold first, as in recursive_doubling.
+//!
+//! Source: A. Ruefenacht, M. Bull, S. Booth, "Generalisation of recursive doubling for AllReduce: now with simulation",
+//! Parallel Computing 69 (2017).
 //! Needs: nothing; operands are combined in rank order, and all ranks combine in the same order.
-//! Counts: a step for each factor f of Q, of f-1 messages of n bytes at a time, and two more messages on the critical path when P is not Q.
+//! Counts: one step for each factor f of Q. In a step, a rank sends f-1 messages of n bytes at a time. When P is not Q,
+//! two more messages are on the critical path.
 //!
 //! ```text
 //! P = 6, radix 3    0 ◀─▶ 1 ◀─▶ 2 ◀─▶ 0   3 ◀─▶ 4 ◀─▶ 5 ◀─▶ 3     step 0: groups of 3

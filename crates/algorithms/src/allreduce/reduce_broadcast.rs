@@ -1,7 +1,7 @@
-//! Reduce and broadcast: a binomial tree reduces everything to rank 0, which broadcasts the result down the same tree.
+//! Reduce and broadcast: a binomial tree reduces all vectors to rank 0, which broadcasts the result down the same tree.
 //!
 //! Source: Open MPI, `ompi_coll_base_allreduce_intra_nonoverlapping`.
-//! Needs: nothing; operands are combined in rank order, by rank 0 in the end.
+//! Needs: nothing; operands are combined in rank order.
 //! Counts: 2 ceil(log2 P) rounds of n bytes; 2 (P-1) messages.
 //!
 //! ```text

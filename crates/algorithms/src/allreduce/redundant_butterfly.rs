@@ -1,29 +1,29 @@
-//! Redundant butterfly: recursive doubling, then T exchanges that repeat the first T and hand round the final result.
+//! Redundant butterfly: recursive doubling, then T exchanges that pass on the final result to the first T partners.
 //!
-//! A rank that was held up by noise gets the result from a rank that was not.
+//! A rank that noise has delayed gets the result from a rank that noise has not delayed. After step i, the ranks form
+//! 2^i independent allreduces, by their number mod 2^i. So a delay has not reached the partners of the first steps.
+//! When P is not 2^K, the ranks form groups of two to four neighbours. The first two members of a group are hosts; the
+//! other members are guests. All members send their vectors to both hosts. Then the first hosts of the groups form one
+//! butterfly, and the second hosts another one. A guest takes the result that arrives first. With hosts = 1, a guest
+//! has one host, as in a plain fold.
 //!
-//! Source: H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of the docs). After step i
-//! the ranks form 2^i independent allreduces, by their number mod 2^i; so a delay has not reached the partners of the first steps.
-//! For other numbers of ranks than 2^K the ranks form groups of two to four neighbours, whose first two members are hosts and whose
-//! other members are guests. All members send their vectors to both hosts; then the first hosts of the groups form one butterfly, and
-//! the second hosts another. A guest takes the result from the host that has it first. With hosts = 1 a guest has one host only, as in
-//! a plain fold.
-//! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
-//! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each (nothing
-//! unless the machine says otherwise), and one message more on the critical path when P is not 2^K, two with one host.
+//! Source: H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of the docs).
+//! Needs: nothing of the call. Its parameters need T <= log2 P (T <= 1 for one rank) and one or two hosts.
+//! Counts: K = floor(log2 P) exchanges, and T redundant exchanges, each of which occupies its sender for o seconds (0
+//! unless the machine sets it). When P is not 2^K, one more message is on the critical path, or two with one host.
 //!
 //! ```text
 //! P = 4, T = 2    0 ◀─▶ 1   2 ◀─▶ 3           step 1: bit 0
 //!                 0 ◀─────▶ 2   1 ◀─────▶ 3   step 2: bit 1
 //!                 0 ◀─▶ 1   2 ◀─▶ 3           redundant exchange 1: the final result
-//!                 0 ◀─────▶ 2   1 ◀─────▶ 3   redundant exchange 2
+//!                 0 ◀─────▶ 2   1 ◀─────▶ 3   redundant exchange 2: the final result
 //!
 //! P = 6, T = 1    [0 1 2]       [3 4 5]       groups: hosts 0, 1 and 3, 4; guests 2 and 5
-//!                 0 ◀─▶ 1       3 ◀─▶ 4       step 1: the hosts of a group, and
-//!                 0 ◀─ 2 ─▶ 1   3 ◀─ 5 ─▶ 4   the vectors of guests
+//!                 0 ◀─▶ 1       3 ◀─▶ 4       step 1: the hosts of a group exchange
+//!                 0 ◀─ 2 ─▶ 1   3 ◀─ 5 ─▶ 4           and receive the guest's vector
 //!                 0 ◀─▶ 3       1 ◀─▶ 4       step 2: first hosts, second hosts
 //!                 0 ◀─▶ 1       3 ◀─▶ 4       redundant exchange 1: the final result
-//!                 0 ─▶ 2 ◀─ 1   3 ─▶ 5 ◀─ 4   a guest takes the first copy
+//!                 0 ─▶ 2 ◀─ 1   3 ─▶ 5 ◀─ 4   a guest takes the copy that arrives first
 //! ```
 
 use std::ops::Range;
@@ -111,8 +111,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     .await;
 }
 
-/// Combines the vectors of the whole group in rank order. Guests of two hosts are combined after the hosts' exchange, so
-/// that neither host waits for what the other was sent; the guests of one host before.
+/// Combines the vectors of the whole group in rank order. Guests of two hosts are combined after the hosts' exchange,
+/// so that neither host waits for what the other was sent; the guests of one host before.
 async fn meet_group(r: &Rank<'_>, work: Span, other_host: usize, guests: Range<usize>, have_two_hosts: bool) {
     let vectors: Vec<_> = guests.clone().map(|_| r.scratch(work.len)).collect();
     let theirs = r.scratch(work.len);

@@ -1,12 +1,13 @@
 //! Ring: reduce_scatter once round the ring, then allgather once round the ring.
 //!
-//! Source: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69 (2009).
-//! Needs: a commutative operator, since every chunk is combined in the order of the ring, starting at its own rank.
-//! Counts: 2 (P-1) rounds; each rank sends one chunk of about n/P per round.
+//! Source: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69
+//! (2009).
+//! Needs: a commutative operator: each chunk is combined in the order of the ring, starting behind its own rank.
+//! Counts: 2 (P-1) rounds. In each round, a rank sends one chunk of about n/P.
 //!
 //! ```text
 //! round 1, chunk c starts at rank c+1:   0 ──c3──▶ 1 ──c0──▶ 2 ──c1──▶ 3 ──c2──▶ 0
-//! after P-1 rounds rank r has reduced chunk r; then the chunks go round once more.
+//! after P-1 rounds rank r has reduced chunk r; then the chunks go round once more
 //! ```
 
 use hocket_core::{Call, Rank, Span};

@@ -1,11 +1,11 @@
-//! Ring of a library: a ring for as many elements as ranks or more, recursive doubling for fewer, which would leave blocks empty.
+//! Ring of Open MPI: a ring, or recursive doubling when the vector has fewer elements than there are ranks.
 //!
 //! Source: Open MPI, `coll_base_allreduce.c`: `ompi_coll_base_allreduce_intra_ring`.
-//! Needs: a commutative operator, as the ring does.
-//! Counts: as ring or as recursive_doubling.
+//! Needs: a commutative operator, as ring does.
+//! Counts: as ring, or as recursive_doubling. With fewer elements than ranks, some chunks of the ring would be empty.
 //!
 //! ```text
-//! 3 ranks    2 elements: recursive_doubling    3 elements and more: ring
+//! 3 ranks    2 elements: recursive_doubling    3 or more elements: ring
 //! ```
 
 use hocket_core::{Call, Rank};

@@ -1,17 +1,18 @@
-//! Swing: reduce_scatter and allgather between partners that swing from side to side, at distances 1, 1, 3, 5, 11, ..
+//! Swing: reduce_scatter, then allgather; partners swing from side to side, at distances 1, 1, 3, 5, 11, ..
 //!
 //! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
-//! NSDI 2024, the bandwidth-optimal version. Chunks are numbered such that those a rank still works on are contiguous.
-//! Other numbers of ranks than 2^K fold first, as in recursive_doubling (the paper does not need that for even P).
-//! Needs: a commutative operator, since the ranges of ranks combined wrap around rank 0.
-//! Counts: 2 K exchanges, K = floor(log2 P), of n/2, n/4, .. n/P bytes and back; when P is not 2^K, two messages of n
-//! bytes more on the critical path, and the formula bounds the chunks of n/2^K bytes by multiples of n/P.
+//! NSDI 2024, the bandwidth-optimal version. Chunks are numbered so that the chunks a rank still works on are
+//! contiguous. When P is not 2^K, ranks fold first, as in recursive_doubling; for even P, the paper needs no fold.
+//! Needs: a commutative operator: the combined ranges of ranks wrap around rank 0.
+//! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and the same backwards. When P is not 2^K, two more
+//! messages of n bytes are on the critical path; the formula is then an upper bound, as it rounds chunks of n/2^K bytes
+//! up to multiples of n/P.
 //!
 //! ```text
 //! rank    0   1   2   3   4   5   6   7
 //! step 0  └───┘   └───┘   └───┘   └───┘     even ranks to the right by 1
-//! step 1  ┘   └───┘   └───┘   └───┘   └     to the left by 1
-//! step 2  └───────────┘                     to the right by 3, and so for 2-5, 4-7, 6-1
+//! step 1  ┘   └───┘   └───┘   └───┘   └     even ranks to the left by 1
+//! step 2  └───────────┘                     even ranks to the right by 3: also 2-5, 4-7, 6-1
 //! ```
 
 use hocket_core::{Call, Rank};

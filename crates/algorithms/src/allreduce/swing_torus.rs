@@ -1,14 +1,16 @@
-//! Swing on a torus: reduce_scatter and allgather by exchanges that swing along one axis after the other, in 2 D parts.
+//! Swing on a torus: reduce_scatter and allgather in 2 D parts; each part swings along one axis after the other.
+//!
+//! D axes have more than one rank. Two parts begin with each of them, in opposite directions. A part goes from axis to
+//! axis in turn; it skips an axis on which it has met all ranks.
 //!
 //! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
-//! NSDI 2024, the bandwidth-optimal version on tori with as many ports as directions. Two parts, one of them mirrored, begin
-//! with each of D axes of more than one rank; each goes from axis to axis, and leaves out axes on which it has met all ranks.
-//! Needs: a commutative operator; a power of two of ranks along each axis; of its parameters, X * Y * Z * W * V * U = P (without
-//! them the torus is nearly a cube).
-//! Counts: 2 log2 P exchanges of each part of m bytes, of m/2, m/4, .. m/P bytes and back.
+//! NSDI 2024, the bandwidth-optimal version on tori with as many ports as directions.
+//! Needs: a commutative operator, and a power of two of ranks along each axis. Its parameters need X * Y * Z * W * V *
+//! U = P; by default the torus is nearly a cube.
+//! Counts: log2 P exchanges of m/2, m/4, .. m/P bytes for each part of m bytes, and the same backwards.
 //!
 //! ```text
-//! 8 x 2     step 0    step 1    step 2        step 3      along an axis: 1, back 1, 3, back 5, 11, ..
+//! 8 x 2     step 0    step 1    step 2        step 3      distances along an axis: 1, 1 back, 3, 5 back, 11, ..
 //! part 0    x by 1    y by 1    x by 1 back   x by 3
 //! part 1    the same in the opposite directions
 //! part 2    y by 1    x by 1    x by 1 back   x by 3

@@ -1,16 +1,17 @@
-//! 3-2 elimination: Rabenseifner's halving and doubling, in which of every odd number of ranks the last hands its halves to two others.
+//! 3-2 elimination: Rabenseifner's algorithm, but the last of an odd number of ranks gives its halves to two others.
 //!
-//! Source: R. Rabenseifner, J. L. Träff, "More efficient reduction algorithms for non-power-of-two number of processors in
-//! message-passing parallel systems", EuroPVM/MPI 2004, LNCS 3241.
-//! Needs: nothing; operands are combined in rank order, and each chunk is combined by one rank only.
-//! Counts: 2 K steps, K = floor(log2 P), of n/2, n/4, .. n/2^K bytes and back; a step of an odd number of ranks takes two messages,
-//! where rabenseifner takes two of n bytes. The formula bounds the chunks of n/2^K bytes by multiples of n/P.
+//! Source: R. Rabenseifner, J. L. Träff, "More efficient reduction algorithms for non-power-of-two number of processors
+//! in message-passing parallel systems", EuroPVM/MPI 2004, LNCS 3241.
+//! Needs: nothing; operands are combined in rank order, and one rank alone combines each chunk.
+//! Counts: K = floor(log2 P) steps of n/2, n/4, .. n/2^K bytes, and the same backwards. A step with an odd number of
+//! ranks takes two messages of its size; rabenseifner takes two messages of n bytes instead. The formula rounds chunks
+//! of n/2^K bytes up to multiples of n/P.
 //!
 //! ```text
-//! P = 7 halves    0 ◀─▶ 1   2 ◀─▶ 3   4 ─▶ 5 ─▶ 4, and 6 ─▶ 4, 5    0, 2, 4 work on the lower half, 1, 3, 5 on the upper one
-//!       quarters  0 ─▶ 2 ─▶ 0, and 4 ─▶ 0, 2                        three ranks again: 4 is done
-//!                 1 ─▶ 3 ─▶ 1, and 5 ─▶ 1, 3
-//!       and back: 4 and 5 get the halves that 0, 2 and 1, 3 have, and then 6 gets all from 4 and 5
+//! P = 7 halves    0 ◀─▶ 1   2 ◀─▶ 3   4 ─▶ 5 ─▶ 4   6 ─▶ 4, 5    0, 2, 4 keep the lower half, 1, 3, 5 the upper one
+//!       quarters  0 ─▶ 2 ─▶ 0   4 ─▶ 0, 2                       three ranks again: 4 is done
+//!                 1 ─▶ 3 ─▶ 1   5 ─▶ 1, 3                       and 5 is done
+//!       and back: 0 and 2 give 4 its half, 1 and 3 give 5 its half; 4 and 5 give 6 both halves
 //! ```
 
 use hocket_core::{Call, Rank, Side, Span};
@@ -22,8 +23,8 @@ pub const ABOUT: About =
         .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
         .completing(counts);
 
-/// Ranks that share a half of what is left: `first` gets the lower half of that, `second` the upper one, and `third`, if the
-/// number of ranks is odd, neither.
+/// Ranks that share a half of what is left: `first` gets the lower half of that, `second` the upper one, and `third`,
+/// if the number of ranks is odd, neither.
 struct Group {
     first: usize,
     second: usize,

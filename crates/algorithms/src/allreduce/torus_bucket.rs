@@ -1,11 +1,14 @@
-//! Torus bucket: a ring allreduce along each axis in turn, in two parts for each axis, which begin with it in either direction.
+//! Torus bucket: a ring allreduce along each axis in turn; for each axis, two parts begin with it, in both directions.
 //!
-//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010;
-//! P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015), with as many parts.
-//! A part is reduced and scattered along its first axis, what is left along the next, and so on; then it is gathered back in
-//! the reverse order. The parts do not wait for each other, and all links are busy: 2 D of a node for D axes of more than one rank.
-//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
-//! Counts: 2 (X-1 + Y-1 + Z-1 + ..) rounds; each rank sends 2 (P-1)/P of each part.
+//! The ranks of the first axis reduce and scatter a part; those of the next axis reduce and scatter what is left, and
+//! so on. Then the part is gathered along the axes in reverse order. The parts run independently, so all links are
+//! busy: 2 D links of a node, for D axes of more than one rank.
+//!
+//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS
+//! 2010; P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015), with as many
+//! parts.
+//! Needs: a commutative operator. Its parameters need X * Y * Z * W * V * U = P; by default the torus is nearly a cube.
+//! Counts: 2 (X-1 + Y-1 + Z-1 + ..) rounds. Of each part, a rank sends 2 (P-1)/P.
 //!
 //! ```text
 //! part 0    reduce_scatter along +x, +y, +z    allgather along +z, +y, +x

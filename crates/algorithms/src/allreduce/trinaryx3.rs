@@ -1,10 +1,9 @@
-//! Trinaryx3: reduce to rank 0 up three trees of a torus that share no link, then broadcast down the same trees.
+//! Trinaryx3: three trees of a torus that share no link reduce to rank 0, then broadcast the result.
 //!
-//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs). The result is
-//! combined once for all ranks and in a fixed order, so that all ranks get the same bits, and the same bits in every run.
-//! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
-//! Counts: those of reduce trinaryx3, and of broadcast trinaryx3 after it; 6 S (P-1) messages for S segments of a third of
-//! the vector.
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs). Rank 0 combines the result for all ranks,
+//! in a fixed order. So all ranks get the same bits, in every run.
+//! Needs: a commutative operator. Its parameters need X * Y * Z = P; by default the torus is nearly a cube.
+//! Counts: as reduce trinaryx3, then broadcast trinaryx3. 6 S (P-1) messages for S segments of a third of the vector.
 //!
 //! ```text
 //! tree of axes x, y on 3 x 3:   reduce                      broadcast

@@ -1,9 +1,9 @@
-//! Trinaryx3, overlapped: the root broadcasts each segment as soon as it is reduced, while later ones are still on their way.
+//! Trinaryx3, overlapped: rank 0 broadcasts each segment as soon as it is reduced, while later segments are on the way.
 //!
 //! Source: as trinaryx3, whose reduce and broadcast cross the links of the torus in opposite directions.
-//! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
-//! Counts: those of reduce trinaryx3, and H rounds of one segment more, for trees of height H = X+Y+Z-2; 6 S (P-1)
-//! messages for S segments of a third of the vector.
+//! Needs: a commutative operator. Its parameters need X * Y * Z = P; by default the torus is nearly a cube.
+//! Counts: as reduce trinaryx3, plus H rounds of one segment, for trees of height H = X+Y+Z-2. 6 S (P-1) messages for S
+//! segments of a third of the vector.
 //!
 //! ```text
 //! chain of 3 ranks    2 ─s0▶ 1

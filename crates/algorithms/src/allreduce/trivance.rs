@@ -1,17 +1,30 @@
-//! Trivance: reduce_scatter and allgather with both neighbours at distances of about P/3, P/9, .. 1, on two ports at once.
+//! Trivance: reduce_scatter, then allgather; in each step a rank exchanges with both ranks at distance d, at once.
 //!
-//! Source: A. Jürß, V. Addanki, S. Schmid, "Trivance: Latency-optimal allreduce by shortcutting multiport networks", arXiv
-//! 2602.17254, the bandwidth-optimal version on a ring. At other numbers of ranks than 3^K a window is a third of the one before,
-//! rounded up. Its version of whole vectors, in log3 P steps, is not here: there each rank combines in an order of its own (of 3 ranks,
-//! rank 0 gets (0+2)+1 and rank 1 (0+1)+2), so that results in floating point differ between ranks.
-//! Needs: a commutative operator, since chunks are combined in an order that wraps around rank 0.
-//! Counts: 2 ceil(log3 P) steps; each rank sends P-1 chunks of about n/P in either half, to both sides about the same. On one
-//! port messages of unlike sizes may wait for each other, and the formula is a bound.
+//! The vector has one chunk for each rank. A rank works on a window of chunks around its own: all chunks first, then a
+//! third of them, then a ninth, rounded up, until only its own chunk is left. d is the width of the next window. A rank
+//! sends the left part of its window to the left and the right part to the right. The paper's latency-optimal version
+//! exchanges whole vectors in log3 P steps. It is not here: of 3 ranks, rank 0 would compute (0+2)+1 and rank 1
+//! (0+1)+2, so floating-point results would differ between ranks.
+//!
+//! Source: A. Jürß, V. Addanki, S. Schmid, "Trivance: Latency-optimal allreduce by shortcutting multiport networks",
+//! arXiv 2602.17254, the bandwidth-optimal version on a ring.
+//! Needs: a commutative operator: chunks are combined in an order that wraps around rank 0.
+//! Counts: 2 ceil(log3 P) steps with two messages at a time, on two ports. In each half, a rank sends P-1 chunks of
+//! about n/P, about half of them to each side. On one port, messages of different sizes may wait for each other, and
+//! the formula is an upper bound.
 //!
 //! ```text
-//! rank 4 of 9    adds up chunks    0 1 2 3 [4] 5 6 7 8    gives 0 1 2 to rank 1, and 6 7 8 to rank 7
-//!                                        3 [4] 5          gives 3 to rank 3, and 5 to rank 5
-//!                                          [4]            and back: gathers 3 [4] 5, then all
+//! P = 7, what rank 3 does; the other ranks do the same around their own chunks
+//!
+//! reduce_scatter  has                sends                             receives and adds
+//! step 1, d = 3   0 1 2 [3] 4 5 6    0 1 to rank 0, 5 6 to rank 6      2 3 from rank 0, 3 4 from rank 6
+//! step 2, d = 1       2 [3] 4        2 to rank 2,   4 to rank 4        3 from rank 2,   3 from rank 4
+//!                       [3]          which is now the sum of all ranks' chunks 3
+//!
+//! allgather       has                sends                             receives
+//! step 3, d = 1         [3]          3 to rank 2,   3 to rank 4        2 from rank 2,   4 from rank 4
+//! step 4, d = 3       2 [3] 4        2 3 to rank 0, 3 4 to rank 6      0 1 from rank 0, 5 6 from rank 6
+//!                 0 1 2 [3] 4 5 6    all reduced chunks
 //! ```
 
 use hocket_core::{Call, Rank, Span, Tag};

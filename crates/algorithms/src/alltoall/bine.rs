@@ -1,13 +1,14 @@
-//! Bine butterfly: in each step every rank exchanges half of its blocks with a partner at a distance of 1, 1, 3, 5, 11, ..
+//! Bine butterfly: in each step every rank exchanges half of its blocks with a partner at distance 1, 1, 3, 5, 11, ..
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311; with store and forward as in recursive_doubling.
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311. As in recursive_doubling, ranks store blocks of others and forward them.
 //! Needs: a power of two of ranks.
-//! Counts: log2 P exchanges of P/2 blocks; the longest distance is P/3, where recursive doubling has P/2.
+//! Counts: log2 P exchanges of P/2 blocks. The longest distance is about P/3; in recursive doubling it is P/2.
 //!
 //! ```text
-//! a block from rank 1 of 8 goes to rank 6 by step 2 alone, and to rank 4 by all steps:
-//!     1 ──3 to the left──▶ 6        1 ──1 to the left──▶ 0 ──1 to the left──▶ 7 ──3 to the left──▶ 4
+//! P = 8, two blocks of rank 1
+//! to rank 6, by step 2 alone    1 ──3 to the left──▶ 6
+//! to rank 4, by all steps       1 ──1 to the left──▶ 0 ──1 to the left──▶ 7 ──3 to the left──▶ 4
 //! ```
 
 use hocket_core::{Call, Rank};

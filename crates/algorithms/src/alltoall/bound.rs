@@ -3,9 +3,9 @@
 //! - Latency: every rank has to hear of every other.
 //! - Bandwidth: a set of ranks sends a block from each of its members to each of the others; a rank by itself (P-1) n.
 //!
-//! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications in
-//! multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2 (the
-//! index operation on k ports).
+//! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
+//! in multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2 (the index
+//! operation on k ports).
 
 use hocket_core::demand::{Demand, Spread, ranks_of_vector};
 

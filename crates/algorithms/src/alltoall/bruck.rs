@@ -1,15 +1,20 @@
-//! Bruck: in the step of a digit and a value all blocks whose way to go has that digit travel so far to the right, in one message.
+//! Bruck: a block travels to the right by one power of the radix at a time, as the digits of its distance say.
+//!
+//! A block has as many ranks to go as its destination is to the right of its source. Each step belongs to one digit of
+//! this distance and to one value of the digit, except 0. In that step, a rank sends all blocks with this digit in one
+//! message.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
-//! in multiport message-passing systems", IEEE TPDS 8 (1997), section 3: digits to the base of the radix r, for one port.
+//! in multiport message-passing systems", IEEE TPDS 8 (1997), section 3: digits to the base of the radix r, for one
+//! port.
 //! Needs: nothing.
-//! Counts: ceil(logr P) phases, one for each digit, of up to r-1 steps of about P/r blocks each; with radix 2, ceil(log2 P) steps
-//! of P/2 blocks, or of at most P/2 when P is not a power of two.
+//! Counts: ceil(logr P) digits, each with up to r-1 steps of about P/r blocks. With radix 2, these are ceil(log2 P)
+//! steps of P/2 blocks, or of at most P/2 blocks when P is not a power of two.
 //!
 //! ```text
-//! the block from rank 1 to rank 6 of 8 has 5 ranks to go: 101 to base 2, 12 to base 3
-//! radix 2    1 ──bit 0──▶ 2 ──bit 2──▶ 6
-//! radix 3    1 ──last digit 2──▶ 3 ──first digit 1──▶ 6
+//! P = 8: the block from rank 1 to rank 6 has 5 ranks to go: 101 to base 2, 12 to base 3
+//! radix 2    1 ──bit 0: 1 rank──▶ 2 ──bit 2: 4 ranks──▶ 6
+//! radix 3    1 ──last digit 2: 2 ranks──▶ 3 ──first digit 1: 3 ranks──▶ 6
 //! ```
 
 use hocket_core::{Call, Parameter, Rank};

@@ -1,10 +1,13 @@
-//! Hierarchical: the first rank of each group gathers all blocks, exchanges them with those of the other groups, and scatters what came.
+//! Hierarchical: each group gathers its blocks at one rank; these ranks exchange them, and scatter what they received.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any gather, alltoall and scatter of the catalogue can be
-//! its parts.
-//! Needs: groups of the same number of ranks, and what its parts need.
-//! Counts: those of its parts, one after another. Between groups go the fewest messages, of the blocks of two whole groups each.
+//! A group is the ranks of a node, or `group` consecutive ranks. The parameters `gather`, `network` and `scatter`
+//! choose the algorithms of the three phases.
+//!
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
+//! Needs: groups of the same number of ranks, and what the chosen algorithms need.
+//! Counts: the phases run one after another: their times add up, and so do their messages. Between groups, one message
+//! carries all blocks from one group to another, when `network` sends every block directly.
 //!
 //! ```text
 //! groups [0 1] [2 3]    gather     0 ◀─ 1                 2 ◀─ 3

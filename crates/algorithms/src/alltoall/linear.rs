@@ -1,10 +1,11 @@
-//! Linear: every rank is ready for all its blocks at once, and sends its own, first to its left neighbour.
+//! Linear: every rank posts the receives of all its blocks, and sends its own blocks, first to its left neighbour.
 //!
-//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoall.c`, `ompi_coll_base_alltoall_intra_basic_linear`. Each rank begins at
-//! another one, so that they do not all send to the same. With a window, a rank goes on to the next blocks when the blocks before are
-//! done, as in MPICH's `alltoall_intra_scattered`. Both libraries start all sends of a window together.
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoall.c`, `ompi_coll_base_alltoall_intra_basic_linear`. Each rank
+//! begins with another destination, so that not all ranks send to the same one. With `window`, a rank finishes some
+//! blocks before it goes on to the next blocks, as in MPICH's `alltoall_intra_scattered`. Both libraries start all
+//! sends of a window together.
 //! Needs: nothing.
-//! Counts: P-1 messages of one block from each rank.
+//! Counts: each rank sends P-1 messages of one block.
 //!
 //! ```text
 //! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..

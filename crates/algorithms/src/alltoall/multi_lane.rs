@@ -1,14 +1,17 @@
-//! Multi-lane: the ranks of a group first give each other what goes to their places in all groups; then those in one place exchange it.
+//! Multi-lane: blocks first go to the own group's member in the destination's place, then on to the destination.
 //!
-//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER 2020. Any
-//! two alltoalls of the catalogue can be its parts.
-//! Needs: groups of the same number of ranks, and what its parts need.
-//! Counts: those of its parts, one after the other. A rank sends as many bytes between groups as without groups, in as many
-//! times fewer messages as a group has ranks.
+//! A lane is the ranks that have the same place in all groups. An alltoall within each group (`local`) brings every
+//! block into the lane of its destination. An alltoall within each lane (`network`) brings it to the destination.
+//!
+//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
+//! 2020.
+//! Needs: groups of the same number of ranks, and what the chosen algorithms need.
+//! Counts: the two phases run one after the other: their times add up, and so do their messages. With g ranks in a
+//! group, a rank sends the same bytes between groups as without groups, in g times fewer messages.
 //!
 //! ```text
-//! groups [0 1] [2 3], from rank 0 to rank 3    local      0 ──for 1 and 3──▶ 1
-//!                                              network    1 ──from 0 and 1──▶ 3
+//! groups [0 1] [2 3], from rank 0 to rank 3    local      0 ──blocks for 1 and 3──▶ 1
+//!                                              network    1 ──blocks from 0 and 1──▶ 3
 //! ```
 
 use hocket_core::{Call, Collective, Rank, Span};

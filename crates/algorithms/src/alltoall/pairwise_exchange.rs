@@ -1,11 +1,12 @@
-//! Pairwise exchange: in each step every rank exchanges blocks with one other; for a power of two, with rank XOR i in step i.
+//! Pairwise exchange: in each step every rank exchanges blocks with one other; in step i of 2^K ranks with rank XOR i.
 //!
-//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
-//! IJHPCA 19 (2005); MPICH, `alltoall_intra_pairwise.c`. Other numbers of ranks send i to the right and receive from i
-//! to the left. `gap` leaves room between the packets of a message, step by step: see the page on pacing.
-//! Needs: nothing; with pairing = xor a power of two of ranks.
-//! Counts: P-1 steps of one block; with barrier = dissemination (1 in the formulas) also ceil(log2 P) empty messages between
-//! two steps.
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+//! 19 (2005); MPICH, `alltoall_intra_pairwise.c`. For other numbers of ranks, a rank sends to the rank i to its right
+//! and receives from the rank i to its left. `gap` leaves room between the packets of a message, step by step: see the
+//! page on pacing.
+//! Needs: nothing; with pairing = xor, a power of two of ranks.
+//! Counts: P-1 steps of one block. With barrier = dissemination (1 in the formulas), ceil(log2 P) empty messages
+//! separate two steps.
 //!
 //! ```text
 //! P = 4    step 1    0 ◀─▶ 1   2 ◀─▶ 3        P = 3    step 1    0 ─▶ 1 ─▶ 2 ─▶ 0

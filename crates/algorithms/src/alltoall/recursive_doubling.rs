@@ -1,13 +1,16 @@
 //! Recursive doubling: in step k every rank exchanges half of its blocks with the rank whose number differs in bit k.
 //!
+//! A rank sends the blocks whose destinations differ from its own number in that bit. Some of them come from other
+//! ranks.
+//!
 //! Source: S. L. Johnsson, C.-T. Ho, "Optimum broadcasting and personalized communication in hypercubes", IEEE Trans.
-//! Computers 38 (1989): all-to-all personalised communication, standard exchange with store and forward. Those blocks go whose
-//! destinations differ from their rank in that bit.
+//! Computers 38 (1989): all-to-all personalised communication, standard exchange with store and forward.
 //! Needs: a power of two of ranks.
 //! Counts: log2 P exchanges of P/2 blocks.
 //!
 //! ```text
-//! the block from rank 1 to rank 6 of 8 has 1 XOR 6 = 111 (binary) to go:    1 ──bit 0──▶ 0 ──bit 1──▶ 2 ──bit 2──▶ 6
+//! P = 8: the block from rank 1 to rank 6 has to change 1 XOR 6 = 111 (binary)
+//! 1 ──bit 0──▶ 0 ──bit 1──▶ 2 ──bit 2──▶ 6
 //! ```
 
 use hocket_core::{Call, Rank};
@@ -23,7 +26,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     store_and_forward(r, c, |step| rank ^ (1 << step), |way| rank ^ way, |way| rank ^ way).await;
 }
 
-/// Every block moves in the steps whose bits its way has: from this rank to rank `to(way)`, and to it from rank `from(way)`.
+/// Every block moves in the steps whose bits its way has: from this rank to rank `to(way)`, and to it from rank
+/// `from(way)`.
 pub async fn store_and_forward(
     r: &Rank<'_>,
     c: &Call,

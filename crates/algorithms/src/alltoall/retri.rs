@@ -1,15 +1,19 @@
-//! ReTri: in phase i blocks travel 3^i ranks to the right or left, by the balanced ternary digits of their distance.
+//! ReTri: in phase i, blocks travel 3^i ranks to the right or to the left, as digit i of their distance says.
 //!
-//! Source: A. Juerss, S. Schmid, "Revisiting Bruck: Phase-Efficient All-to-All Communication in Reconfigurable Networks",
-//! arXiv:2605.26930 (2026): the schedule of messages, and circuits to both neighbours of a phase, changed between phases.
-//! C. Wu et al., "SWOT: Enabling Reconfiguration-Communication Overlap for Collective Communication in Optical Networks",
-//! arXiv:2510.19322 (2025): half of the ports set up circuits for the next phases while the others carry this one.
-//! In each phase the blocks with digit +1 go to the right in one message, and those with digit -1 to the left in another.
-//! A network whose circuits are opened ahead gets the circuits of as many phases at a time as there are ports for. If that is
-//! not all phases, there are 4 ports or more, and overlap = on, two groups of phases have half of the ports each, in turn.
-//! These papers also decide when not to reconfigure; this program always does.
+//! The distance of a block is the number of ranks from its source to its destination, to the right (+) or to the left
+//! (-), whichever is shorter. Its digits are balanced ternary: each digit is +1, 0 or -1 and counts a power of three,
+//! as in 2 = 3 - 1. In phase i, a rank sends the blocks with digit +1 to the right in one message, and the blocks with
+//! digit -1 to the left in another one. On an optical network, the rank opens circuits for as many phases as its ports
+//! allow. With four or more ports, too few for all phases, and overlap = on, half of the ports set up the next phases
+//! while the other half carries the current ones.
+//!
+//! Source: A. Juerss, S. Schmid, "Revisiting Bruck: Phase-Efficient All-to-All Communication in Reconfigurable
+//! Networks", arXiv:2605.26930 (2026): the messages, and circuits to both neighbours of a phase that change between
+//! phases. C. Wu et al., "SWOT: Enabling Reconfiguration-Communication Overlap for Collective Communication in Optical
+//! Networks", arXiv:2510.19322 (2025): half of the ports set up circuits while the other half carries messages. Both
+//! papers also decide when to keep the circuits; this program always changes them.
 //! Needs: nothing.
-//! Counts: ceil(log3 P) phases of about 2 P/3 blocks, half of them each way.
+//! Counts: ceil(log3 P) phases. In a phase, a rank sends about 2 P/3 blocks, half of them each way.
 //!
 //! ```text
 //! P = 6, blocks of rank 0    phase 0: 1 rank    phase 1: 3 ranks
@@ -18,6 +22,7 @@
 //! to 3: distance +3                             0 ──▶ 3
 //! to 4: distance -3 + 1      0 ──▶ 1            1 ──▶ 4
 //! to 5: distance -1          0 ──▶ 5
+//! so in phase 0, rank 0 sends the blocks for 1 and 4 to rank 1, and the blocks for 2 and 5 to rank 5
 //! ```
 
 use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};

@@ -1,16 +1,19 @@
-//! Two levels: a rank gives the members of its group what they are to carry to the other groups; then each carries that of all.
+//! Two levels: blocks first go to a member of the own group that serves the destination's place, then on from there.
 //!
-//! Source: L. V. Kale, S. Kumar, K. Varadarajan, "A framework for collective personalized communication", IPDPS 2003: the mesh
-//! of two dimensions, whose rows are the groups here. A member carries to the ranks in its own place of the other groups; in
-//! a smaller last group, also to those in the places that it lacks, dealt round its members, one rank after another.
+//! A member carries the blocks of its whole group to the ranks that have its own place in other groups. If the last
+//! group is smaller, its members also share out the places that it lacks.
+//!
+//! Source: L. V. Kale, S. Kumar, K. Varadarajan, "A framework for collective personalized communication", IPDPS 2003:
+//! the mesh of two dimensions, whose rows are the groups here.
 //! Needs: nothing.
-//! Counts: of G = P/g groups, g-1 rounds of G blocks within them, then G-1 rounds of g blocks between them: g+G-2 messages
-//! of a rank instead of P-1, and nearly every block travels twice. When g does not divide P, the formula is a bound.
+//! Counts: with G = P/g groups of g ranks, g-1 rounds of G blocks within the groups, then G-1 rounds of g blocks
+//! between them. A rank sends g+G-2 messages instead of P-1, and nearly every block travels twice. When g does not
+//! divide P, the formula is an upper bound.
 //!
 //! ```text
-//! P = 6, group = 3, from rank 0 to rank 5, which is in place 2 of group 1
-//! within     0 ──for 2 and 5──▶ 2        so do 0, 1 and 2 with each other, and 3, 4 and 5
-//! between    2 ──from 0, 1, 2──▶ 5       so do 0 and 3, and 1 and 4
+//! P = 6, group = 3: from rank 0 to rank 5, which is in place 2 of group 1
+//! within     0 ──blocks for 2 and 5──▶ 2         0, 1 and 2 exchange like this, and so do 3, 4 and 5
+//! between    2 ──blocks from 0, 1, 2──▶ 5        2 and 5 exchange like this; so do 0 and 3, and 1 and 4
 //! ```
 
 use std::ops::Range;
@@ -34,7 +37,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     between(r, c, &carried, bundles).await;
 }
 
-/// Each member takes in the blocks that it is to carry: for each of their destinations a bundle of blocks from all members.
+/// Each member takes in the blocks that it is to carry: for each of their destinations a bundle of blocks from all
+/// members.
 async fn within(r: &Rank<'_>, c: &Call, members: &Range<usize>, bundles: Span) {
     let (place, count) = (r.rank() - members.start, members.len());
     let most = carried_by(c, members, 0).len() * c.count(0);
@@ -82,13 +86,15 @@ async fn between(r: &Rank<'_>, c: &Call, carried: &[usize], bundles: Span) {
     }
 }
 
-/// The destinations to which a member of a group carries blocks: those in its place, and in places beyond the group's last one.
+/// The destinations to which a member of a group carries blocks: those in its place, and in places beyond the group's
+/// last one.
 fn carried_by(c: &Call, members: &Range<usize>, place: usize) -> Vec<usize> {
     let (size, count) = (Groups::of(c).size, members.len());
     (0..c.ranks).filter(|rank| rank % size % count == place).collect()
 }
 
-/// How many `groups`; `rounds` and `blocks` that one step after another takes at most; and messages `inside` all groups.
+/// How many `groups`; `rounds` and `blocks` that one step after another takes at most; and messages `inside` all
+/// groups.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let groups = Groups::of(c);
     let (size, others, last, share) = (groups.size, groups.count - 1, groups.last(), groups.share());

@@ -1,11 +1,11 @@
-//! Linear: every rank is ready for all its blocks at once, and sends its own, first to its left neighbour.
+//! Linear: every rank posts the receives of all its blocks, and sends its own blocks, first to its left neighbour.
 //!
-//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoallv.c`, `ompi_coll_base_alltoallv_intra_basic_linear`, where a rank
-//! begins at rank 0; MPICH, `alltoallv_intra_scattered`, begins as here, so that the ranks do not all send to the same. Both libraries
-//! start all sends together.
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoallv.c`, `ompi_coll_base_alltoallv_intra_basic_linear`, where
+//! each rank begins with rank 0; MPICH, `alltoallv_intra_scattered`, which begins as here, so that not all ranks send
+//! to the same one. Both libraries start all sends together.
 //! Needs: nothing.
-//! Counts: a message for each block that is not empty; where blocks differ, those of several ranks
-//! may meet at one.
+//! Counts: a message for each block that is not empty. When blocks differ in size, several messages may arrive at a
+//! rank at once.
 //!
 //! ```text
 //! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..

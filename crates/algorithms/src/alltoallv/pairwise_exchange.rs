@@ -1,9 +1,9 @@
 //! Pairwise exchange: in step i every rank sends to the rank i to its right, and receives from the rank i to its left.
 //!
-//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoallv.c`, `ompi_coll_base_alltoallv_intra_pairwise`, without the messages
-//! for empty blocks.
+//! Source: Open MPI, `ompi/mca/coll/base/coll_base_alltoallv.c`, `ompi_coll_base_alltoallv_intra_pairwise`, without the
+//! messages for empty blocks.
 //! Needs: nothing.
-//! Counts: P-1 steps; a message for each block that is not empty.
+//! Counts: P-1 steps, with a message for each block that is not empty.
 //!
 //! ```text
 //! step 1    0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0

@@ -1,7 +1,7 @@
 //! The best number of redundant exchanges: `T=auto`.
 //!
-//! A few seeded trials of the equations of the redundant butterfly (see the jitter page of the docs) give the time for all T
-//! at once: the state after exchange T is the same however many follow.
+//! A few seeded trials of the equations of the redundant butterfly (see the jitter page of the docs) give the time for
+//! all T at once: the state after exchange T does not depend on later exchanges.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,10 +13,10 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 use crate::automatic::{Automatic, Decide, Noise, Surroundings};
 use crate::shapes::redundancy::EXCHANGES;
 
-/// The T of the least expected time on a machine with Poisson noise; 0 without noise.
+/// The T with the least expected time on a machine with Poisson noise; 0 without noise.
 pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, on };
 
-/// Exchanges of ranks in all trials together, about: a tenth of a second.
+/// About how many exchanges all ranks make in all trials together: these take a tenth of a second.
 const MOST_UPDATES: usize = 1 << 25;
 const LEAST_TRIALS: usize = 64;
 const MOST_TRIALS: usize = 100_000;
@@ -46,11 +46,11 @@ struct Exchanges {
     steps: u32,
     /// c: how long a transfer takes.
     transfer_s: f64,
-    /// o: how long it occupies its sender.
+    /// o: how long a transfer occupies its sender.
     overhead_s: f64,
-    /// What an event does to a transfer.
+    /// The effect of noise on a transfer.
     late: Hit,
-    /// What an event does to a processor that sends.
+    /// The effect of noise on a processor that sends.
     held: Hit,
 }
 
@@ -59,21 +59,21 @@ struct Exchanges {
 struct Hit {
     /// Its probability.
     probability: f64,
-    /// d: how long it takes.
+    /// d: how long the event takes.
     duration_s: f64,
 }
 
 impl Hit {
     const NEVER: Self = Self { probability: 0.0, duration_s: 0.0 };
 
-    /// Of something that takes so long.
+    /// The hit of an operation that takes this time.
     fn new(noise: Noise, time_s: f64) -> Self {
         Self { probability: -(-time_s / noise.interval_s).exp_m1(), duration_s: noise.duration_s }
     }
 }
 
 impl Exchanges {
-    /// The T of the least mean time.
+    /// The T with the least mean time.
     fn best(&self) -> u64 {
         if self.overhead_s == 0.0 {
             return self.steps.into();
@@ -89,7 +89,7 @@ impl Exchanges {
         times_s.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(exchanges, _)| exchanges)
     }
 
-    /// Adds to each sum the time with so many redundant exchanges.
+    /// Adds to `sums_s[T]` the time of this trial with T redundant exchanges.
     fn add_trial(&self, trial: u64, ranks: &mut Ranks, sums_s: &mut [f64]) {
         let random = ChaCha8Rng::seed_from_u64(trial);
         let mut late = Hits::new(random.clone(), 0, self.late);
@@ -111,13 +111,13 @@ impl Exchanges {
 /// The times of all ranks.
 struct Ranks {
     times_s: Vec<f64>,
-    /// Those before the latest exchange.
+    /// The times before the latest exchange.
     before_s: Vec<f64>,
 }
 
 impl Ranks {
-    /// Each rank meets the rank whose number differs in this bit, after transfers of these lengths: without a hit, and with
-    /// one. `begin` gives the begin of the transfer, after the rank's own time and that of the other rank.
+    /// Each rank meets the rank whose number differs in this bit. `transfers_s`: how long a transfer takes without a
+    /// hit, and with one. `begin` computes the start of a transfer from the times of this rank and of the other rank.
     fn meet(&mut self, bit: u32, hits: &mut Hits, transfers_s: [f64; 2], begin: impl Fn(f64, f64) -> f64) {
         std::mem::swap(&mut self.times_s, &mut self.before_s);
         let Self { times_s, before_s } = self;
@@ -134,8 +134,8 @@ impl Ranks {
         hits.each(times_s.len(), |rank| times_s[rank] = begin(before_s[rank], before_s[rank ^ half]) + late_s);
     }
 
-    /// Each rank goes on with its own result where that comes before the copy that it met: when it has sent it, which takes so
-    /// long, and longer with a hit.
+    /// If a rank has its own result before the copy of the other rank, it goes on when it has sent the result. Sending
+    /// takes `overhead_s`, or `held_s` with a hit.
     fn send(&mut self, hits: &mut Hits, [overhead_s, held_s]: [f64; 2]) {
         let Self { times_s, before_s } = self;
         hits.each(times_s.len(), |rank| before_s[rank] += held_s);
@@ -150,21 +150,22 @@ impl Ranks {
     }
 }
 
-/// What noise hits, of transfers or of sends.
+/// Chooses which transfers, or which sends, noise hits.
 struct Hits {
     random: ChaCha8Rng,
-    /// The logarithm of the probability that one is not hit.
+    /// The logarithm of the probability that noise misses a transfer or send.
     missed_ln: f64,
 }
 
 impl Hits {
-    /// With the random numbers of a stream.
+    /// Hits from the random numbers of a stream.
     fn new(mut random: ChaCha8Rng, stream: u64, hit: Hit) -> Self {
         random.set_stream(stream);
         Self { random, missed_ln: libm::log1p(-hit.probability) }
     }
 
-    /// Calls `hit` with those of so many that are hit. The gaps between them are geometrically distributed.
+    /// Calls `hit` with the number of each of `count` operations that noise hits. The gaps between hits are
+    /// geometrically distributed.
     fn each(&mut self, count: usize, mut hit: impl FnMut(usize)) {
         let mut next = self.gap();
         while next < count {

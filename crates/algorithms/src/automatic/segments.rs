@@ -1,8 +1,8 @@
 //! The best size of segments of trees on a torus, such as those of Trinaryx3: `segment=auto`.
 //!
-//! N bytes go along trees of height H in segments of SS bytes; a message takes a processor L, a link carries BWc and a
-//! processor combines BWo bytes per second. Each of three trees takes a third of the message, and so for other numbers of trees; one
-//! thread prepares the messages of all:
+//! N bytes go along trees of height H, in segments of SS bytes. A processor spends a time L on each message. A link
+//! carries BWc bytes per second; a processor combines BWo bytes per second. Each of three trees carries a third of the
+//! message. One thread prepares the messages of all trees:
 //!
 //! ```text
 //! broadcast    H (L + SS/BWc) + max((N/SS) L, N/3/BWc) + L
@@ -21,11 +21,12 @@ use crate::automatic::{Automatic, Decide, Links, Surroundings};
 /// How many trees Trinaryx3 has on three axes, as its closed forms say.
 pub const TRINARYX3: f64 = 3.0;
 
-/// The segment of the least time; the default where the machine has no links or messages cost its processors nothing.
+/// The segment with the least time. It is the default if the machine has no links, or if its processors spend no time
+/// on messages.
 pub const AUTOMATIC: Automatic =
     Automatic { parameter: SEGMENT.name, on: |surroundings| on(surroundings, |_| TRINARYX3) };
 
-/// The same for as many trees as a call is completed with.
+/// The same for the number of trees with which a call is completed.
 pub const OF_TREES: Automatic =
     Automatic { parameter: SEGMENT.name, on: |surroundings| on(surroundings, |call| call.parameter("trees") as f64) };
 
@@ -48,7 +49,7 @@ fn on(surroundings: &Surroundings, trees: fn(&Call) -> f64) -> Result<Decide> {
     }))
 }
 
-/// A message and the trees that it goes along.
+/// A message and the trees that carry it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pipeline {
     /// N.
@@ -62,12 +63,12 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// The segment for which such trees take the least time as a broadcast, a reduce or an allreduce, which is both; 0 if
-    /// the smaller segments are, the faster.
+    /// The segment with which such trees take the least time: as a broadcast, a reduce, or an allreduce, which is both.
+    /// 0 if smaller segments are always faster.
     ///
-    /// The time is convex in SS, so that its minimum is where one of the maxima changes sides, or where the derivative of
-    /// what is left of them is 0; the trinaryx3 page of the docs derives both.
-    /// A part of the message, N/3 for three trees, is the largest segment there is.
+    /// The time is convex in SS. So its minimum is where one of the maxima changes sides, or where the derivative of
+    /// the time between these points is 0; the trinaryx3 page of the docs derives both. The largest possible segment is
+    /// a tree's part of the message: N/3 for three trees.
     pub fn best_segment_bytes(&self, collective: Collective) -> f64 {
         let Self { size_bytes, height_links, trees, links } = *self;
         let Links { latency_s, link_bytes_per_s, reduce_bytes_per_s } = links;
@@ -94,7 +95,7 @@ impl Pipeline {
         best.min_by(|a, b| time_s(a).total_cmp(&time_s(b))).unwrap_or(part_bytes)
     }
 
-    /// The time of a reduce, or with an infinite rate of a broadcast.
+    /// The time of a reduce; with an infinite rate, the time of a broadcast.
     fn time_s(&self, segment_bytes: f64, reduce_bytes_per_s: f64) -> f64 {
         let Self { size_bytes, height_links, trees, links: Links { latency_s, link_bytes_per_s, .. } } = *self;
         let hop_s = latency_s + segment_bytes / link_bytes_per_s + segment_bytes / reduce_bytes_per_s;

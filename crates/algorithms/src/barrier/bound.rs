@@ -2,9 +2,9 @@
 //!
 //! - Latency: no rank may leave before it has heard of every other.
 //!
-//! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications in
-//! multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2: in a round what one
-//! rank knows reaches k + 1 times as many.
+//! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
+//! in multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2: in a round
+//! what one rank knows reaches k + 1 times as many.
 
 use hocket_core::demand::{Demand, Spread};
 

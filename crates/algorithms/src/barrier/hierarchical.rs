@@ -1,9 +1,11 @@
-//! Hierarchical: the ranks of each group meet, then the first ranks of all groups, and the groups once more.
+//! Hierarchical: a barrier in each group, then one among the first ranks of all groups, then one more in each group.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any two barriers of the catalogue can be its parts.
-//! Needs: nothing but what its parts need.
-//! Counts: those of its parts, the local one twice; one rank of each group takes part between groups.
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `local` and
+//! `network` choose the two barriers.
+//! Needs: nothing but what the chosen algorithms need.
+//! Counts: the phases run one after another, `local` twice: their times add up, and so do their messages. One rank of
+//! each group takes part between groups.
 //!
 //! ```text
 //! groups [0 1] [2 3]    local      0 ◀─▶ 1   2 ◀─▶ 3

@@ -1,7 +1,8 @@
-//! k-dissemination: in round i every rank signals the ranks j k^i to its right, for j = 1 .. k-1, and waits for those to its left.
+//! k-dissemination: in round i every rank signals the k-1 ranks that are j k^i to its right, for j = 1 .. k-1.
 //!
-//! Source: T. Hoefler, T. Mehlan, F. Mietke, W. Rehm, "Fast barrier synchronization for InfiniBand", IPDPS 2006: n-way dissemination,
-//! of n = k-1 signals at a time. Radix k = 2 is dissemination.
+//! Source: T. Hoefler, T. Mehlan, F. Mietke, W. Rehm, "Fast barrier synchronization for InfiniBand", IPDPS 2006: n-way
+//! dissemination with n = k-1 signals at a time. k is the parameter `radix`; with k = 2 this is dissemination. A round
+//! ends when the signals of the ranks to the left have arrived.
 //! Needs: nothing.
 //! Counts: ceil(logk P) rounds of up to k-1 empty messages at a time.
 //!

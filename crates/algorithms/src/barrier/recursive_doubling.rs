@@ -1,10 +1,10 @@
 //! Recursive doubling: in step k every rank exchanges an empty message with the rank whose number differs in bit k.
 //!
-//! Source: E. D. Brooks III, "The butterfly barrier", Int. J. Parallel Programming 15 (1986). Other numbers of ranks
-//! than 2^K fold first: of the first 2 (P - 2^K) ranks, each even one signals its odd neighbour, and waits for it to be
-//! done.
+//! Source: E. D. Brooks III, "The butterfly barrier", Int. J. Parallel Programming 15 (1986). When P is not 2^K, ranks
+//! fold first: of the first 2 (P - 2^K) ranks, each even rank signals its odd neighbour, and waits for its signal at
+//! the end.
 //! Needs: nothing.
-//! Counts: K = floor(log2 P) exchanges, and two more messages on the critical path when P is not 2^K.
+//! Counts: K = floor(log2 P) exchanges. When P is not 2^K, two more messages are on the critical path.
 //!
 //! ```text
 //! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           step 0: bit 0

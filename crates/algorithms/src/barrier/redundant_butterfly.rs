@@ -1,14 +1,14 @@
-//! Redundant butterfly: the barrier that the allreduce of this name makes with empty vectors.
+//! Redundant butterfly: the allreduce of this name, with empty vectors.
 //!
-//! Source: as there; a message says that all ranks have entered the barrier.
-//! Needs: nothing of the call; of its parameters, T <= log2 P (1 for one rank) and one or two hosts.
-//! Counts: K = floor(log2 P) exchanges, T redundant ones that cost their sender o each, and one message more on the
-//! critical path when P is not 2^K, two with one host.
+//! Source: as allreduce redundant_butterfly. A message says that all ranks have entered the barrier.
+//! Needs: nothing of the call. Its parameters need T <= log2 P (T <= 1 for one rank) and one or two hosts.
+//! Counts: K = floor(log2 P) exchanges, and T redundant exchanges, each of which occupies its sender for o seconds.
+//! When P is not 2^K, one more message is on the critical path, or two with one host.
 //!
 //! ```text
 //! P = 4, T = 1    0 ◀─▶ 1   2 ◀─▶ 3           step 1: bit 0
 //!                 0 ◀─────▶ 2   1 ◀─────▶ 3   step 2: bit 1
-//!                 0 ◀─▶ 1   2 ◀─▶ 3           redundant exchange 1: everybody has come
+//!                 0 ◀─▶ 1   2 ◀─▶ 3           redundant exchange 1: all ranks have entered
 //! ```
 
 use hocket_core::{Call, Collective, Rank};

@@ -1,10 +1,10 @@
-//! Binary tree: segments go down a tree in which a rank hands each to two children, one after the other.
+//! Binary tree: segments go down a tree; a rank sends each segment to its two children, one after the other.
 //!
-//! Source: J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective operations", Cluster Computing 10 (2007); Open MPI,
-//! `coll_base_bcast.c`: "binary_tree".
+//! Source: J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective operations", Cluster Computing 10
+//! (2007); Open MPI, `coll_base_bcast.c`: "binary_tree".
 //! Needs: nothing.
-//! Counts: a segment every second step, S of them, down a tree of height floor(log2 P); a left child is one step behind its parent, a
-//! right one two. S (P-1) messages.
+//! Counts: a segment every second step, S segments, down a tree of height floor(log2 P). A left child is one step
+//! behind its parent, a right child two steps. S (P-1) messages.
 //!
 //! ```text
 //! P = 7, ranks counted from the root    step 0    0 ─s0─▶ 1

@@ -1,4 +1,4 @@
-//! Binomial tree: whoever has the message passes it on, so the number of holders doubles in each round.
+//! Binomial tree: every rank that has the message passes it on, so the number of holders doubles in each round.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005), section 4.2.

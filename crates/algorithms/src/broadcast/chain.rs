@@ -1,4 +1,4 @@
-//! Chain: the message goes from rank to rank in segments; each rank passes one on while it receives the next.
+//! Chain: the message goes from rank to rank in segments; each rank sends one segment while it receives the next.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_bcast.c`, `ompi_coll_base_bcast_intra_pipeline`.
 //! Needs: nothing.

@@ -1,10 +1,10 @@
-//! Circulant: segments travel in rounds of distances ceil(P/2^k); a rank receives one in each round, and sends another.
+//! Circulant: segments travel in rounds of distances ceil(P/2^k); each round, a rank receives one and sends another.
 //!
 //! Source: J. L. Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, All-Broadcast,
-//! Reduction and All-Reduction", arXiv:2407.18004 (2024). Each rank finds its schedule by itself, and what it sends from the
-//! schedules of its ceil(log2 P) partners.
+//! Reduction and All-Reduction", arXiv:2407.18004 (2024). Each rank computes which segments it receives. It finds the
+//! segments it sends in the same way, for its ceil(log2 P) partners.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) - 1 + S rounds of one segment, for S segments, the least there can be; S (P-1) messages.
+//! Counts: ceil(log2 P) - 1 + S rounds of one segment, for S segments: no algorithm needs fewer. S (P-1) messages.
 //!
 //! ```text
 //! P = 5, ranks counted from the root; distances 3, then 1 2 3 again and again; S = 2

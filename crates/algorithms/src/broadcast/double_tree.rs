@@ -1,10 +1,10 @@
-//! Double tree: the segments of the message go down two binary trees in turn; no rank has children in both.
+//! Double tree: segments go down two binary trees in turn; only the root has children in both.
 //!
 //! Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
 //! Parallel Computing 35 (2009).
 //! Needs: nothing.
-//! Counts: 2 ceil(log2 P) - 2 + S steps of one segment, for S segments, one less when P mod 4 is 1 or 2; in each step a
-//! rank sends at most one and receives at most one. S (P-1) messages.
+//! Counts: 2 ceil(log2 P) - 2 + S steps of one segment, for S segments; one step less when P mod 4 is 1 or 2. In a
+//! step, a rank sends at most one message and receives at most one. S (P-1) messages.
 //!
 //! ```text
 //! even segments:   0        odd segments:    0       P = 7, ranks counted from the root

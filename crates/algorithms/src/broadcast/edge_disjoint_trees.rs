@@ -1,14 +1,17 @@
-//! Edge-disjoint trees: a part of the message goes down each of 2 D trees of a torus that share no link, in segments.
+//! Edge-disjoint trees: 2 D trees of a torus, which share no link, each carry a part of the message, in segments.
 //!
-//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P supercomputer:
-//! algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
-//! A tree leads from the root along one axis in one direction, from there along the next axis, and so on; the ranks beside the
-//! root that this leaves out are reached last, by the links that close the rings. There is one for each direction of each of
-//! D axes of more than one rank, and no link from one rank to another is in two of them. Where an axis has two ranks, both
-//! directions are the same link: then only the D trees in the positive directions are used, those of broadcast trinaryx3.
-//! Needs: nothing of the call; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
-//! Counts: H-1+S rounds of one segment, for S segments of a part, and trees of height H = 1 + (X-1) + (Y-1) + (Z-1) + .., or
-//! P-1 along one axis; S (P-1) messages of each tree.
+//! A tree leads from the root along one axis in one direction, from there along the next axis, and so on. This leaves
+//! out some ranks beside the root. The tree reaches them last, by the links that close the rings. D axes have more than
+//! one rank. There is one tree for each direction of each of them, and no directed link is in two trees. On an axis of
+//! two ranks, both directions are the same link. Then only the D trees in the positive directions are used; these are
+//! the trees of broadcast trinaryx3.
+//!
+//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P
+//! supercomputer: algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q,
+//! `algorithms/schedule/TorusRect.h`.
+//! Needs: nothing of the call. Its parameters need X * Y * Z * W * V * U = P; by default the torus is nearly a cube.
+//! Counts: H-1+S rounds of one segment, for S segments of a part and trees of height H = 1 + (X-1) + (Y-1) + (Z-1) +
+//! .., or P-1 on a single axis. Each tree sends S (P-1) messages.
 //!
 //! ```text
 //! +x, +y on 3 x 3            -x, -y                     +y, +x                     -y, -x

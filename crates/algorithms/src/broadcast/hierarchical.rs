@@ -1,9 +1,11 @@
-//! Hierarchical: one rank of each group gets the message from the root, and passes it on to its group.
+//! Hierarchical: one rank of each group receives the message from the root, and broadcasts it to its group.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any two broadcasts of the catalogue can be its parts.
-//! Needs: nothing but what its parts need. In each group it is the rank in the root's place that gets the message.
-//! Counts: those of its parts, one after the other; the message reaches each group once.
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `network` and
+//! `local` choose the two broadcasts. In each group, the rank in the root's place receives the message.
+//! Needs: nothing but what the chosen algorithms need.
+//! Counts: the two phases run one after the other: their times add up, and so do their messages. Each group receives
+//! the message once.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5], root 1    network    1 ──────────▶ 4

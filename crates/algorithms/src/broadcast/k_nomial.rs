@@ -1,7 +1,8 @@
-//! k-nomial tree: whoever has the message passes it on to k-1 others at a time, so the number of holders grows k times in each round.
+//! k-nomial tree: every rank that has the message sends it to k-1 others at a time, so holders grow k times a round.
 //!
-//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
-//! the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/bcast/bcast_intra_tree.c`. Radix 2 is the binomial tree.
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
+//! algorithms for the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/bcast/bcast_intra_tree.c`. k is the
+//! parameter `radix`; with k = 2 this is the binomial tree.
 //! Needs: nothing.
 //! Counts: ceil(logk P) rounds of up to k-1 messages of n bytes at a time; P-1 messages.
 //!

@@ -1,13 +1,15 @@
-//! Multi-lane: the root's group cuts the message into a chunk for each of its ranks, all of which send theirs to the other groups.
+//! Multi-lane: the root's group scatters the message; each of its ranks broadcasts its chunk to the other groups.
 //!
-//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER 2020. Any
-//! scatter, broadcast and allgather of the catalogue can be its parts.
-//! Needs: nothing but what its parts need.
-//! Counts: those of its parts, one after another. There are as many lanes as the smallest group has ranks.
+//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
+//! 2020. A lane is the ranks that have the same place in all groups. In the end, each group allgathers the chunks. The
+//! parameters `scatter`, `network` and `allgather` choose the algorithms of the three phases.
+//! Needs: nothing but what the chosen algorithms need.
+//! Counts: the phases run one after another: their times add up, and so do their messages. There are as many lanes as
+//! the smallest group has ranks.
 //!
 //! ```text
 //! groups [0 1] [2 3], root 0    scatter      0 ─▶ 1
-//!                               network      0 ─────────▶ 2   1 ─────────▶ 3      a half of the message each
+//!                               network      0 ─────────▶ 2   1 ─────────▶ 3      one half of the message each
 //!                               allgather    0 ◀─▶ 1          2 ◀─▶ 3
 //! ```
 

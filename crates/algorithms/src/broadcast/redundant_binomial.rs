@@ -1,12 +1,13 @@
 //! Redundant binomial tree: a binomial broadcast, then T exchanges across its highest branches.
 //!
-//! A rank whose branch was held up by noise gets the message from a rank of another branch.
+//! A rank whose branch noise has delayed gets the message from a rank of another branch. In exchange j, the partner's
+//! distance from the root differs in bit K - j, where K = ceil(log2 P); a rank without such a partner has no exchange.
+//! Bit K - 1 separates the ranks that the root's first message reaches from the other ranks.
 //!
-//! Source: the redundant exchanges of H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of
-//! the docs), on the binomial tree: exchange j is with the rank whose distance from the root differs in bit K - j, K = ceil(log2 P), where there is one. The ranks that
-//! the root's first message reaches differ in bit K - 1 from those that it does not reach.
-//! Needs: nothing of the call; of its parameter, T <= log2 P (1 for one rank) and T <= 2.
-//! Counts: K rounds, and T redundant exchanges that cost their sender o each.
+//! Source: the redundant exchanges of H. Matsumoto, R. Suda, "ジッタの影響を緩和する集団通信アルゴリズム" (see the jitter page of the docs),
+//! on the binomial tree.
+//! Needs: nothing of the call. Its parameter needs T <= 2 and T <= log2 P (T <= 1 for one rank).
+//! Counts: K rounds, and T redundant exchanges, each of which occupies its sender for o seconds.
 //!
 //! ```text
 //! P = 4, T = 1    0 ───▶ 2              round 1

@@ -1,4 +1,4 @@
-//! Scatter and doubling allgather: a binomial tree scatters chunks of the message, which recursive doubling collects.
+//! Scatter and doubling allgather: a binomial tree scatters the message, recursive doubling allgathers the chunks.
 //!
 //! Source: M. Barnett, S. Gupta, D. G. Payne, L. Shuler, R. van de Geijn, J. Watts, "Interprocessor collective
 //! communication library (InterCom)", SHPCC 1994; MPICH, `bcast_intra_scatter_recursive_doubling_allgather.c`.

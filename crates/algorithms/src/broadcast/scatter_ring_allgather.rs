@@ -1,4 +1,4 @@
-//! Scatter and ring allgather: a binomial tree scatters chunks of the message, which then go once round the ring.
+//! Scatter and ring allgather: a binomial tree scatters the message; then the chunks go once round the ring.
 //!
 //! Source: M. Barnett, S. Gupta, D. G. Payne, L. Shuler, R. van de Geijn, J. Watts, "Interprocessor collective
 //! communication library (InterCom)", SHPCC 1994; MPICH, `bcast_intra_scatter_ring_allgather.c`.

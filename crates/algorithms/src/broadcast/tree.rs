@@ -1,9 +1,10 @@
-//! Tree of a library: segments go down a tree in which a rank hands each to all its children at once.
+//! Tree of Open MPI: segments go down a tree; a rank sends each segment to all its children at once.
 //!
-//! Source: Open MPI, `coll_base_bcast.c`: `ompi_coll_base_bcast_intra_generic`, over the trees of `coll_base_topo.c`: `bmtree`, `kmtree`,
-//! and `tree` of two children. The catalogue's `binomial` and `binary_tree` send to one child after the other.
+//! Source: Open MPI, `coll_base_bcast.c`: `ompi_coll_base_bcast_intra_generic`, with the trees of `coll_base_topo.c`:
+//! `bmtree`, `kmtree`, and `tree` of two children. In contrast, `binomial` and `binary_tree` of the catalogue send to
+//! one child after the other.
 //! Needs: nothing.
-//! Counts: a segment goes down the tree while the next one follows, S of them; S (P-1) messages.
+//! Counts: S segments go down the tree, one behind the other. S (P-1) messages.
 //!
 //! ```text
 //! P = 8    binomial       0          k_nomial      0          binary     0
@@ -28,14 +29,14 @@ const SHAPE: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[K_NOMIAL, BINARY],
-    meaning: "of the tree: binomial, the nearest child first; k_nomial, the farthest first; binary, by levels",
+    meaning: "the tree: binomial, nearest child first; k_nomial, farthest child first; binary, filled level by level",
 };
 
-/// Of a message in one piece.
+/// The segment size that leaves a message in one piece.
 pub const WHOLE_BYTES: u64 = 1 << 40;
 const K_NOMIAL: u64 = 1;
 const BINARY: u64 = 2;
-const RADIX: Parameter = radix(4, "of the k_nomial shape: a rank has up to radix - 1 children at each level");
+const RADIX: Parameter = radix(4, "for shape k_nomial: a rank has up to radix - 1 children at each level");
 
 pub const ABOUT: About = About::new(
     "(steps + (max(1, ceil(n/segment)) - 1)*children)*(alpha + min(n, segment)*beta)",
@@ -67,7 +68,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// The parent of a rank, both counted from the root, which has none.
+/// The parent of a rank other than the root. Both are counted from the root.
 fn parent(c: &Call, relative: usize) -> usize {
     match c.parameter(SHAPE.name) {
         K_NOMIAL => KnomialTree::new(relative, 0, c.ranks, radix_of(c)).parent().unwrap_or(0),
@@ -76,7 +77,7 @@ fn parent(c: &Call, relative: usize) -> usize {
     }
 }
 
-/// The children of a rank in the order in which it sends to them, counted from the root.
+/// The children of a rank, in the order in which it sends to them. All are counted from the root.
 fn children(c: &Call, relative: usize) -> Vec<usize> {
     let is_there = |child: &usize| *child < c.ranks;
     match c.parameter(SHAPE.name) {
@@ -92,26 +93,26 @@ fn children(c: &Call, relative: usize) -> Vec<usize> {
     }
 }
 
-/// The parent of a rank in a binary tree that is filled level by level, the ranks of a level being the first children, and then
-/// the second ones; both are counted from the root.
+/// The parent of a rank in a binary tree that is filled level by level: first the first children of the level above,
+/// then its second children. Both ranks are counted from the root.
 pub fn binary_parent(relative: usize) -> usize {
     let level = 1 << (relative + 1).ilog2();
     if level <= 2 { 0 } else { level / 2 - 1 + (relative + 1 - level) % (level / 2) }
 }
 
-/// The children of a rank there, if there are as many ranks.
+/// The children of a rank in this tree, if there are enough ranks.
 pub fn binary_children(relative: usize) -> [usize; 2] {
     let level = 1 << (relative + 1).ilog2();
     [relative + level, relative + 2 * level]
 }
 
-/// No rank has more children than the root.
+/// The most children of a rank: the root has the most.
 fn most_children(c: &Call) -> usize {
     children(c, 0).len()
 }
 
-/// What the formula is made of: after how many `steps` of one message the last rank has the first segment, if a rank sends to one child
-/// after the other, and the most `children` that a rank has.
+/// The values in the formula. `steps`: the messages one after another until the last rank has the first segment, if a
+/// rank sends to one child after the other. `children`: the most children of a rank.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let mut steps = vec![0; c.ranks];
     for relative in 0..c.ranks {

@@ -1,10 +1,10 @@
-//! Trinaryx3: a third of the message goes down each of three trees of a torus that share no link, in segments.
+//! Trinaryx3: three trees of a torus, which share no link, each carry a third of the message, in segments.
 //!
-//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs), its broadcast. With fewer axes of
-//! more than one rank there are fewer trees, one for each, and as many parts.
-//! Needs: nothing of the call; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
-//! Counts: H-1+S rounds of one segment, for S segments of a third of the message and trees of height H = X+Y+Z-2;
-//! 3 S (P-1) messages.
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs), its broadcast. There is one tree for each
+//! axis of more than one rank. With fewer such axes, there are fewer trees and as many parts of the message.
+//! Needs: nothing of the call. Its parameters need X * Y * Z = P; by default the torus is nearly a cube.
+//! Counts: H-1+S rounds of one segment, for S segments of a third of the message and trees of height H = X+Y+Z-2. 3 S
+//! (P-1) messages.
 //!
 //! ```text
 //! tree of axes x, y on 3 x 3:        tree of axes y, x:          third tree: axes z, x, y

@@ -1,14 +1,16 @@
-//! Binary tree: sums of subtrees go up, sums of all ranks before a subtree come down, in segments that follow each other both ways.
+//! Binary tree: sums of subtrees go up, sums of all ranks before a subtree come down, in segments, both ways at once.
 //!
-//! Source: P. Sanders, J. L. Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006: the doubly pipelined binary tree.
+//! Source: P. Sanders, J. L. Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006: the doubly pipelined
+//! binary tree.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: as scan binary_tree, which also has the tree; a rank with children on both sides combines once more. The time is a bound.
+//! Counts: as scan binary_tree, where the tree is drawn. A rank with children on both sides combines once more. The
+//! formula is an upper bound.
 //!
 //! ```text
-//! P = 7     3        a rank gets the sum of its left subtree from the root of that, and the sum of the ranks before its
-//!         ┌─┴─┐      own subtree from its parent: rank 4 gets 0 .. 3 from rank 5, which got it from rank 3; rank 5 adds rank 4's
-//!         1   5
-//!        ┌┴┐ ┌┴┐
+//! P = 7     3        a rank gets two sums: the sum of its left subtree, from its left child, and the sum of all ranks
+//!         ┌─┴─┐      before its own subtree, from its parent
+//!         1   5      rank 4 gets 0 .. 3 from rank 5, which got it from rank 3
+//!        ┌┴┐ ┌┴┐     rank 5 adds the vector of rank 4 to it
 //!        0 2 4 6
 //! ```
 

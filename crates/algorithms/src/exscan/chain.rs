@@ -1,8 +1,8 @@
-//! Chain: sums go from rank to rank in segments, each passed on with the own vector while the next comes in.
+//! Chain: sums go from rank to rank in segments; each rank adds its vector and sends on while the next one arrives.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_exscan.c`, `ompi_coll_base_exscan_intra_linear`, with segments.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages; the first and the last rank combine nothing.
+//! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages. The first and the last rank combine nothing.
 //!
 //! ```text
 //! round 1    0 ──s0──▶ 1

@@ -1,15 +1,15 @@
-//! 123-doubling: distances 1, 2, 3, 6, 12, ..; only in the step of distance 2 a rank adds its own vector to what it sends.
+//! 123-doubling: distances 1, 2, 3, 6, 12, ..; a rank adds its own vector to what it sends only at distance 2.
 //!
 //! Source: J. L. Träff, "Optimal exclusive prefix sums", arXiv 2507.04785.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: ceil(log2(4/3 (P-1))) steps of n bytes, at most one more than the lower bound, with one combination a step: half as many as
-//! recursive doubling.
+//! Counts: ceil(log2(4/3 (P-1))) steps of n bytes, at most one more than the lower bound. A step has one combination,
+//! half as many as in recursive doubling.
 //!
 //! ```text
-//! distance 1    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the sum of r-1
-//! distance 2    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  of r-3 .. r-1: rank 1 sends 0 + 1, rank 2 sends 1 + 2
-//! distance 3    1 ─────────▶ 4   2 ─────────▶ 5       of r-6 .. r-1, which has no place for the own vector
-//! distance 6    1 ─────────────────────▶ 7            of r-12 .. r-1
+//! distance 1    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the vector of r-1
+//! distance 2    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  the sum r-3 .. r-1: rank 1 sends 0 + 1, rank 2 sends 1 + 2
+//! distance 3    1 ─────────▶ 4   2 ─────────▶ 5       the sum r-6 .. r-1: rank 2 sends 0 + 1, without its own vector
+//! distance 6    1 ─────────────────────▶ 7            the sum r-12 .. r-1
 //! ```
 
 use hocket_core::{Call, Rank, Side};

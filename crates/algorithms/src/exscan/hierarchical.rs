@@ -1,14 +1,15 @@
-//! Hierarchical: sums within each group, sums of all groups before by the groups' last ranks, which each group then adds.
+//! Hierarchical: sums within each group; the last ranks get the sums of earlier groups, and their groups add them.
 //!
-//! Source: as scan hierarchical. Any exscan and broadcast of the catalogue can be its parts.
-//! Needs: what its parts need, and that the ranks of a node follow one another; operands are combined in rank order.
-//! Counts: those of its parts, one after another, and two combinations; one message of a rank between groups at a
-//! time.
+//! Source: as scan hierarchical. The parameters `exscan`, `network` and `broadcast` choose the algorithms of the three
+//! phases.
+//! Needs: consecutive ranks on each node, and what the chosen algorithms need; operands are combined in rank order.
+//! Counts: the phases and two combinations run one after another: their times add up, and so do their messages. Only
+//! the last rank of each group sends to other groups.
 //!
 //! ```text
-//! groups [0 1 2] [3 4 5]    exscan       0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 has 0 1, and adds its own; 5 has 3 4
-//!                           network      2 ────────────────────▶ 5     which gets the sum of the groups before: 0 .. 2
-//!                           broadcast                   3 ◀─ 4 ◀─ 5     and all of its group add that to theirs
+//! groups [0 1 2] [3 4 5]    exscan       0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 gets 0 .. 1 and adds its own; 5 gets 3 .. 4
+//!                           network      2 ────────────────────▶ 5     5 gets the sum of the group before: 0 .. 2
+//!                           broadcast                   3 ◀─ 4 ◀─ 5     all ranks of the group add it to their sums
 //! ```
 
 use hocket_core::{Call, Collective, Rank, Side, Span};

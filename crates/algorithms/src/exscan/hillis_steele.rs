@@ -1,15 +1,15 @@
-//! Hillis and Steele: in step k every rank sends the sum of the last 2^k ranks, itself included, to the rank 2^k to its right.
+//! Hillis and Steele: in step k every rank sends the sum of 2^k ranks, itself the last, to the rank 2^k to its right.
 //!
-//! Source: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986), with a second sum for the ranks before;
-//! J. L. Träff, "Optimal exclusive prefix sums", arXiv 2507.04785 (the two-operator algorithm).
+//! Source: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986), with a second sum that leaves out
+//! the rank itself; J. L. Träff, "Optimal exclusive prefix sums", arXiv 2507.04785 (the two-operator algorithm).
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: ceil(log2 P) steps of n bytes; P - 2^k messages in step k; from step 1 on two combinations a step, but for the sums that
-//! are not sent on.
+//! Counts: ceil(log2 P) steps of n bytes; P - 2^k messages in step k. From step 1 on, a rank combines twice in a step,
+//! or once when it does not send the sum on.
 //!
 //! ```text
-//! step 0    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the sum of r-1, and with its own vector that of r-1 .. r
-//! step 1    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  of r-3 .. r-1, and of r-3 .. r
-//! step 2    0 ─────────────▶ 4                    of r-7 .. r-1
+//! step 0    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the vector of r-1, and the sum r-1 .. r
+//! step 1    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  the sum r-3 .. r-1, and the sum r-3 .. r
+//! step 2    0 ─────────────▶ 4                    the sum r-7 .. r-1
 //! ```
 
 use hocket_core::{Call, Rank, Side};

@@ -1,13 +1,13 @@
-//! Recursive doubling: partners exchange what their groups have; who has ranks to its left adds it to the sum of the ranks before it.
+//! Recursive doubling: partners exchange the sums of their groups; the right one adds the left sum to its result.
 //!
 //! Source: MPICH, `exscan_intra_recursive_doubling`; Open MPI, `ompi_coll_base_exscan_intra_recursivedoubling`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: those of scan recursive_doubling, less a combination: the first sum from the left is the result so far.
+//! Counts: as scan recursive_doubling, with one combination less: the first sum from the left is the result so far.
 //!
 //! ```text
-//! step 0    0 ◀─▶ 1   2 ◀─▶ 3    4 ◀─▶ 5    a rank has the sum of its pair; 1, 3 and 5 have that of the rank before
-//! step 1    0 ◀─────▶ 2   1 ◀─────▶ 3       the sum of four ranks; 2 and 3 have that of all before
-//! step 2    0 ◀─────────────▶ 4 ..          of eight, as far as there are ranks
+//! step 0    0 ◀─▶ 1   2 ◀─▶ 3    4 ◀─▶ 5    a rank has the sum of its pair; 1, 3, 5 have the vector before
+//! step 1    0 ◀─────▶ 2   1 ◀─────▶ 3       the sum of four ranks; 2 and 3 have the sum of all ranks before
+//! step 2    0 ◀─────────────▶ 4 ..          the sum of eight ranks, as far as there are ranks
 //! ```
 
 use hocket_core::{Call, Rank, Side};

@@ -1,7 +1,7 @@
-//! Bine tree: every rank collects the blocks of its subtree, which lie in one piece, and sends them to its parent in one message.
+//! Bine tree: every rank collects the consecutive blocks of its subtree, and sends them to its parent in one message.
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
 //! Needs: nothing.
 //! Counts: ceil(log2 P) rounds; the root receives P-1 blocks, the largest subtree's last.
 //!

@@ -1,8 +1,8 @@
 //! Binomial tree: every rank collects the blocks of its subtree, and sends them to its parent in one message.
 //!
 //! Source: MPICH, `src/mpi/coll/gather/gather_intra_binomial.c`.
-//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
-//! Counts: ceil(log2 P) rounds; the root receives P-1 blocks, the largest subtree's last.
+//! Needs: nothing. The blocks of a subtree are contiguous in the order that begins with the block of its topmost rank.
+//! Counts: ceil(log2 P) rounds. The root receives P-1 blocks; the largest subtree's come last.
 //!
 //! ```text
 //! round 1    1 ─▶ 0   3 ─▶ 2    5 ─▶ 4   7 ─▶ 6

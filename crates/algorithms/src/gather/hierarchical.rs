@@ -1,9 +1,11 @@
-//! Hierarchical: one rank of each group gathers its blocks, and the root gathers those of the groups.
+//! Hierarchical: one rank of each group gathers the blocks of the group, and the root gathers from these ranks.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any two gathers of the catalogue can be its parts.
-//! Needs: what its parts need, and ranks of a node that follow one another. In each group it is the rank in the root's place that gathers.
-//! Counts: those of its parts, one after the other; blocks of a group travel as one between groups.
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `local` and
+//! `network` choose the two gathers. In each group, the rank in the root's place gathers.
+//! Needs: consecutive ranks on each node, and what the chosen algorithms need.
+//! Counts: the two phases run one after the other: their times add up, and so do their messages. Between groups, the
+//! blocks of a group travel as one block.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5], root 1    local      0 ─▶ 1 ◀─ 2   3 ─▶ 4 ◀─ 5

@@ -1,10 +1,11 @@
-//! k-nomial tree: every rank collects the blocks of its subtree, from up to k-1 children at a time, and sends them to its parent.
+//! k-nomial tree: every rank collects the blocks of its subtree, from up to k-1 children at a time.
 //!
-//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
-//! the exascale era", IEEE CLUSTER 2023. Radix 2 is the binomial tree.
-//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
-//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks, the last ones of at most as many as
-//! there are beyond the first k^i; P-1 messages.
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
+//! algorithms for the exascale era", IEEE CLUSTER 2023. k is the parameter `radix`; with k = 2 this is the binomial
+//! tree. A rank sends the blocks of its subtree to its parent in one message.
+//! Needs: nothing. The blocks of a subtree are contiguous in the order that begins with the block of its topmost rank.
+//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks; the messages of the last round
+//! are shorter when fewer blocks are left. P-1 messages.
 //!
 //! ```text
 //! P = 9, radix 3    round 1    1, 2 ─▶ 0               4, 5 ─▶ 3     7, 8 ─▶ 6

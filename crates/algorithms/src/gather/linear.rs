@@ -2,7 +2,7 @@
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_gather.c`, `ompi_coll_base_gather_intra_basic_linear`.
 //! Needs: nothing.
-//! Counts: P-1 messages of one block, all of them received by the root.
+//! Counts: P-1 messages of one block. The root receives all of them.
 //!
 //! ```text
 //! 1 ──b1──▶ 0, 2 ──b2──▶ 0, 3 ──b3──▶ 0

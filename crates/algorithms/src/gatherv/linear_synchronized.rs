@@ -2,7 +2,7 @@
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_gather.c`, `ompi_coll_base_gather_intra_linear_sync`, with a window.
 //! Needs: nothing; only the root knows the sizes of all blocks.
-//! Counts: P-1 empty messages and P-1 of one block; no block comes before the root has a place for it.
+//! Counts: P-1 empty messages and P-1 messages of one block. No block arrives before the root has posted its receive.
 //!
 //! ```text
 //! window = 2    0 ─▶ 1, 1 ──b1──▶ 0, 0 ─▶ 3, 3 ──b3──▶ 0

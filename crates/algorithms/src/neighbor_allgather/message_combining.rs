@@ -1,15 +1,22 @@
-//! Message combining: along one dimension of a grid after the other, a rank passes on together all blocks that go the same way.
+//! Message combining: blocks go along one dimension of a grid after the other; blocks on the same way share a message.
+//!
+//! All ranks have their neighbours at the same relative places, as in a stencil. A block first travels along the first
+//! dimension, to every coordinate at which some neighbour is. From each of these ranks, it travels along the second
+//! dimension, and so on. All blocks that travel the same distance along the same dimension share one message.
 //!
 //! Source: J. L. Traeff, S. Hunold, "Cartesian collective communication", ICPP 2019, algorithm 2.
 //! Needs: a grid on which all ranks have their neighbours at the same relative places, and blocks of one size.
-//! Counts: a message for each distance along each dimension: 6 instead of 26 with all the diagonals of a cube. A block comes once to each
-//! place where it is wanted, or from where it goes on.
+//! Counts: a message for each distance along each dimension: in a cube with all diagonals, 6 messages of a rank instead
+//! of 26. A rank receives each block at most once, whether it needs the block or forwards it.
 //!
 //! ```text
-//! b ──▶ b          a block goes along the first dimension,
-//! │     │
-//! ▼     ▼
-//! b     b          then from there, and from where it was, along the second
+//! grid of 2 x 4 ranks     0  1  2  3       neighbours: below, right, and below right
+//!                         4  5  6  7
+//!
+//! round 1, down     0 ──b0──▶ 4          1 ──b1──▶ 5          2 ──b2──▶ 6          ..
+//! round 2, right    0 ──b0──▶ 1          1 ──b1──▶ 2          2 ──b2──▶ 3
+//!                   4 ──b4 b0──▶ 5       5 ──b5 b1──▶ 6       6 ──b6 b2──▶ 7
+//! rank 4 forwards b0 to rank 5: rank 5 receives b1, b4 and b0 in 2 messages instead of 3
 //! ```
 
 use hocket_core::{Call, Rank};

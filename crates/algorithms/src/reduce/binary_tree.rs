@@ -1,9 +1,10 @@
-//! Binary tree: segments go up a tree in which a rank takes each from two children, one after the other.
+//! Binary tree: segments go up a tree; a rank receives each segment from its two children, one after the other.
 //!
-//! Source: J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective operations", Cluster Computing 10 (2007); Open MPI,
-//! `coll_base_reduce.c`: "binary".
-//! Needs: root 0 or a commutative operator, since the tree combines in the order of ranks counted from the root.
-//! Counts: a segment every second step, S of them, up a tree of height floor(log2 P). S (P-1) messages. The time is a bound.
+//! Source: J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective operations", Cluster Computing 10
+//! (2007); Open MPI, `coll_base_reduce.c`: "binary".
+//! Needs: root 0 or a commutative operator: the tree combines in the order of ranks counted from the root.
+//! Counts: a segment every second step, S segments, up a tree of height floor(log2 P). S (P-1) messages. The formula is
+//! an upper bound.
 //!
 //! ```text
 //! P = 7, ranks counted from the root    step 0    2 ─s0─▶ 1   5 ─s0─▶ 4

@@ -1,8 +1,8 @@
-//! Bine tree: the broadcast tree run backwards.
+//! Bine tree: the tree of broadcast bine, run backwards.
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
-//! Needs: a commutative operator, since the ranks of a subtree may wrap around rank 0.
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311. When P is not 2^K, the halves of a subtree differ by one rank.
+//! Needs: a commutative operator: the ranks of a subtree may wrap around rank 0.
 //! Counts: ceil(log2 P) rounds of n bytes; P-1 messages.
 //!
 //! ```text

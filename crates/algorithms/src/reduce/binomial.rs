@@ -2,7 +2,7 @@
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005), section 4.5.
-//! Needs: root 0 or a commutative operator, since the tree combines in the order of ranks counted from the root.
+//! Needs: root 0 or a commutative operator: the tree combines in the order of ranks counted from the root.
 //! Counts: ceil(log2 P) rounds of n bytes; P-1 messages.
 //!
 //! ```text

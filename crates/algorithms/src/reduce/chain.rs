@@ -1,7 +1,7 @@
-//! Chain: partial sums go from rank to rank towards the root in segments, each passed on while the next comes in.
+//! Chain: partial sums go from rank to rank to the root in segments; a rank sends one while it receives the next.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_reduce.c`, `ompi_coll_base_reduce_intra_pipeline`.
-//! Needs: root 0 or a commutative operator, since the chain combines in the order of ranks counted from the root.
+//! Needs: root 0 or a commutative operator: the chain combines in the order of ranks counted from the root.
 //! Counts: P-2+S rounds of one segment, for S segments; S (P-1) messages.
 //!
 //! ```text

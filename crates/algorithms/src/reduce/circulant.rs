@@ -1,10 +1,10 @@
-//! Circulant: the rounds of broadcast circulant backwards; a rank sends a partial sum in each round, and adds another.
+//! Circulant: the rounds of broadcast circulant, backwards; each round, a rank sends a partial sum and adds another.
 //!
 //! Source: J. L. Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, All-Broadcast,
-//! Reduction and All-Reduction", arXiv:2407.18004 (2024). Each rank finds its schedule by itself, and what it receives from the
-//! schedules of its ceil(log2 P) partners.
-//! Needs: a commutative operator, since partial sums wrap around the circle of ranks.
-//! Counts: ceil(log2 P) - 1 + S rounds of one segment, for S segments, the least there can be; S (P-1) messages.
+//! Reduction and All-Reduction", arXiv:2407.18004 (2024). Each rank computes which segments it sends. It finds the
+//! segments it receives in the same way, for its ceil(log2 P) partners.
+//! Needs: a commutative operator: partial sums wrap around the circle of ranks.
+//! Counts: ceil(log2 P) - 1 + S rounds of one segment, for S segments: no algorithm needs fewer. S (P-1) messages.
 //!
 //! ```text
 //! P = 5, ranks counted from the root; distances 3 2 1 again and again; S = 2

@@ -1,12 +1,15 @@
-//! Edge-disjoint trees: a part of the vector goes up each of 2 D trees of a torus that share no link, in segments.
+//! Edge-disjoint trees: 2 D trees of a torus, which share no link, each reduce a part of the vector, in segments.
 //!
-//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P supercomputer:
-//! algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
-//! The trees of broadcast edge_disjoint_trees, reversed. A rank combines its children by increasing height, and waits for the
-//! right one, so that the same input gives the same bits.
-//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
-//! Counts: S segments of a part, one after the other up trees of height H = 1 + (X-1) + (Y-1) + (Z-1) + .., or P-1 along one
-//! axis; a segment is received while the one before is combined, with those of at most D children; S (P-1) messages of each tree.
+//! The trees are the trees of broadcast edge_disjoint_trees, reversed. A rank combines its children in a fixed order,
+//! by increasing height, and waits for the next one in this order. So the same input gives the same bits.
+//!
+//! Source: A. Faraj, S. Kumar, B. Smith, A. Mamidala, J. Gunnels, "MPI collective communications on the Blue Gene/P
+//! supercomputer: algorithms and optimizations", HOTI 2009; the trees are those of IBM's PAMI for Blue Gene/Q,
+//! `algorithms/schedule/TorusRect.h`.
+//! Needs: a commutative operator. Its parameters need X * Y * Z * W * V * U = P; by default the torus is nearly a cube.
+//! Counts: S segments of a part go one after another up trees of height H = 1 + (X-1) + (Y-1) + (Z-1) + .., or P-1 on a
+//! single axis. A rank receives a segment while it combines the segment before, from at most D children. Each tree
+//! sends S (P-1) messages.
 //!
 //! ```text
 //! +x, +y on 3 x 3            -x, -y                     +y, +x                     -y, -x

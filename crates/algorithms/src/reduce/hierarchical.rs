@@ -1,10 +1,11 @@
 //! Hierarchical: each group reduces to one of its ranks, and these ranks reduce to the root.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any two reduces of the catalogue can be its parts.
-//! Needs: what its parts need; a commutative operator if the ranks of a node do not follow one another. In each group it is the rank
-//! in the root's place that its group reduces to.
-//! Counts: those of its parts, one after the other; one vector leaves each group.
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `local` and
+//! `network` choose the two reduces. In each group, the rank in the root's place gets the group's sum.
+//! Needs: what the chosen algorithms need; a commutative operator if the ranks of a node are not consecutive.
+//! Counts: the two phases run one after the other: their times add up, and so do their messages. One vector leaves each
+//! group.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5], root 1    local      0 ─▶ 1 ◀─ 2   3 ─▶ 4 ◀─ 5

@@ -1,9 +1,11 @@
-//! k-nomial tree: the broadcast tree run backwards, so k partial results become one in each round.
+//! k-nomial tree: the tree of broadcast k_nomial, run backwards, so k partial results become one in each round.
 //!
-//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
-//! the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/reduce/reduce_intra_tree.c`. Radix 2 is the binomial tree.
-//! Needs: root 0 or a commutative operator, since the tree combines in the order of ranks counted from the root.
-//! Counts: ceil(logk P) rounds of up to k-1 messages of n bytes at a time, which are then combined; P-1 messages.
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
+//! algorithms for the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/reduce/reduce_intra_tree.c`. k is the
+//! parameter `radix`; with k = 2 this is the binomial tree.
+//! Needs: root 0 or a commutative operator: the tree combines in the order of ranks counted from the root.
+//! Counts: ceil(logk P) rounds. In a round, a rank receives up to k-1 messages of n bytes at a time and then combines
+//! them. P-1 messages.
 //!
 //! ```text
 //! P = 9, radix 3    round 1    1, 2 ─▶ 0     4, 5 ─▶ 3     7, 8 ─▶ 6

@@ -1,8 +1,8 @@
-//! Linear: the root takes in the vectors of all other ranks, one after another.
+//! Linear: the root receives the vectors of all other ranks, one after another.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_reduce.c`, `ompi_coll_base_reduce_intra_basic_linear`.
-//! Needs: nothing; operands are combined in rank order from rank 0 on, so the result does not depend on the root.
-//! Counts: P-1 messages of n bytes, all of them received by the root.
+//! Needs: nothing; operands are combined in rank order from rank 0 on, so the result is the same for every root.
+//! Counts: P-1 messages of n bytes. The root receives all of them.
 //!
 //! ```text
 //! root 2:    0 ─▶ 2, 1 ─▶ 2, then the root's own vector, then 3 ─▶ 2

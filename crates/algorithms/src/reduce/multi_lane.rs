@@ -1,12 +1,14 @@
-//! Multi-lane: each group reduces a chunk of the vector to each of its ranks, whose lanes reduce to the root's group.
+//! Multi-lane: each group scatters reduced chunks; each lane reduces its chunk to the root's group; the root gathers.
 //!
-//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER 2020. Any
-//! reduce_scatter, reduce and gather of the catalogue can be its parts.
-//! Needs: what its parts need; a commutative operator if the ranks of a node do not follow one another.
-//! Counts: those of its parts, one after another. There are as many lanes as the smallest group has ranks.
+//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
+//! 2020. A lane is the ranks that have the same place in all groups. The parameters `reduce_scatter`, `network` and
+//! `gather` choose the algorithms of the three phases.
+//! Needs: what the chosen algorithms need; a commutative operator if the ranks of a node are not consecutive.
+//! Counts: the phases run one after another: their times add up, and so do their messages. There are as many lanes as
+//! the smallest group has ranks.
 //!
 //! ```text
-//! groups [0 1] [2 3], root 0    reduce_scatter    0 ◀─▶ 1         2 ◀─▶ 3         a half of the vector each
+//! groups [0 1] [2 3], root 0    reduce_scatter    0 ◀─▶ 1         2 ◀─▶ 3         each rank reduces one half
 //!                               network           0 ◀──────────── 2               lane 0
 //!                                                       1 ◀──────────── 3         lane 1
 //!                               gather            0 ◀── 1

@@ -1,13 +1,14 @@
-//! Rabenseifner: reduce_scatter by recursive halving, then the chunks are gathered at the root by a binomial tree.
+//! Rabenseifner: reduce_scatter by recursive halving, then a binomial tree gathers the chunks at the root.
 //!
 //! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036; MPICH,
-//! `reduce_intra_reduce_scatter_gather.c`. Other numbers of ranks than 2^K fold first, as in allreduce recursive_doubling.
+//! `reduce_intra_reduce_scatter_gather.c`. When P is not 2^K, ranks fold first, as in allreduce recursive_doubling.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and as much towards the root; when P is not 2^K, a message of n
-//! bytes more, two if the root is one that sits out, and the formula bounds the chunks of n/2^K bytes by multiples of n/P.
+//! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and the same bytes towards the root. When P is not
+//! 2^K, one more message of n bytes is on the critical path, or two if the root is a rank that the fold leaves out. The
+//! formula is then an upper bound, as it rounds chunks of n/2^K bytes up to multiples of n/P.
 //!
 //! ```text
-//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           halves:     0 and 2 keep the lower one, 1 and 3 the upper one
+//! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           halves:     0 and 2 keep the lower half, 1 and 3 the upper half
 //!          0 ◀─────▶ 2   1 ◀─────▶ 3   quarters:   0 keeps chunk 0, 1 chunk 2, 2 chunk 1, 3 chunk 3
 //!          2 ─────▶ 0    3 ─────▶ 1    to root 0:  chunks 1 and 3
 //!          1 ─▶ 0                                  chunks 2 and 3

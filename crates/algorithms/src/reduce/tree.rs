@@ -1,9 +1,10 @@
-//! Tree of a library: segments go up a tree in which a rank is ready for those of all its children at once.
+//! Tree of Open MPI: segments go up a tree; a rank posts the receives of a segment from all its children at once.
 //!
-//! Source: Open MPI, `coll_base_reduce.c`: `ompi_coll_base_reduce_generic`, over the trees of `coll_base_topo.c`: `in_order_bmtree`, and
-//! `tree` of two children. The catalogue's `binary_tree` is another tree, and its `binomial` knows no segments.
-//! Needs: the binomial shape, root 0 or a commutative operator; the binary one, a commutative operator.
-//! Counts: a segment goes up the tree while the next one follows, S of them; S (P-1) messages.
+//! Source: Open MPI, `coll_base_reduce.c`: `ompi_coll_base_reduce_generic`, with the trees of `coll_base_topo.c`:
+//! `in_order_bmtree`, and `tree` of two children. In contrast, `binary_tree` of the catalogue is another tree, and its
+//! `binomial` has no segments.
+//! Needs: for the binomial shape, root 0 or a commutative operator; for the binary shape, a commutative operator.
+//! Counts: S segments go up the tree, one behind the other. S (P-1) messages.
 //!
 //! ```text
 //! P = 8    binomial       0          binary     0
@@ -29,7 +30,7 @@ const SHAPE: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[BINARY],
-    meaning: "of the tree: binomial, which combines in the order of ranks; binary, by levels",
+    meaning: "the tree: binomial, which combines in the order of ranks; binary, filled level by level",
 };
 const BINARY: u64 = 1;
 
@@ -60,7 +61,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     pipeline::reduce(r, &Place { parent, children }, &Segments::new(c, own), &Segments::new(c, sums)).await;
 }
 
-/// The parent of a rank, both counted from the root, which has none.
+/// The parent of a rank other than the root. Both are counted from the root.
 fn parent(c: &Call, relative: usize) -> usize {
     match c.parameter(SHAPE.name) {
         BINARY => binary_parent(relative),
@@ -68,7 +69,7 @@ fn parent(c: &Call, relative: usize) -> usize {
     }
 }
 
-/// The children of a rank in the order in which it combines what they have, counted from the root.
+/// The children of a rank, in the order in which it combines their sums. All are counted from the root.
 fn children(c: &Call, relative: usize) -> Vec<usize> {
     match c.parameter(SHAPE.name) {
         BINARY => binary_children(relative).into_iter().filter(|child| *child < c.ranks).collect(),
@@ -79,8 +80,8 @@ fn children(c: &Call, relative: usize) -> Vec<usize> {
     }
 }
 
-/// What the formula is made of: how many `steps` of one message the first segment takes to the root, if a rank takes it from one child
-/// after the other, and the most `children` that a rank has.
+/// The values in the formula. `steps`: the messages one after another until the root has the first segment, if a rank
+/// receives from one child after the other. `children`: the most children of a rank.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let mut steps = vec![0; c.ranks];
     for relative in (0..c.ranks).rev() {
@@ -90,7 +91,7 @@ fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     vec![("steps", steps[0]), ("children", most_children(c) as u64)]
 }
 
-/// No rank has more children than the root.
+/// The most children of a rank: the root has the most.
 fn most_children(c: &Call) -> usize {
     children(c, 0).len()
 }

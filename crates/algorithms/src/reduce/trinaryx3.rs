@@ -1,11 +1,12 @@
-//! Trinaryx3: a third of the vector goes up each of three trees of a torus that share no link, in segments.
+//! Trinaryx3: three trees of a torus, which share no link, each reduce a third of the vector, in segments.
 //!
-//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs), its reduce: the trees of
-//! broadcast trinaryx3, reversed. A rank combines its children by increasing height, the farthest leaf's last, and waits
-//! for the right one, so that the same input gives the same bits.
-//! Needs: a commutative operator; of its parameters, X * Y * Z = P (without them the torus is nearly a cube).
-//! Counts: S segments of a third of the vector, one after the other up trees of height H = X+Y+Z-2; a segment is received
-//! while the one before is combined, at most three times; 3 S (P-1) messages.
+//! The trees are the trees of broadcast trinaryx3, reversed. A rank combines its children in a fixed order, by
+//! increasing height, and waits for the next one in this order. So the same input gives the same bits.
+//!
+//! Source: "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs), its reduce.
+//! Needs: a commutative operator. Its parameters need X * Y * Z = P; by default the torus is nearly a cube.
+//! Counts: S segments of a third of the vector go one after another up trees of height H = X+Y+Z-2. A rank receives a
+//! segment while it combines the segment before, from at most three children. 3 S (P-1) messages.
 //!
 //! ```text
 //! tree of axes x, y on 3 x 3, root 0; + combines in the order of the numbers

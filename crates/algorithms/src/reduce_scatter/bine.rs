@@ -1,15 +1,16 @@
-//! Bine butterfly: ranks swap half of the blocks that they still work on, with partners at distances of .., 11, 5, 3, 1, 1.
+//! Bine butterfly: in each step a rank gives half of its blocks to a partner at distance .., 11, 5, 3, 1, 1.
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311.
-//! Needs: a power of two of ranks, and a commutative operator, since the ranges of ranks combined wrap around rank 0.
-//! Counts: log2 P exchanges of n/2, n/4, .. n/P bytes, each in one piece of the circle; the first one with a rank P/3 away, where recursive halving has P/2.
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311.
+//! Needs: a power of two of ranks, and a commutative operator: the combined ranges of ranks wrap around rank 0.
+//! Counts: log2 P exchanges of n/2, n/4, .. n/P bytes, each of consecutive blocks on the circle of ranks. The first
+//! partner is about P/3 away; in recursive halving it is P/2 away.
 //!
 //! ```text
 //! rank 0 of 8 works on    6 7 0 1 2 3 4 5    gives 2 3 4 5 to rank 3
-//!                         6 7 0 1            6 7 to rank 7
-//!                             0 1            1 to rank 1
-//!                             0
+//!                         6 7 0 1            gives 6 7 to rank 7
+//!                             0 1            gives 1 to rank 1
+//!                             0              which is reduced
 //! ```
 
 use hocket_core::{Call, Rank};

@@ -1,8 +1,9 @@
-//! Circulant: each rank hands on partial sums of the far blocks, in rounds of distances ceil(P/2^k), the farthest first.
+//! Circulant: each rank passes on partial sums of far blocks, in rounds of distances ceil(P/2^k), longest first.
 //!
 //! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024).
-//! Needs: a commutative operator, since the blocks of a rank are combined in an order that wraps around rank 0.
-//! Counts: ceil(log2 P) rounds, of P-1 blocks of about n/P together: both are the least there can be, at any P.
+//! Needs: a commutative operator: the blocks of a rank are combined in an order that wraps around rank 0.
+//! Counts: ceil(log2 P) rounds, which carry P-1 blocks of about n/P together. No algorithm needs fewer rounds or bytes,
+//! at any P.
 //!
 //! ```text
 //! rank 1 of 5 works on    1 2 3 4 0    sends to   4: its blocks 4 0,   adds from 3: blocks 1 2

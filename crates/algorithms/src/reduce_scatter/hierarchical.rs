@@ -1,9 +1,11 @@
-//! Hierarchical: each group reduces to its first rank, these ranks reduce the blocks of their groups, and scatter them.
+//! Hierarchical: each group reduces to its first rank; these ranks reduce_scatter the groups' blocks, and scatter them.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any reduce, reduce_scatter and scatter of the catalogue can be its parts.
-//! Needs: what its parts need, and ranks of a node that follow one another.
-//! Counts: those of its parts, one after another; one rank of each group takes part between groups.
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `reduce`,
+//! `network` and `scatter` choose the algorithms of the three phases.
+//! Needs: consecutive ranks on each node, and what the chosen algorithms need.
+//! Counts: the phases run one after another: their times add up, and so do their messages. One rank of each group takes
+//! part between groups.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5]    reduce       1 ─▶ 0 ◀─ 2    4 ─▶ 3 ◀─ 5      all six blocks

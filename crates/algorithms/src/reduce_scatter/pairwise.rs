@@ -1,9 +1,9 @@
-//! Pairwise: in round i every rank sends the rank i to its right that rank's block, and takes in its own from the left.
+//! Pairwise: in round i every rank sends the rank i to its right that rank's block, and adds what comes from the left.
 //!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
 //! IJHPCA 19 (2005); MPICH, `reduce_scatter_intra_pairwise.c`.
-//! Needs: a commutative operator, since every rank starts with its own contribution and goes round from there.
-//! Counts: P-1 rounds; each rank sends one block of about n/P per round.
+//! Needs: a commutative operator: every rank starts with its own contribution and goes round from there.
+//! Counts: P-1 rounds. In each round, a rank sends one block of about n/P.
 //!
 //! ```text
 //! round 1    0 ──b1──▶ 1 ──b2──▶ 2 ──b3──▶ 3 ──b0──▶ 0

@@ -1,14 +1,21 @@
-//! Parallel aggregated trees: each rank's block is summed up along a binomial tree of its own, the nearest children first, all trees at once.
+//! Parallel aggregated trees: each block is summed along its own binomial tree; all trees run at once, share messages.
 //!
-//! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", arXiv 2506.20252 (2025).
-//! Needs: a commutative operator, since the ranks of a tree wrap around rank 0.
-//! Counts: ceil(log2 P) steps at distances 1, 2, 4, ..; most blocks go to the neighbour, and few go far. A message has up to `aggregate`
-//! blocks, which is what a rank has to have room for besides the vector.
+//! The program is allgather pat, run backwards. The tree of block b is the tree of block 0, with b added to every rank.
+//! In each step, all trees send over the same distance, shortest first. So a rank has one partner per step, and sends
+//! it its partial sums of all blocks of the step, up to `aggregate` blocks in a message.
+//!
+//! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", arXiv 2506.20252
+//! (2025).
+//! Needs: a commutative operator: the ranks of a tree wrap around rank 0.
+//! Counts: ceil(log2 P) steps of distances 1, 2, 4, .. Each rank sends P-1 blocks: about half of them go to the left
+//! neighbour, and few go far. Besides the vector, a rank needs buffers for one message to send and one to receive:
+//! `aggregate` blocks each.
 //!
 //! ```text
-//! P = 6, aggregate = 2    step 1    to rank - 1: what is meant for rank - 1 and rank - 3, then for rank - 5
-//!                         step 2    to rank - 2: what is meant for rank - 2
-//!                         step 3    to rank - 4: what is meant for rank - 4
+//! P = 6    the tree of block 0                  what rank 0 sends, aggregate = 2
+//! step 1   0 ◀─ 1     2 ◀─ 3    4 ◀─ 5          to 5: blocks 5 and 3 in one message, then block 1
+//! step 2   0 ◀─────── 2                         to 4: block 4
+//! step 3   0 ◀───────────────── 4               to 2: block 2
 //! ```
 
 use hocket_core::{Call, Rank};

@@ -1,15 +1,15 @@
-//! Recursive doubling: partners exchange sums of their groups, but for the blocks that the own group keeps.
+//! Recursive doubling: partners exchange the sums of their groups, except for the blocks that the own group keeps.
 //!
-//! Source: for operators that do not commute: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
-//! in MPICH", IJHPCA 19 (2005), section 4.3; MPICH, `reduce_scatter_intra_recursive_doubling`; Open MPI,
-//! `ompi_coll_base_reduce_scatter_block_intra_recursivedoubling`.
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+//! 19 (2005), section 4.3, for operators that do not commute; MPICH, `reduce_scatter_intra_recursive_doubling`; Open
+//! MPI, `ompi_coll_base_reduce_scatter_block_intra_recursivedoubling`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: in step k n (P - 2^k)/P bytes, for a power of two of ranks. Otherwise ranks whose partner is missing get what the others of
-//! their group received, along a binomial tree.
+//! Counts: for a power of two of ranks, n (P - 2^k)/P bytes in step k. Otherwise, some ranks have no partner in a step.
+//! They receive what the others of their group have received, along a binomial tree.
 //!
 //! ```text
 //! P = 4    0 ◀─▶ 1   2 ◀─▶ 3           step 0: each sends the three blocks of other ranks
-//!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: the two blocks of the other pair, then each keeps its own
+//!          0 ◀─────▶ 2   1 ◀─────▶ 3   step 1: each sends the two blocks of the other pair, then keeps its own block
 //! ```
 
 use hocket_core::{Call, Rank, Side, Span};
@@ -55,7 +55,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.block(sums, rank), c.result(r)).await;
 }
 
-/// Who in a group gives what its partner sent to whom in it, whose partner is missing, in this order: along a binomial tree.
+/// Who in a group gives what its partner sent to whom in it, whose partner is missing, in this order: along a binomial
+/// tree.
 fn hand_overs(start: usize, bit: usize, size: usize) -> Vec<(usize, usize)> {
     let partners = size.saturating_sub(start + bit).min(bit);
     let is_lower = start.is_multiple_of(2 * bit);
@@ -95,7 +96,8 @@ impl Outside {
     }
 }
 
-/// What the formulas are made of: all `sends`; the `rounds` in which one follows the other, and the `blocks` of the longest in each.
+/// What the formulas are made of: all `sends`; the `rounds` in which one follows the other, and the `blocks` of the
+/// longest in each.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let (mut sends, mut rounds, mut blocks) = (0, 0, 0);
     for bit in steps(c.ranks) {

@@ -1,11 +1,11 @@
-//! Recursive halving: in each step a rank gives half of the blocks it still works on to a partner, and keeps the rest.
+//! Recursive halving: in each step a rank gives half of the blocks it works on to a partner, and keeps the other half.
 //!
-//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH",
-//! IJHPCA 19 (2005); MPICH, `reduce_scatter_intra_recursive_halving.c`. Other numbers of ranks than 2^K fold first: of
-//! the first 2 (P - 2^K) ranks, each even one sends its vector to its odd neighbour, and receives its block at the end.
-//! Needs: a commutative operator, since the first partner is half of the ranks away.
-//! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes; when P is not 2^K, a message of n and one of n/P
-//! bytes more on the critical path, and some ranks work on two blocks where others work on one.
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+//! 19 (2005); MPICH, `reduce_scatter_intra_recursive_halving.c`. When P is not 2^K, ranks fold first: of the first 2 (P
+//! - 2^K) ranks, each even rank sends its vector to its odd neighbour, and receives its block at the end.
+//! Needs: a commutative operator: the first partner is half of the ranks away.
+//! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes. When P is not 2^K, one more message of n bytes and
+//! one of n/P bytes are on the critical path, and some ranks work on two blocks where others work on one.
 //!
 //! ```text
 //! P = 4    0 ◀────────▶ 2   1 ◀────────▶ 3   0 and 1 keep blocks 0 1, 2 and 3 keep blocks 2 3

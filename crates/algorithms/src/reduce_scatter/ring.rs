@@ -1,8 +1,8 @@
-//! Ring: every block goes once round the ring, from the rank after its own back to its own, and grows on the way.
+//! Ring: every block goes once round the ring, from the rank after its own to its own; each rank adds its part.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_reduce_scatter.c`, `ompi_coll_base_reduce_scatter_intra_ring`.
-//! Needs: a commutative operator, since every block is combined in the order of the ring, starting behind its own rank.
-//! Counts: P-1 rounds; each rank sends one block of about n/P per round.
+//! Needs: a commutative operator: each block is combined in the order of the ring, starting behind its own rank.
+//! Counts: P-1 rounds. In each round, a rank sends one block of about n/P.
 //!
 //! ```text
 //! round 1, block b starts at rank b+1:   0 ──b3──▶ 1 ──b0──▶ 2 ──b1──▶ 3 ──b2──▶ 0

@@ -1,11 +1,11 @@
-//! Torus bucket: a ring reduce_scatter along each axis in turn, in two parts of each block for each axis.
+//! Torus bucket: a ring reduce_scatter along each axis in turn, in two parts of every block for each axis.
 //!
-//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010;
-//! P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015).
-//! The first half of allreduce torus_bucket. The parts of all blocks that go one way are packed in the order of their ranks along
-//! the axes of that way, so that a rank has to send one piece at a time.
-//! Needs: a commutative operator; of its parameters, X * Y * Z * W * V * U = P (without them the torus is nearly a cube).
-//! Counts: X-1 + Y-1 + Z-1 + .. rounds; each rank sends (P-1)/P of each part.
+//! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS
+//! 2010; P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015). It is the first
+//! half of allreduce torus_bucket. The parts of all blocks that travel together are packed in the order of the axes
+//! they travel along. So what a rank sends is always contiguous.
+//! Needs: a commutative operator. Its parameters need X * Y * Z * W * V * U = P; by default the torus is nearly a cube.
+//! Counts: X-1 + Y-1 + Z-1 + .. rounds. Of each part, a rank sends (P-1)/P.
 //!
 //! ```text
 //! 3 x 2, part 0: +x, +y          part 2: +y, +x

@@ -1,9 +1,11 @@
-//! Binary tree: sums of subtrees go up, sums of all ranks before a subtree come down, in segments that follow each other both ways.
+//! Binary tree: sums of subtrees go up, sums of all ranks before a subtree come down, in segments, both ways at once.
 //!
-//! Source: P. Sanders, J. L. Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006: the doubly pipelined binary tree.
+//! Source: P. Sanders, J. L. Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006: the doubly pipelined
+//! binary tree.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: a rank turns to its right child, to its parent and to its left child, over and over: 3 steps for each of S segments, and about
-//! 4 log2 P until the first has gone up and down. Nothing goes up at the right edge of the tree or down at the left one. The time is a bound.
+//! Counts: each rank serves its right child, its parent and its left child in turn. So a segment follows the one before
+//! after 3 steps: 3 S steps for S segments, plus about 4 log2 P steps for the first segment to go up and down. Nothing
+//! goes up at the right edge of the tree or down at its left edge. The formula is an upper bound.
 //!
 //! ```text
 //! P = 7     3        up    0 ─▶ 1 in step 0, 2 ─▶ 1 and 4 ─▶ 5 in step 1, 1 ─▶ 3 in step 2

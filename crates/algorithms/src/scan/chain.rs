@@ -1,4 +1,4 @@
-//! Chain: sums go from rank to rank in segments, each passed on while the next comes in.
+//! Chain: sums go from rank to rank in segments; each rank adds its vector and sends on while the next one arrives.
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_scan.c`, `ompi_coll_base_scan_intra_linear`, with segments.
 //! Needs: nothing; operands are combined in rank order.
@@ -30,8 +30,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     pass_along(r, c, result, |segment| arrived.part(0, segment.len)).await;
 }
 
-/// Adds the vectors of all ranks before this one to `through`, segment by segment, and passes on the sums; what arrives goes where
-/// `before` says.
+/// Adds the vectors of all ranks before this one to `through`, segment by segment, and passes on the sums; what arrives
+/// goes where `before` says.
 pub async fn pass_along(r: &Rank<'_>, c: &Call, through: Span, before: impl Fn(Span) -> Span) {
     let (rank, segments) = (r.rank(), Segments::new(c, through));
     let has_next = rank + 1 < r.size();

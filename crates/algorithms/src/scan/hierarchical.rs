@@ -1,13 +1,15 @@
-//! Hierarchical: prefix sums within each group, sums of all groups before by the groups' last ranks, which each group then adds.
+//! Hierarchical: prefix sums within each group; the last ranks get the sums of earlier groups; their groups add them.
 //!
-//! Source: MPICH, `scan_intra_smp.c`. Any scan, exscan and broadcast of the catalogue can be its parts.
-//! Needs: what its parts need, and that the ranks of a node follow one another; operands are combined in rank order.
-//! Counts: those of its parts, one after another, and one combination; one message of a rank between groups at a time.
+//! Source: MPICH, `scan_intra_smp.c`. The parameters `scan`, `network` and `broadcast` choose the algorithms of the
+//! three phases.
+//! Needs: consecutive ranks on each node, and what the chosen algorithms need; operands are combined in rank order.
+//! Counts: the phases and one combination run one after another: their times add up, and so do their messages. Only the
+//! last rank of each group sends to other groups.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5]    scan         0 ─▶ 1 ─▶ 2    3 ─▶ 4 ─▶ 5     2 has 0 .. 2, 5 has 3 .. 5
-//!                           network      2 ────────────────────▶ 5     which gets the sum of the groups before: 0 .. 2
-//!                           broadcast                   3 ◀─ 4 ◀─ 5     and all of its group add that
+//!                           network      2 ────────────────────▶ 5     5 gets the sum of the group before: 0 .. 2
+//!                           broadcast                   3 ◀─ 4 ◀─ 5     all ranks of the group add it to their sums
 //! ```
 
 use hocket_core::{Call, Collective, Rank, Side, Span};

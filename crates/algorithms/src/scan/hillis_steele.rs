@@ -1,13 +1,13 @@
-//! Hillis and Steele: in step k every rank sends its sum to the rank 2^k to its right; sums reach back twice as far.
+//! Hillis and Steele: in step k every rank sends its sum to the rank 2^k to its right, so sums reach twice as far back.
 //!
 //! Source: W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986).
 //! Needs: nothing; operands are combined in rank order.
 //! Counts: ceil(log2 P) steps of n bytes; P - 2^k messages in step k.
 //!
 //! ```text
-//! step 0    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the sum of r-1 .. r
-//! step 1    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  of r-3 .. r
-//! step 2    0 ─────────────▶ 4                    of r-7 .. r, as far as there are ranks
+//! step 0    0 ─▶ 1   1 ─▶ 2   2 ─▶ 3   3 ─▶ 4     rank r has the sum r-1 .. r
+//! step 1    0 ─────▶ 2   1 ─────▶ 3   2 ─────▶ 4  the sum r-3 .. r
+//! step 2    0 ─────────────▶ 4                    the sum r-7 .. r, as far as there are ranks
 //! ```
 
 use hocket_core::{Call, Rank, Side};

@@ -1,15 +1,16 @@
-//! Recursive doubling: partners exchange what their groups have; who has ranks to its left adds it to its own sum.
+//! Recursive doubling: partners exchange the sums of their groups; the right one adds the left sum to its result.
 //!
-//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19 (2005);
-//! MPICH, `scan_intra_recursive_doubling`; Open MPI, `ompi_coll_base_scan_intra_recursivedoubling`.
+//! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
+//! 19 (2005); MPICH, `scan_intra_recursive_doubling`; Open MPI, `ompi_coll_base_scan_intra_recursivedoubling`.
 //! Needs: nothing; operands are combined in rank order.
-//! Counts: ceil(log2 P) exchanges of n bytes between ranks that differ in one bit, as far as there are such. Two combinations a step at a
-//! rank whose partner is on its left, but for the last step, whose group nobody asks for.
+//! Counts: ceil(log2 P) exchanges of n bytes between ranks that differ in one bit; a rank without such a partner has no
+//! exchange. A rank whose partner is on its left combines twice in a step, except in the last step: no rank needs the
+//! last group's sum.
 //!
 //! ```text
-//! step 0    0 ◀─▶ 1   2 ◀─▶ 3    4 ◀─▶ 5    a rank has the sum of its pair, and that of the ranks up to itself
-//! step 1    0 ◀─────▶ 2   1 ◀─────▶ 3       of four ranks
-//! step 2    0 ◀─────────────▶ 4 ..          of eight, as far as there are ranks
+//! step 0    0 ◀─▶ 1   2 ◀─▶ 3    4 ◀─▶ 5    a rank has the sum of its pair, and of the pair up to itself
+//! step 1    0 ◀─────▶ 2   1 ◀─────▶ 3       the same sums of four ranks
+//! step 2    0 ◀─────────────▶ 4 ..          the same sums of eight ranks, as far as there are ranks
 //! ```
 
 use hocket_core::{Call, Rank, Side};

@@ -1,15 +1,15 @@
-//! Bine tree: the root sends each child the blocks of the child's whole subtree, which lie in one piece, and so do the children.
+//! Bine tree: every rank sends each child the blocks of the child's subtree, which are consecutive, in one message.
 //!
-//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
+//! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
+//! '25, arXiv 2508.17311. When P is not 2^K, the halves of a subtree differ by one rank.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds; the root sends P-1 blocks, the largest subtree's first.
+//! Counts: ceil(log2 P) rounds. The root sends P-1 blocks, the largest subtree's first.
 //!
 //! ```text
 //! ranks      6  7 [0] 1  2  3  4  5
 //! round 1          └────────▶           b2 b3 b4 b5
 //! round 2       ◀──┘        └──▶        b6 b7 and b4 b5
-//! round 3    ◀──┘  └──▶  ◀──┘  └──▶     a block each
+//! round 3    ◀──┘  └──▶  ◀──┘  └──▶     one block each
 //! ```
 
 use hocket_core::{Call, Rank};

@@ -1,8 +1,8 @@
-//! Binomial tree: the root sends each child the blocks of the child's whole subtree, and so do the children.
+//! Binomial tree: every rank sends each child the blocks of the child's whole subtree, in one message.
 //!
 //! Source: MPICH, `src/mpi/coll/scatter/scatter_intra_binomial.c`.
-//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
-//! Counts: ceil(log2 P) rounds; the root sends P-1 blocks, the largest subtree's first.
+//! Needs: nothing. The blocks of a subtree are contiguous in the order that begins with the block of its topmost rank.
+//! Counts: ceil(log2 P) rounds. The root sends P-1 blocks, the largest subtree's first.
 //!
 //! ```text
 //! round 1    0 ──b4 b5 b6 b7──▶ 4

@@ -1,9 +1,11 @@
-//! Hierarchical: the root sends the blocks of each group to one of its ranks, which scatters them.
+//! Hierarchical: the root sends the blocks of each group to one of its ranks, which scatters them in the group.
 //!
-//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in parallel computer
-//! networks to optimize collective operation performance", IPDPS 2000. Any two scatters of the catalogue can be its parts.
-//! Needs: what its parts need, and ranks of a node that follow one another. In each group it is the rank in the root's place that scatters.
-//! Counts: those of its parts, one after the other; blocks of a group travel as one between groups.
+//! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `network` and
+//! `local` choose the two scatters. In each group, the rank in the root's place scatters.
+//! Needs: consecutive ranks on each node, and what the chosen algorithms need.
+//! Counts: the two phases run one after the other: their times add up, and so do their messages. Between groups, the
+//! blocks of a group travel as one block.
 //!
 //! ```text
 //! groups [0 1 2] [3 4 5], root 1    network    1 ─b3 b4 b5─▶ 4

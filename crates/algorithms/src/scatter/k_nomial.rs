@@ -1,10 +1,11 @@
-//! k-nomial tree: the root sends each child the blocks of the child's whole subtree, to up to k-1 children at a time, and so do the children.
+//! k-nomial tree: every rank sends the blocks of its children's subtrees, to up to k-1 children at a time.
 //!
-//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective algorithms for
-//! the exascale era", IEEE CLUSTER 2023. Radix 2 is the binomial tree.
-//! Needs: nothing. A subtree's blocks are contiguous in the order that begins with its topmost rank's.
-//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, the first ones of at most as many blocks as there are beyond the
-//! first k^i, then of .., k^2, k, 1 blocks; P-1 messages.
+//! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
+//! algorithms for the exascale era", IEEE CLUSTER 2023. k is the parameter `radix`; with k = 2 this is the binomial
+//! tree. The blocks of a subtree are one message.
+//! Needs: nothing. The blocks of a subtree are contiguous in the order that begins with the block of its topmost rank.
+//! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of .., k^2, k, 1 blocks; the messages of the first
+//! round are shorter when there are fewer blocks. P-1 messages.
 //!
 //! ```text
 //! P = 9, radix 3    round 1    0 ──b3 b4 b5──▶ 3       0 ──b6 b7 b8──▶ 6

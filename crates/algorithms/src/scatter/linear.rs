@@ -2,7 +2,7 @@
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_scatter.c`, `ompi_coll_base_scatter_intra_basic_linear`.
 //! Needs: nothing.
-//! Counts: P-1 messages of one block, all of them the root's.
+//! Counts: P-1 messages of one block. The root sends all of them.
 //!
 //! ```text
 //! 0 ──b1──▶ 1, 0 ──b2──▶ 2, 0 ──b3──▶ 3

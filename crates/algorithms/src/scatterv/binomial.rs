@@ -1,14 +1,17 @@
-//! Binomial: sizes go up a binomial tree first, and then blocks down: every rank gets those of its subtree together.
+//! Binomial: first the sizes go up a binomial tree, then the blocks go down; a subtree's blocks travel together.
 //!
-//! Source: J. L. Traeff, "On optimal trees for irregular gather and scatter collectives", IEEE Trans. Parallel and Distributed Systems 30
-//! (2019), has sizes told in trees; the tree here is that of `scatter/binomial`, the same for all sizes.
-//! Needs: nothing; only the root knows the sizes of all blocks. A rank tells its parent the size of its subtree by the lengths of
-//! messages, one for each digit to the base 2048, unless the parent is the root.
-//! Counts: P-1 messages with blocks; one to three short ones, up to 8 GiB, from each rank that is neither the root nor its child.
-//! Blocks leave the root in ceil(log2 P) messages.
+//! Only the root knows the sizes of all blocks. A rank whose parent is not the root tells its parent the size of its
+//! subtree. It tells the number by the lengths of messages, one message for each digit to the base 2048.
+//!
+//! Source: J. L. Traeff, "On optimal trees for irregular gather and scatter collectives", IEEE Trans. Parallel and
+//! Distributed Systems 30 (2019), which also sends sizes along trees. The tree here is the tree of `scatter/binomial`,
+//! for all sizes.
+//! Needs: nothing.
+//! Counts: P-1 messages with blocks. Each rank that is neither the root nor its child sends one to three short
+//! messages, for sizes up to 8 GiB. Blocks leave the root in ceil(log2 P) messages.
 //!
 //! ```text
-//! sizes     3 ──▶ 2   7 ──▶ 6   6, 5 ──▶ 4     the root, 0, knows those of its children's subtrees
+//! sizes     3 ──▶ 2   7 ──▶ 6   6, 5 ──▶ 4     the root, 0, knows the sizes of its children's subtrees
 //! blocks    0 ──b4 b5 b6 b7──▶ 4 ──b6 b7──▶ 6   0 ──b2 b3──▶ 2 ──b3──▶ 3
 //! ```
 

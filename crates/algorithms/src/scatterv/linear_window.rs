@@ -2,7 +2,7 @@
 //!
 //! Source: Open MPI, `ompi/mca/coll/base/coll_base_scatter.c`, `ompi_coll_base_scatter_intra_linear_nb`, with a window.
 //! Needs: nothing; only the root knows the sizes of all blocks.
-//! Counts: P-1 messages of one block, all of them the root's, `window` at a time.
+//! Counts: P-1 messages of one block. The root sends all of them, `window` at a time.
 //!
 //! ```text
 //! window = 2    0 ──b1──▶ 1, 0 ──b3──▶ 3

@@ -1,8 +1,10 @@
-//! Bine: binomial trees and butterflies at the distances 1, 1, 3, 5, 11, .. of negabinary numbers, a third shorter than powers of two.
+//! Bine: binomial trees and butterflies with the distances 1, 1, 3, 5, 11, .. of negabinary numbers. These distances
+//! are a third shorter than powers of two.
 //!
-//! Source: D. De Sensi, S. Pichetti, F. Vella, T. De Matteis, Z. Ren, L. Fusco, M. Turisini, D. Cesarini, K. Lust, A. Trivedi, D. Roweth,
-//! F. Spiga, S. Di Girolamo, T. Hoefler, "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC '25, arXiv
-//! 2508.17311. Other numbers of ranks than 2^K: halves that differ by one rank, where the paper has P = 2^K and even P.
+//! Source: D. De Sensi, S. Pichetti, F. Vella, T. De Matteis, Z. Ren, L. Fusco, M. Turisini, D. Cesarini, K. Lust,
+//! A. Trivedi, D. Roweth, F. Spiga, S. Di Girolamo, T. Hoefler, "Bine Trees: Enhancing Collective Operations by
+//! Optimizing Communication Locality", SC '25, arXiv 2508.17311. The paper covers P = 2^K and even P. Here, P is
+//! arbitrary: when P is not 2^K, halves differ by one rank.
 
 use std::ops::Range;
 
@@ -14,7 +16,7 @@ use crate::shapes::{Rotation, rotated_blocks};
 /// A Bine tree as one of its ranks sees it; drawn for 8 ranks and root 0.
 ///
 /// ```text
-/// positions        6  7 [0] 1  2  3  4  5       the circle of ranks, cut such that every subtree lies in one piece
+/// positions        6  7 [0] 1  2  3  4  5       the circle of ranks, cut so that every subtree is contiguous
 /// round 1                └────────▶             half of the ranks, to the right: their root is the mirror image of 0
 /// round 2             ◀──┘        └──▶          quarters: 0 to the left, 3 as its mirror image to the right
 /// round 3          ◀──┘  └──▶  ◀──┘  └──▶       7 ─▶ 6, 0 ─▶ 1, 3 ─▶ 2, 4 ─▶ 5
@@ -25,25 +27,25 @@ pub struct BineTree {
     first: usize,
     own: Subtree,
     position: usize,
-    /// The round in which the parent tells this rank, and the parent.
+    /// The parent, and the round in which it sends to this rank.
     parent: Option<(usize, usize)>,
     /// The round of each child, and its subtree; the largest first.
     below: Vec<(usize, Subtree)>,
 }
 
-/// Some positions in a row, which are a subtree.
+/// A subtree: some positions in a row.
 #[derive(Clone, Copy)]
 struct Subtree {
     start: usize,
     len: usize,
-    /// Whether its first half is to the left of its second one in the next odd level, not to the right.
+    /// Whether the subtree is mirrored: left and right are swapped in its levels.
     is_mirrored: bool,
     /// Levels below, in the deepest part of the tree.
     height: u32,
 }
 
 impl Subtree {
-    /// The half with the root, which is no smaller, and the other one, whose root is a child.
+    /// The half with the root, which is not the smaller one, and the other half, whose root is a child.
     fn halves(self) -> Option<[Self; 2]> {
         let (near, far) = (self.len.div_ceil(2), self.len / 2);
         let (is_far_right, height) = (self.height % 2 == u32::from(!self.is_mirrored), self.height.saturating_sub(1));
@@ -91,7 +93,7 @@ impl BineTree {
         self.ranks.next_power_of_two().ilog2() as usize
     }
 
-    /// With whom this rank has to do in a round, if with anyone.
+    /// The rank with which this rank communicates in a round, if any.
     pub fn peer(&self, round: usize) -> Option<usize> {
         self.parent.into_iter().chain(self.children()).find(|(of, _)| *of == round).map(|(_, peer)| peer)
     }
@@ -106,7 +108,7 @@ impl BineTree {
         self.below.iter().map(|(round, below)| (*round, (self.first + below.root()) % self.ranks))
     }
 
-    /// The first rank of this rank's subtree, whose ranks follow each other round the circle.
+    /// The first rank of this rank's subtree, whose ranks are consecutive on the circle.
     pub fn first_of_subtree(&self) -> usize {
         (self.first + self.own.start) % self.ranks
     }
@@ -116,30 +118,30 @@ impl BineTree {
         self.own.len
     }
 
-    /// This rank, counted from the first of its subtree.
+    /// This rank, counted from the first rank of its subtree.
     pub fn place(&self) -> usize {
         self.position - self.own.start
     }
 
-    /// The children and their subtrees, counted from the first rank of this one's; the largest first.
+    /// The children and their subtrees, counted from the first rank of this subtree; the largest first.
     pub fn subtrees(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> {
         let counted = |below: &Subtree| below.start - self.own.start..below.start + below.len - self.own.start;
         self.below.iter().map(move |(_, below)| ((self.first + below.root()) % self.ranks, counted(below)))
     }
 }
 
-/// A step of a butterfly; blocks are places in the order of [`Butterfly::blocks`].
+/// A step of a butterfly. Blocks are numbered in the order of [`Butterfly::blocks`].
 pub struct Exchange {
     /// The partner.
     pub peer: usize,
-    /// The blocks that this rank can reach in the steps below.
+    /// The blocks that this rank can reach in the lower steps.
     pub own: Range<usize>,
-    /// Those that the partner can.
+    /// The blocks that the partner can reach in the lower steps.
     pub its: Range<usize>,
 }
 
-/// The butterfly in which the partner of step s is at the distance of the sum of (-2)^i for i = 0 .. s, as one of the ranks sees it; drawn
-/// for ranks 0 and 1 of 8, and the blocks that they can reach in the steps below s.
+/// A Bine butterfly as one of its ranks sees it. The distance of the partner in step s is the sum of (-2)^i for
+/// i = 0 .. s. Drawn for ranks 0 and 1 of 8: the blocks that they can reach in the steps below s.
 ///
 /// ```text
 /// s = 3    0: 6 7 [0] 1 2 3 4 5        1: 4 5 6 7 0 [1] 2 3     all blocks, in the rank's own order
@@ -153,7 +155,7 @@ pub struct Butterfly {
 }
 
 impl Butterfly {
-    /// Over `ranks` ranks, a power of two.
+    /// The butterfly over `ranks` ranks, a power of two, as `rank` sees it.
     pub fn new(rank: usize, ranks: usize) -> Self {
         Self { rank, ranks }
     }
@@ -163,12 +165,12 @@ impl Butterfly {
         self.ranks.ilog2()
     }
 
-    /// All blocks, in the order in which each range is in one piece.
+    /// All blocks, in the order in which each range is contiguous.
     pub fn blocks(&self, c: &Call) -> Rotation<impl Fn(usize) -> usize> {
         rotated_blocks(c, self.first(self.rank, self.steps()))
     }
 
-    /// Where this rank's own block is among them.
+    /// The place of this rank's own block in this order.
     pub fn place(&self) -> usize {
         (self.rank + self.ranks - self.first(self.rank, self.steps())) % self.ranks
     }
@@ -184,8 +186,8 @@ impl Butterfly {
         Exchange { peer, own: range(self.rank), its: range(peer) }
     }
 
-    /// The first of the 2^s blocks that `rank` can reach in the steps below s: even ranks reach 2 + 8 + .. to the left and 1 + 4 + ..
-    /// to the right, odd ranks their mirror image.
+    /// The first of the 2^s blocks that `rank` can reach in the steps below s. Even ranks reach 2 + 8 + .. to the left
+    /// and 1 + 4 + .. to the right; odd ranks reach the mirror image.
     fn first(&self, rank: usize, s: u32) -> usize {
         let alternate: usize = if rank.is_multiple_of(2) { 0xaaaa_aaaa_aaaa_aaaa } else { 0x5555_5555_5555_5555 };
         (rank + self.ranks - (alternate & ((1 << s) - 1))) % self.ranks

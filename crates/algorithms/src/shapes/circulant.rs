@@ -1,19 +1,19 @@
 //! Exchanges on a circulant graph: in each round, every rank has the same distance to its partners on both sides.
 //!
 //! ```text
-//! P = 11    distances  1  2  3  6  11     each half of the next one, rounded up: 11 itself is no round
-//!           rank 0 has blocks, as it gathers    0 | 1 | 2 | 3 4 5 | 6 7 8 9 10
+//! P = 11    distances  1  2  3  6  11     each is half of the next one, rounded up; 11 itself is no round
+//!           an allgather gives rank 0 the blocks    0 | 1 | 2 | 3 4 5 | 6 7 8 9 10
 //! ```
 //!
-//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024);
-//! schedules of broadcasts: J. L. Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast,
-//! All-Broadcast, Reduction and All-Reduction", arXiv:2407.18004 (2024).
+//! Source: J. L. Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234 (2024).
+//! Schedules of broadcasts: J. L. Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to
+//! Broadcast, All-Broadcast, Reduction and All-Reduction", arXiv:2407.18004 (2024).
 
 use hocket_core::{Rank, Span};
 
 use crate::shapes::Rotation;
 
-/// The distances of the rounds, from 1 on, and P at the end: ceil(log2 P) rounds.
+/// The distances of the ceil(log2 P) rounds, from 1 on, and P at the end.
 pub fn distances(ranks: usize) -> Vec<usize> {
     let mut distances = vec![ranks];
     while distances[0] > 1 {
@@ -22,7 +22,7 @@ pub fn distances(ranks: usize) -> Vec<usize> {
     distances
 }
 
-/// Sums up the first block of `rotated`, which holds all blocks in the order that begins with this rank's own.
+/// Reduces the first block of `rotated`, which holds all blocks in the order that begins with this rank's own block.
 pub async fn reduce_scatter(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>, rotated: Span) {
     let (rank, size) = (r.rank(), r.size());
     let scratch = r.scratch(blocks.len(size / 2));
@@ -36,7 +36,7 @@ pub async fn reduce_scatter(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> us
     }
 }
 
-/// Fills `rotated`, the blocks in the order that begins with this rank's own, of which the first is there.
+/// Fills `rotated` with all blocks, in the order that begins with this rank's own block, which is there already.
 pub async fn allgather(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>, rotated: Span) {
     let (rank, size) = (r.rank(), r.size());
     for round in distances(size).windows(2) {
@@ -48,19 +48,19 @@ pub async fn allgather(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>,
 
 /// A round of a pipelined broadcast, as one rank sees it; a reduce goes through the rounds backwards.
 pub struct CirculantRound {
-    /// How far the partners are: segments come from the rank so far before this one, and go to the one so far after it.
+    /// The distance of the partners: segments come from the rank this far before, and go to the rank this far after.
     pub distance: usize,
-    /// The segment that comes in.
+    /// The segment that this rank receives.
     pub received: Option<usize>,
-    /// The segment that is sent.
+    /// The segment that this rank sends.
     pub sent: Option<usize>,
 }
 
-/// The ceil(log2 P) - 1 + `segments` rounds of the rank at a distance of `rank` from the root.
+/// The ceil(log2 P) - 1 + `segments` rounds of the rank at distance `rank` from the root.
 pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl DoubleEndedIterator<Item = CirculantRound> {
     let (distances, receives, sends) = (distances(ranks), receives(rank, ranks), sends(rank, ranks));
     let (phase, last) = (receives.len(), segments - 1);
-    // Phases are whole, so the first one begins with rounds that are left out. One rank has no phase.
+    // All phases have the same rounds, so the first phase skips some rounds at its beginning. One rank has no phase.
     let left_out = (phase - last % phase.max(1)) % phase.max(1);
     let rounds = if ranks > 1 { left_out..left_out + last + phase } else { 0..0 };
     rounds.map(move |round| {
@@ -78,11 +78,12 @@ pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl Doub
     })
 }
 
-/// The blocks that the rank at a distance of `rank` from the root receives in the rounds of a phase of a broadcast, counted
-/// from the blocks of that phase: those below 0 belong to earlier phases. The root itself would receive -1 .. -rounds.
+/// The blocks that the rank at distance `rank` from the root receives in the rounds of a phase of a broadcast. Blocks
+/// are counted from the blocks of that phase: numbers below 0 belong to earlier phases. The root itself would receive
+/// -1 .. -rounds.
 ///
-/// The conditions of a schedule are the source's. The search is modelled on its search, but may differ in detail: the test
-/// below checks the conditions, for fewer than 700 ranks.
+/// The source states the conditions of a schedule. This search follows the source's search, but may differ in detail.
+/// The test below checks the conditions for fewer than 700 ranks.
 fn receives(rank: usize, ranks: usize) -> Vec<isize> {
     let distances = distances(ranks);
     let rounds = distances.len() - 1;
@@ -96,15 +97,15 @@ fn receives(rank: usize, ranks: usize) -> Vec<isize> {
     search.found.into_iter().map(block).collect()
 }
 
-/// The blocks that the rank at a distance of `rank` from the root sends in the rounds of a phase: what its partner receives.
+/// The blocks that the rank at distance `rank` from the root sends in the rounds of a phase: its partner's receives.
 fn sends(rank: usize, ranks: usize) -> Vec<isize> {
     let distances = distances(ranks);
     let rounds = 0..distances.len() - 1;
     rounds.map(|round| receives((rank + distances[round]) % ranks, ranks)[round]).collect()
 }
 
-/// The first of the blocks 0, 1, .. that reaches the rank, along the greedy sum of distances; for the root, the number of
-/// rounds.
+/// The first of the blocks 0, 1, .. that reaches the rank, along the greedy sum of distances. For the root, this is the
+/// number of rounds.
 fn base_block(rank: usize, distances: &[usize]) -> usize {
     let mut left = rank;
     for (round, distance) in distances.iter().enumerate().rev() {
@@ -117,12 +118,12 @@ fn base_block(rank: usize, distances: &[usize]) -> usize {
 }
 
 /// A depth-first search for paths of decreasing distances from the root to the rank's partner in each round. The first
-/// distance of the path for a round tells the block.
+/// distance of the path for a round determines the block.
 struct Search<'d> {
     distances: &'d [usize],
-    /// The rank, one turn round the graph ahead.
+    /// The rank, plus one turn round the graph.
     target: usize,
-    /// Where the last path found ends: the next one ends before.
+    /// The end of the last path found; the next path ends before it.
     bound: usize,
     unused: Vec<bool>,
     found: Vec<usize>,
@@ -149,7 +150,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether `place` is no farther than the partner of the round to be found now, or of one `later`.
+    /// Whether `place` is at most as far as the partner of the current round, or of a round that is `later` rounds on.
     fn reaches_partner(&self, place: usize, later: usize) -> bool {
         let round = self.found.len();
         round + 1 < self.distances.len() && place + self.distances[round + later] <= self.target

@@ -1,6 +1,6 @@
-//! Two binary trees, of which a rank is an interior node in one at most.
+//! Two binary trees; a rank is an interior node in at most one of them.
 
-/// Two binary trees over the nodes 1 .. N = P - 1, both hung below node 0; drawn for 7 ranks.
+/// Two binary trees over the nodes 1 .. N = P - 1. Node 0 is the parent of both top nodes. Drawn for 7 ranks.
 ///
 /// ```text
 /// tree 0:     0        tree 1:     0         tree 0: the lowest set bit of a node is its height, so even nodes are
@@ -11,24 +11,24 @@
 ///        1   3 5              6   4 2        without it
 /// ```
 ///
-/// Messages cross an edge in every second step. The edges are coloured by the parity of these steps such that a node's
-/// two edges to its parents differ, and so do its two edges to its children: it never sends or receives two messages at
-/// a time.
+/// Messages cross an edge in every second step. The parity of these steps is the colour of the edge. A node's two edges
+/// to its parents have different colours, and so have its two edges to its children. So a node never sends or receives
+/// two messages at a time.
 pub struct DoubleTree {
     nodes: usize,
 }
 
-/// An edge of one of the trees, as one of its ends sees it. Of messages numbered from 0, the even ones cross tree 0.
+/// An edge of one of the trees, as one of its ends sees it. Messages with even numbers cross tree 0.
 pub struct TreeEdge {
     /// The node at the other end.
     pub peer: usize,
-    /// The step in which the edge is crossed for the first time.
+    /// The step in which the first message crosses the edge.
     pub first_step: usize,
     tree: usize,
 }
 
 impl TreeEdge {
-    /// The message that crosses the edge in `step`, if any of `messages` does.
+    /// The message that crosses the edge in `step`, if any of the `messages` does.
     pub fn crossing(&self, step: usize, messages: usize) -> Option<usize> {
         let message = step.checked_sub(self.first_step)? + self.tree;
         (message % 2 == self.tree && message < messages).then_some(message)
@@ -48,7 +48,7 @@ impl DoubleTree {
         trees.map(edge).collect()
     }
 
-    /// The edges from `node` to its children, which are all in one tree, except those of node 0: one in each.
+    /// The edges from `node` to its children. All are in one tree, except for node 0, which has one child in each tree.
     pub fn children(&self, node: usize) -> Vec<TreeEdge> {
         let edge = |tree, peer| TreeEdge { peer, first_step: self.first_step(tree, peer), tree };
         (0..2).flat_map(|tree| self.children_in(tree, node).map(move |child| edge(tree, child))).collect()
@@ -82,7 +82,7 @@ impl DoubleTree {
         }
     }
 
-    /// Parity of the steps in which `node` receives from its parent in tree 0; in tree 1 it is the other one.
+    /// The parity of the steps in which `node` receives from its parent in tree 0. In tree 1 it is the other parity.
     ///
     /// Mirroring exchanges both the trees and the colours, so a leaf has the colour of its mirror image, which is
     /// interior.

@@ -2,8 +2,8 @@
 
 use hocket_core::{Rank, Span};
 
-/// Ranks folded onto Q <= P <= 2 Q virtual ranks, a power of two for algorithms that flip bits: of the first 2 (P - Q)
-/// ranks each even one sits out, and its odd neighbour speaks for both; drawn for 6 ranks and Q = 4.
+/// P ranks folded onto Q virtual ranks, Q <= P <= 2 Q. Q is a power of two for algorithms that flip bits. Of the first
+/// 2 (P - Q) ranks, each even rank sits out, and its odd neighbour acts for both. Drawn for 6 ranks and Q = 4.
 ///
 /// ```text
 /// ranks         0 ─▶ 1   2 ─▶ 3   4   5
@@ -20,7 +20,7 @@ impl Fold {
         Self::onto(1 << ranks.ilog2(), ranks)
     }
 
-    /// The fold of `ranks` ranks onto `active` ones.
+    /// The fold of `ranks` ranks onto `active` virtual ranks.
     pub fn onto(active: usize, ranks: usize) -> Self {
         Self { active, pairs: ranks - active }
     }
@@ -30,17 +30,17 @@ impl Fold {
         self.active
     }
 
-    /// Whether `rank` leaves its part to rank + 1.
+    /// Whether `rank` sits out: rank + 1 acts for it.
     pub fn sits_out(&self, rank: usize) -> bool {
         rank < 2 * self.pairs && rank.is_multiple_of(2)
     }
 
-    /// Whether `rank` also plays the part of rank - 1.
+    /// Whether `rank` also acts for rank - 1.
     pub fn speaks_for_two(&self, rank: usize) -> bool {
         rank < 2 * self.pairs && !rank.is_multiple_of(2)
     }
 
-    /// The virtual rank that `rank` acts as, or whose part it leaves to its neighbour.
+    /// The virtual rank of `rank`. A rank that sits out shares the virtual rank of its neighbour.
     pub fn virtual_rank(&self, rank: usize) -> usize {
         if rank < 2 * self.pairs { rank / 2 } else { rank - self.pairs }
     }
@@ -50,13 +50,13 @@ impl Fold {
         if virtual_rank < self.pairs { 2 * virtual_rank + 1 } else { virtual_rank + self.pairs }
     }
 
-    /// Combines the vectors of the ranks that sit out into those of their neighbours. The virtual rank that this rank
-    /// acts as; none if it sits out, and then `result` already holds the end result.
+    /// Combines the vectors of the ranks that sit out into the vectors of their neighbours. Returns the virtual rank of
+    /// this rank, or none if it sits out; then `result` already holds the end result.
     pub async fn enter(&self, r: &Rank<'_>, result: Span, scratch: Span) -> Option<usize> {
         if r.rank() >= 2 * self.pairs {
             return Some(self.virtual_rank(r.rank()));
         }
-        // In a box, so that the program of a rank that is not paired, as all of 2^K ranks, is no larger for it.
+        // A box, so that the program of an unpaired rank stays small; of 2^K ranks, all are unpaired.
         Box::pin(self.enter_in_pairs(r, result, scratch)).await
     }
 
@@ -72,14 +72,14 @@ impl Fold {
         Some(self.virtual_rank(rank))
     }
 
-    /// Gives the end result to the neighbour that sits out, if there is one.
+    /// Sends the end result to the neighbour that sits out, if there is one.
     pub async fn leave(&self, r: &Rank<'_>, result: Span) {
         if self.speaks_for_two(r.rank()) {
             r.send(r.rank() - 1, result).await;
         }
     }
 
-    /// The first rank that `virtual_rank` stands for; all P ranks lie before that of virtual rank Q.
+    /// The first rank that `virtual_rank` acts for. For virtual rank Q, this is P.
     pub fn first_rank(&self, virtual_rank: usize) -> usize {
         virtual_rank + virtual_rank.min(self.pairs)
     }

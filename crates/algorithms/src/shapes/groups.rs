@@ -1,38 +1,38 @@
-//! Ranks in groups of neighbours, as those of a node are: what algorithms in two levels share.
+//! Groups of neighbouring ranks, such as the ranks of a node, for algorithms in two levels.
 
 use std::ops::Range;
 
 use hocket_core::{Call, Nodes, Parameter, Unit};
 
-/// The parameter of these algorithms.
+/// The size of the groups, a parameter of these algorithms.
 pub const GROUP: Parameter = Parameter {
     name: "group",
     unit: Unit::Count,
     default: 0,
     least: 0,
     tries: &[1, 3],
-    meaning: "neighbours that form a group; the last group may be smaller. 0: the ranks of a node, or 4 where nobody tells them",
+    meaning: "consecutive ranks per group; the last group may be smaller. 0: the ranks of a node, 4 if unknown",
 };
 
-/// The size of groups where nobody tells which ranks share a node.
+/// The size of groups if nodes are unknown.
 const USUAL: usize = 4;
 
-/// The groups of a call, of the same size but for the last one; drawn for 7 ranks and group = 3.
+/// The groups of a call: all have the same size, except for a smaller last one. Drawn for 7 ranks and group = 3.
 ///
 /// ```text
 /// group       0         1       2
-/// ranks    [0 1 2]   [3 4 5]   [6]      each of 3, 4 and 5 has to do with rank 6, as nobody else is in group 2
+/// ranks    [0 1 2]   [3 4 5]   [6]      3, 4 and 5 all communicate with rank 6, the only rank of group 2
 /// ```
 pub struct Groups {
     ranks: usize,
-    /// Members of each group but the last one.
+    /// Number of members of each group, except the last one.
     pub size: usize,
     /// Number of groups.
     pub count: usize,
 }
 
 impl Groups {
-    /// As the call's parameter says.
+    /// The groups of a call, by its parameter and its nodes.
     pub fn of(c: &Call) -> Self {
         let size = match (c.parameter(GROUP.name), &c.nodes) {
             (0, Nodes::Equal(size)) => *size,
@@ -43,18 +43,18 @@ impl Groups {
         Self { ranks: c.ranks, size, count: c.ranks.div_ceil(size) }
     }
 
-    /// The members of a group; groups are counted round the circle of all.
+    /// The members of a group. After the last group comes group 0 again.
     pub fn members(&self, group: usize) -> Range<usize> {
         let start = group % self.count * self.size;
         start..(start + self.size).min(self.ranks)
     }
 
-    /// Members of the last group.
+    /// Number of members of the last group.
     pub fn last(&self) -> usize {
         self.members(self.count - 1).len()
     }
 
-    /// How many ranks of another group one of the last group has to do with, at most.
+    /// The most ranks of another group with which a rank of the last group communicates.
     pub fn share(&self) -> usize {
         self.size.div_ceil(self.last())
     }
@@ -64,7 +64,7 @@ impl Groups {
         self.last() == self.size
     }
 
-    /// Ordered pairs of two ranks of the same group.
+    /// Number of ordered pairs of different ranks in the same group.
     pub fn pairs(&self) -> usize {
         (self.count - 1) * self.size * (self.size - 1) + self.last() * (self.last() - 1)
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hocket_core::{Rank, Span, Tag};
 
-/// The first of the `size` ranks that `rank` is grouped with; in recursive doubling each step joins two groups.
+/// The first rank of the group of `size` ranks that contains `rank`. In recursive doubling, each step joins two groups.
 ///
 /// ```text
 /// size 2    [0 1] [2 3] [4 5] [6 7]
@@ -14,8 +14,8 @@ pub fn group_start(rank: usize, size: usize) -> usize {
     rank - rank % size
 }
 
-/// The chunks that `rank` still works on after `steps` steps of vector halving over a power of two of `ranks`: in step
-/// k, partners differ in bit k, and the one whose bit is 0 keeps the lower half. Drawn for rank 5 (binary 101) of 8.
+/// The chunks that `rank` still works on after `steps` steps of vector halving over a power of two of `ranks`. In step
+/// k, partners differ in bit k; the rank whose bit is 0 keeps the lower half. Drawn for rank 5 (binary 101) of 8.
 ///
 /// ```text
 /// steps 0    [0 1 2 3 4 5 6 7]
@@ -28,7 +28,7 @@ pub fn halved(rank: usize, steps: u32, ranks: usize) -> Range<usize> {
     first..first + (ranks >> steps)
 }
 
-/// The parts that a rank and its partner keep in one step of halving: together, the part of both before.
+/// The parts that a rank and its partner keep in one step of halving. Together, they are the part that both had before.
 pub struct Halves {
     /// The partner.
     pub peer: usize,
@@ -38,8 +38,8 @@ pub struct Halves {
     pub its: Span,
 }
 
-/// A reduce_scatter of as many `steps`, each of which halves what a rank works on; then an allgather by the same exchanges
-/// backwards.
+/// A reduce_scatter in `steps` steps, each of which halves the part that a rank works on; then an allgather by the same
+/// exchanges backwards.
 ///
 /// ```text
 /// step 0    [0 1 2 3] ─▶ peer    peer ─▶ + [4 5 6 7]          and back    [0 1 2 3] ◀─ peer

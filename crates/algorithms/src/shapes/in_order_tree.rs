@@ -1,4 +1,4 @@
-//! In-order trees: binary trees in which a rank lies between its two subtrees, for segments that go up and down in lockstep.
+//! In-order trees: binary trees in which each rank lies between its two subtrees. Segments go up and down in lockstep.
 //!
 //! Source: P. Sanders, J. L. Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006; J. L. Träff, "A
 //! doubly-pipelined, dual-root reduction-to-all algorithm and implementation", arXiv 2109.12626.
@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use hocket_core::{Rank, Span};
 
-/// Some ranks in a row: one goes `lefts` times to the left and `rights` times to the right, from the top, to their root.
+/// A subtree: some ranks in a row. The path from the top to its root goes `lefts` times to the left and `rights` times
+/// to the right.
 #[derive(Clone, Copy)]
 pub struct Subtree {
     first: usize,
@@ -17,12 +18,12 @@ pub struct Subtree {
 }
 
 impl Subtree {
-    /// The whole tree over these ranks, of which there is one at least.
+    /// The whole tree over these ranks. There is at least one rank.
     pub fn whole(ranks: Range<usize>) -> Self {
         Self { first: ranks.start, end: ranks.end, lefts: 0, rights: 0 }
     }
 
-    /// The subtree below `rank` in this one, and the rank above it, if any is.
+    /// The subtree of this tree whose root is `rank`, and the parent of `rank`, if any.
     pub fn find(self, rank: usize) -> (Self, Option<usize>) {
         let (mut subtree, mut parent) = (self, None);
         while rank != subtree.root() {
@@ -33,60 +34,61 @@ impl Subtree {
         (subtree, parent)
     }
 
-    /// The rank between the halves.
+    /// The root: the rank between the two halves.
     pub fn root(self) -> usize {
         usize::midpoint(self.first, self.end)
     }
 
-    /// The ranks.
+    /// The ranks of the subtree.
     pub fn ranks(self) -> Range<usize> {
         self.first..self.end
     }
 
-    /// Those before the root; it has no fewer levels than those behind.
+    /// The ranks before the root. They have at least as many levels as the ranks behind the root.
     pub fn left(self) -> Option<Self> {
         (self.first < self.root()).then(|| Self { end: self.root(), lefts: self.lefts + 1, ..self })
     }
 
-    /// Those behind the root.
+    /// The ranks behind the root.
     pub fn right(self) -> Option<Self> {
         (self.root() + 1 < self.end).then(|| Self { first: self.root() + 1, rights: self.rights + 1, ..self })
     }
 
-    /// The step in which the first segment goes up from the root, in a tree with so many levels below its top.
+    /// The step in which the first segment goes up from this subtree's root. The whole tree has `levels` levels below
+    /// its top.
     ///
-    /// What comes from the left child arrives two steps before that, what comes from the right one a step before.
+    /// The left child's segment arrives two steps earlier, the right child's segment one step earlier.
     pub fn up(self, levels: usize) -> usize {
         2 * (levels - self.lefts) - self.rights
     }
 
-    /// The step in which the first segment comes down to the root, if the top has it in step 2 `levels`.
+    /// The step in which the first segment comes down to this subtree's root, if the top has it in step 2 `levels`.
     ///
-    /// The root hands it to its left child in the next step, and to its right child in the one after that. A step down an edge
-    /// comes a multiple of three after one up, so both are exchanges.
+    /// A rank sends the segment to its left child in the next step, and to its right child one step later. On an edge,
+    /// steps up and steps down are a multiple of three apart, so one exchange serves both.
     pub fn down(self, levels: usize) -> usize {
         2 * (levels + self.rights) + self.lefts
     }
 }
 
-/// An edge of the tree, as one of its ends sees it. After the first segment, the others follow every third step.
+/// An edge of the tree, as one of its ends sees it. After the first segment, another one follows every third step.
 #[derive(Clone, Copy)]
 pub struct Edge {
     /// The rank at the other end.
     pub peer: usize,
-    /// The step in which the first segment goes up, if any does.
+    /// The step in which the first segment goes up, if segments go up.
     pub up: Option<usize>,
-    /// The step in which the first segment comes down, if any does.
+    /// The step in which the first segment comes down, if segments come down.
     pub down: Option<usize>,
 }
 
 impl Edge {
-    /// The step after the last one, for so many segments.
+    /// The step after the last one, for this many segments.
     pub fn end(self, segments: usize) -> usize {
         self.up.max(self.down).map_or(0, |first| first + 3 * segments - 2)
     }
 
-    /// The segments that go up and down in `step`, of `segments`.
+    /// The segment that goes up in `step` and the segment that comes down, of `segments` segments.
     pub fn crossing(self, step: usize, segments: usize) -> [Option<usize>; 2] {
         [self.up, self.down].map(|first| {
             let since = step.checked_sub(first?)?;
@@ -94,7 +96,7 @@ impl Edge {
         })
     }
 
-    /// Sends and receives at once what there is.
+    /// Sends and receives at the same time, if there is something to send or to receive.
     pub async fn exchange(self, r: &Rank<'_>, to_send: Option<Span>, to_receive: Option<Span>) {
         let send = async {
             if let Some(segment) = to_send {

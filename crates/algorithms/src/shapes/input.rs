@@ -2,7 +2,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-/// The contribution of this rank, where its result does not overwrite it: a copy, when the call is in place.
+/// The contribution of this rank, safe from writes to the result: if the call is in place, this is a copy.
 pub async fn input_apart_from_result(r: &Rank<'_>, c: &Call) -> Span {
     let input = c.input(r);
     if !input.overlaps(c.result(r)) {

@@ -1,4 +1,4 @@
-//! k-nomial trees, binomial ones among them.
+//! k-nomial trees, including binomial trees.
 
 use std::ops::{Deref, Range};
 
@@ -21,7 +21,7 @@ pub struct KnomialTree {
 }
 
 impl KnomialTree {
-    /// The tree as `rank` sees it. All radices from P on make the same tree.
+    /// The tree as `rank` sees it. All radices of P or more make the same tree.
     pub fn new(rank: usize, root: usize, ranks: usize, radix: usize) -> Self {
         let relative = (rank + ranks - root) % ranks;
         let radix = radix.min(ranks.max(2));
@@ -65,7 +65,7 @@ impl KnomialTree {
         (0..self.height).flat_map(|level| self.children_at(level))
     }
 
-    /// The subtree of `rank`, which is this rank or below it, as distances from this rank.
+    /// The subtree of `rank`, as distances from this rank. `rank` is this rank, or a rank below it.
     pub fn subtree(&self, rank: usize) -> Range<usize> {
         let tree = Self::new(rank, self.root, self.ranks, self.radix);
         let end = (tree.relative + tree.reach).min(self.ranks);
@@ -73,8 +73,8 @@ impl KnomialTree {
     }
 }
 
-/// A binomial tree over the ranks, rooted at `root`: the k-nomial tree of radix 2, in which a rank has to do with at most one
-/// other at each level; drawn for 8 ranks and root 0.
+/// A binomial tree over the ranks, rooted at `root`: the k-nomial tree of radix 2. At each level, a rank communicates
+/// with at most one other rank. Drawn for 8 ranks and root 0.
 ///
 /// ```text
 ///            0
@@ -92,7 +92,7 @@ impl BinomialTree {
         Self(KnomialTree::new(rank, root, ranks, 2))
     }
 
-    /// Number of levels: 2^levels is the first power of two that is no less than P.
+    /// Number of levels: 2^levels is the least power of two that is at least P.
     pub fn levels(&self) -> u32 {
         self.ranks.next_power_of_two().ilog2()
     }

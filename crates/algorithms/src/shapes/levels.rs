@@ -4,7 +4,7 @@
 //! 7 ranks, group = 3        groups [0 1 2] [3 4 5] [6]
 //!
 //! within      0 1 2    3 4 5    6        an algorithm on each group
-//! between     0 ────── 3 ────── 6        an algorithm on the ranks in one place of their groups, here the first
+//! between     0 ────── 3 ────── 6        an algorithm on the ranks in the same place of all groups, here the first
 //! ```
 
 use std::ops::Range;
@@ -19,29 +19,29 @@ use crate::about::SEGMENT;
 use crate::shapes::groups::{GROUP, Groups};
 use crate::{Entry, find, names};
 
-/// Segments of the parts that have them.
+/// The segment size of the parts that have segments.
 pub const SEGMENTS: Parameter = Parameter { tries: &[], ..SEGMENT };
 
-/// Groups of the next level, for a part between groups that is itself made of two levels.
+/// The size of groups of the next level, for a part between groups that has groups itself.
 pub const OUTER: Parameter = Parameter {
     name: "outer",
     unit: Unit::Count,
     default: 0,
     least: 0,
     tries: &[],
-    meaning: "groups that form a group of the next level, if the algorithm between groups has groups; 0: as it has by default",
+    meaning: "groups per group of the next level, if the algorithm between groups has groups too; 0: its default",
 };
 
-/// The groups of a call's ranks: the nodes, or so many neighbours as the call says.
+/// The groups of a call's ranks: nodes, or a number of consecutive ranks.
 pub enum Levels {
-    /// Neighbours.
+    /// Groups of consecutive ranks.
     Equal(Groups),
-    /// The ranks of nodes, wherever they are.
+    /// Nodes with any ranks.
     Listed(Arc<Listed>),
 }
 
 impl Levels {
-    /// As the call says.
+    /// The groups of a call.
     pub fn of(c: &Call) -> Self {
         match &c.nodes {
             Nodes::Listed(nodes) if c.parameter(GROUP.name) == 0 => Self::Listed(nodes.clone()),
@@ -57,7 +57,7 @@ impl Levels {
         }
     }
 
-    /// Ranks of a group.
+    /// Number of ranks in a group.
     pub fn size(&self, group: usize) -> usize {
         match self {
             Self::Equal(groups) => groups.members(group).len(),
@@ -65,7 +65,7 @@ impl Levels {
         }
     }
 
-    /// The group of a rank, and its place there.
+    /// The group of a rank, and the rank's place in it.
     pub fn place(&self, rank: usize) -> (usize, usize) {
         match self {
             Self::Equal(groups) => (rank / groups.size, rank % groups.size),
@@ -73,7 +73,7 @@ impl Levels {
         }
     }
 
-    /// The rank in a place of a group; places beyond the last one are counted from the first again.
+    /// The rank in a place of a group. After the last place comes the first one again.
     pub fn rank(&self, group: usize, place: usize) -> usize {
         match self {
             Self::Equal(groups) => groups.members(group).start + place % self.size(group),
@@ -81,19 +81,19 @@ impl Levels {
         }
     }
 
-    /// The ranks of a group, where they follow one another.
+    /// The ranks of a group, if they are consecutive.
     pub fn ranks(&self, group: usize) -> Range<usize> {
         let first = self.rank(group, 0);
         first..first + self.size(group)
     }
 
-    /// The blocks of a group's ranks, which follow one another, in a span that holds those of all.
+    /// The blocks of a group's consecutive ranks, in a span that holds the blocks of all ranks.
     pub fn blocks(&self, c: &Call, all: Span, group: usize) -> Span {
         let ranks = self.ranks(group);
         c.blocks(all, ranks.start, ranks.len())
     }
 
-    /// How many places all groups have.
+    /// Number of lanes: the places that every group has.
     pub fn lanes(&self) -> usize {
         match self {
             Self::Equal(groups) => groups.last(),
@@ -109,7 +109,7 @@ impl Levels {
         }
     }
 
-    /// Whether the ranks of each group, and then the groups, follow one another.
+    /// Whether the groups, one after another, list all ranks in order.
     pub fn are_in_order(&self) -> bool {
         match self {
             Self::Equal(_) => true,
@@ -127,7 +127,7 @@ pub struct PartParameter {
     pub parameter: Parameter,
 }
 
-/// The choice among the algorithms of a collective, and those that tests try besides the default.
+/// A parameter that chooses an algorithm of a collective. Tests try `tries` besides the default.
 pub const fn choice(
     collective: Collective,
     name: &'static str,
@@ -179,7 +179,7 @@ impl PartParameter {
         pairs.into_iter().filter_map(given).collect()
     }
 
-    /// The part whose groups of ranks, so many, make these calls.
+    /// The part, run by `groups` groups of ranks; `call` returns the call of each group.
     fn piece(&self, c: &Call, is_within: bool, groups: usize, call: impl Fn(usize) -> Call) -> Piece {
         let mut calls: Vec<(usize, Call)> = Vec::new();
         for group in 0..groups {
@@ -194,7 +194,7 @@ impl PartParameter {
         Piece { collective: self.collective, algorithm: entry.name, is_within, part, given: self.given(c, entry) }
     }
 
-    /// The part within all groups, each of which makes its call.
+    /// The part within all groups; `call` returns the call of each group.
     pub fn within(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Piece {
         self.piece(c, true, levels.count(), call)
     }
@@ -209,13 +209,13 @@ impl PartParameter {
         self.piece(c, false, 1, |_| call.clone())
     }
 
-    /// The part between the groups, in lanes that have a chunk of a vector each.
+    /// The part between the groups, in lanes; each lane has one chunk of a vector.
     pub fn in_lanes(&self, c: &Call, levels: &Levels, call: impl Fn(usize) -> Call) -> Piece {
         let (whole, lanes) = (Span::new(Buffer::Result, c.count(0)), levels.lanes());
         self.piece(c, false, lanes, |lane| call(whole.chunk(lane, lanes).len))
     }
 
-    /// The call of the part of a group, or of a lane.
+    /// The part's call in a group, or in a lane.
     pub fn call<'a>(&self, c: &'a Call, group: usize) -> &'a Call {
         let part = c.parts.iter().find(|part| part.name == self.parameter.name).expect("a part of the algorithm");
         part.call(group)
@@ -227,7 +227,7 @@ impl PartParameter {
         self.run_in_group(r, c, levels, spans, self.call(c, group)).await;
     }
 
-    /// Runs the part within one group, which is that of this rank.
+    /// Runs the part within one group, the group of this rank.
     pub async fn run_within_one(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         self.run_in_group(r, c, levels, spans, self.call(c, 0)).await;
     }
@@ -275,13 +275,13 @@ impl PartParameter {
     }
 }
 
-/// A call of a part: of another collective over other ranks, with data that lies where the whole has it.
+/// A call of a part: another collective over other ranks, with the operator and element size of the whole call.
 pub fn part_call(c: &Call, collective: Collective, ranks: usize, count: usize) -> Call {
     let fresh = Call::new(collective, ranks, count);
     Call { commutative: c.commutative, element_bytes: c.element_bytes, ..fresh }
 }
 
-/// The size of the groups, as a composed call is completed with it; none where nodes are listed.
+/// The size of the groups, with which a composed call is completed; none if the groups are listed nodes.
 pub fn group(c: &Call) -> Vec<(&'static str, u64)> {
     match Levels::of(c) {
         Levels::Equal(groups) => vec![(GROUP.name, groups.size as u64)],
@@ -289,7 +289,7 @@ pub fn group(c: &Call) -> Vec<(&'static str, u64)> {
     }
 }
 
-/// The call of a part that moves or combines a vector within a group, in chunks for the places that all groups have.
+/// The call of a part that moves or combines a vector within a group, in one chunk for each lane.
 pub fn chunked(c: &Call, collective: Collective, levels: &Levels, group: usize) -> Call {
     let (whole, lanes) = (Span::new(Buffer::Result, c.count(0)), levels.lanes());
     let count = |place| if place < lanes { whole.chunk(place, lanes).len } else { 0 };
@@ -306,7 +306,7 @@ pub fn of_blocks(c: &Call, collective: Collective, levels: &Levels, group: usize
     Call { counts, ..part_call(c, collective, levels.size(group), 0) }
 }
 
-/// The call of a part that moves or combines the blocks of all groups, each as one.
+/// The call of a part that moves or combines the blocks of all groups; the blocks of a group are one block.
 pub fn of_groups(c: &Call, collective: Collective, levels: &Levels) -> Call {
     let all = Span::new(Buffer::Result, c.total());
     let counts = match &c.counts {
@@ -316,13 +316,13 @@ pub fn of_groups(c: &Call, collective: Collective, levels: &Levels) -> Call {
     Call { counts, ..part_call(c, collective, levels.count(), 0) }
 }
 
-/// The precondition of composed reductions: ranks of other groups in between would be combined out of order.
+/// The precondition of composed reductions: if groups are not consecutive ranks, they combine out of rank order.
 pub fn needs_order_or_commutative(c: &Call) -> Option<&'static str> {
     (!c.commutative && !Levels::of(c).are_in_order())
         .then_some("needs a commutative operator, or consecutive ranks on each node: it combines node by node")
 }
 
-/// The precondition of algorithms that move the blocks of a group as one.
+/// The precondition of algorithms that move the blocks of a group as one block.
 pub fn needs_order(c: &Call) -> Option<&'static str> {
     (!Levels::of(c).are_in_order()).then_some("needs consecutive ranks on each node: it moves their blocks as one")
 }
@@ -333,7 +333,7 @@ pub fn needs_order_of_groups(c: &Call) -> Option<&'static str> {
         .then_some("needs consecutive ranks on each node: the sum of a node covers consecutive ranks")
 }
 
-/// The precondition of algorithms in which the ranks of a group have their counterparts in all others.
+/// The precondition of algorithms in which each rank has a counterpart in every other group.
 pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
     (!Levels::of(c).are_equal())
         .then_some("needs the same number of ranks in all groups: each rank has a counterpart in every other group")

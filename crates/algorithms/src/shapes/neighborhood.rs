@@ -1,4 +1,4 @@
-//! Parts of neighbourhood collectives: messages to all neighbours, and the routes of message combining along the dimensions of a grid.
+//! Parts of neighbourhood collectives: messages to all neighbours, and the routes of message combining on a grid.
 
 use hocket_core::demand::Spread;
 use hocket_core::{Call, Edge, Options, Rank, Source, Span, Stencil, Tag};
@@ -8,18 +8,19 @@ pub fn block(all: Span, edge: &Edge) -> Span {
     all.part(edge.elements.start, edge.elements.len())
 }
 
-/// The tag of a message of an edge: those of several edges from one rank to another may come in any order, but for very many.
+/// The tag of an edge's message. Messages of up to 16 edges from one rank to another may arrive in any order.
 fn tag(edge: &Edge) -> Tag {
     (edge.number % 16) as Tag
 }
 
-/// Copies a block, cut off where the other is shorter: ranks of a wrong program may send themselves more than they receive.
+/// Copies a block, up to the shorter of the two lengths: in a wrong program, a rank may send itself more than it
+/// receives.
 pub async fn copy(r: &Rank<'_>, from: Span, into: Span) {
     let len = from.len.min(into.len);
     r.copy(from.part(0, len), into.part(0, len)).await;
 }
 
-/// Sends to all neighbours, and receives from all, at once.
+/// Sends to all neighbours and receives from all neighbours, all at once.
 pub async fn exchange(r: &Rank<'_>, c: &Call) {
     let (rank, input, result) = (r.rank(), c.input(r), c.result(r));
     let edges = c.neighbors().of(rank);
@@ -34,30 +35,31 @@ pub async fn exchange(r: &Rank<'_>, c: &Call) {
     r.join(receives, sends).await;
 }
 
-/// The most messages that a rank whose edges are known sends, or receives, if neighbours send directly.
+/// The most messages that a rank sends or receives if neighbours send directly. Counts ranks whose edges are known.
 pub fn degree(c: &Call) -> usize {
     c.neighbors().known().flat_map(|(rank, edges)| edges.with_others(rank).map(Iterator::count)).max().unwrap_or(0)
 }
 
-/// Whether all ranks send to the same relative places, one after the other, and some of them to others.
+/// Whether all ranks send to the same relative places, in the same order, and some places belong to other ranks.
 pub fn is_regular(c: &Call) -> bool {
     c.neighbors().stencil().is_some_and(|stencil| stencil.is_periodic) && degree(c) > 0
 }
 
-/// What direct messages complete a call with: their number, and for how many others one may have to wait.
+/// The values with which direct messages complete a call: their number (`edges`), and an upper bound on the messages
+/// that follow each other at a rank (`waits`).
 pub fn directly(c: &Call) -> Vec<(&'static str, u64)> {
     let edges: usize = c.neighbors().known().map(|(rank, edges)| edges.with_others(rank)[0].clone().count()).sum();
     let waits = if is_regular(c) { 1 } else { 2 * degree(c) };
     vec![("edges", edges as u64), ("waits", waits as u64)]
 }
 
-/// The rank that has to hear of most others.
+/// The demand of the rank that has to receive from the most others.
 pub fn gathering(c: &Call) -> Option<Spread> {
     let most = (0..c.ranks).max_by_key(|rank| sources(c, *rank).count())?;
     Spread::to_rank(most, 1 + sources(c, most).count())
 }
 
-/// The other ranks from which a rank receives something, each once, and the elements of its block.
+/// The other ranks from which a rank receives something: each rank once, with the number of elements of its block.
 pub fn sources(c: &Call, rank: usize) -> impl Iterator<Item = (usize, usize)> {
     let [_, from] = c.neighbors().of(rank).with_others(rank);
     let mut sources: Vec<_> = from.map(|edge| (edge.rank, edge.elements.len())).collect();
@@ -66,7 +68,7 @@ pub fn sources(c: &Call, rank: usize) -> impl Iterator<Item = (usize, usize)> {
     sources.into_iter()
 }
 
-/// Elements that a rank sends to these others.
+/// Number of elements that a rank sends to the ranks for which `counts` holds.
 pub fn elements_to(c: &Call, rank: usize, counts: &dyn Fn(usize) -> bool) -> usize {
     c.neighbors().of(rank).to.iter().filter(|edge| counts(edge.rank)).map(|edge| edge.elements.len()).sum()
 }
@@ -78,7 +80,8 @@ pub fn needs_stencil(c: &Call) -> Option<&'static str> {
     )
 }
 
-/// The edges on which a rank sends, and those on which it receives, each with the number of its relative place in the stencil.
+/// The edges on which a rank sends, and the edges on which it receives. Each has the number of its relative place in
+/// the stencil.
 pub fn edges_by_place<'a>(c: &'a Call, stencil: &Stencil, rank: usize) -> [Vec<(usize, &'a Edge)>; 2] {
     let edges = c.neighbors().of(rank);
     let exists = |back: bool, offset: &[isize]| {
@@ -91,7 +94,7 @@ pub fn edges_by_place<'a>(c: &'a Call, stencil: &Stencil, rank: usize) -> [Vec<(
     })
 }
 
-/// A round of message combining: all pieces that go the same way along one dimension, in one message.
+/// A round of message combining: all pieces that go the same distance along one dimension, in one message.
 pub struct Round {
     way: Vec<isize>,
     pieces: Vec<Parcel>,
@@ -99,9 +102,9 @@ pub struct Round {
 
 /// A block on its way.
 struct Parcel {
-    /// Where a rank holds it before it passes it on, and where the next rank does.
+    /// Where the sending rank holds the block, and where the receiving rank holds it.
     places: [usize; 2],
-    /// How it came from the rank that it is of, and where it goes on to. Both ranks exist if the rank in between holds it.
+    /// The way from the block's own rank to here, and the way on. A rank holds the block if both end ranks exist.
     behind: Vec<isize>,
     ahead: Vec<isize>,
 }
@@ -116,24 +119,24 @@ fn opposite(offset: &[isize]) -> Vec<isize> {
     offset.iter().map(|by| -by).collect()
 }
 
-/// An offset, cut off before a dimension.
+/// An offset, with 0 for a dimension and all later ones.
 fn before(offset: &[isize], dimension: usize) -> Vec<isize> {
     offset.iter().enumerate().map(|(i, by)| if i < dimension { *by } else { 0 }).collect()
 }
 
-/// A step along one dimension.
+/// An offset, with 0 for all dimensions but one.
 fn along(dimension: usize, offset: &[isize]) -> Vec<isize> {
     offset.iter().enumerate().map(|(i, by)| if i == dimension { *by } else { 0 }).collect()
 }
 
-/// The offsets of a stencil; on a torus all from 0 on, so that those which lead to the same rank are the same.
+/// The offsets of a stencil. On a torus, none is negative, so that offsets to the same rank are equal.
 fn offsets(stencil: &Stencil) -> Vec<Vec<isize>> {
     let least = |by: isize, size: usize| if stencil.is_periodic { by.rem_euclid(size as isize) } else { by };
     let offset = |offset: &Vec<isize>| offset.iter().zip(&stencil.dims).map(|(by, size)| least(*by, *size)).collect();
     stencil.offsets.iter().map(offset).collect()
 }
 
-/// The rounds along all dimensions of pieces that go those ways: the dimension of each piece, and where it ends.
+/// The rounds along all dimensions. `pieces` returns the ways and the pieces of one dimension.
 fn rounds(dimensions: usize, pieces: impl Fn(usize) -> Vec<(Vec<isize>, Parcel)>) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
     for (way, piece) in (0..dimensions).flat_map(pieces) {
@@ -145,7 +148,7 @@ fn rounds(dimensions: usize, pieces: impl Fn(usize) -> Vec<(Vec<isize>, Parcel)>
     rounds
 }
 
-/// The rounds of neighbor_alltoall: the block for each relative place goes there, along one dimension after the other.
+/// The rounds of neighbor_alltoall: each block goes to its destination, along one dimension after the other.
 pub fn alltoall_rounds(stencil: &Stencil) -> Vec<Round> {
     let offsets = offsets(stencil);
     let piece = |(place, offset): (usize, &Vec<isize>), dimension: usize| {
@@ -159,7 +162,7 @@ pub fn alltoall_rounds(stencil: &Stencil) -> Vec<Round> {
     })
 }
 
-/// The relative places that a block passes in neighbor_allgather, each once; first the one where it begins.
+/// The relative places that a block passes in neighbor_allgather, each once. The first one is its own rank.
 fn passed(stencil: &Stencil) -> Vec<Vec<isize>> {
     let mut passed = vec![vec![0; stencil.dims.len()]];
     for offset in offsets(stencil) {
@@ -173,7 +176,7 @@ fn passed(stencil: &Stencil) -> Vec<Vec<isize>> {
     passed
 }
 
-/// The rounds of neighbor_allgather: a block goes along each dimension to where it is wanted, or passed on from.
+/// The rounds of neighbor_allgather: along each dimension, a block goes to the ranks that need it or pass it on.
 pub fn allgather_rounds(stencil: &Stencil) -> Vec<Round> {
     let passed = passed(stencil);
     let index = |place: &[isize]| passed.iter().position(|other| other == place).expect("it came that way");
@@ -187,14 +190,15 @@ pub fn allgather_rounds(stencil: &Stencil) -> Vec<Round> {
     })
 }
 
-/// How many places a rank holds of other ranks' blocks in neighbor_allgather, and the number of each neighbour's, the own one's being 0.
+/// How many blocks of other ranks a rank holds in neighbor_allgather, and the number of each neighbour's block among
+/// them. The rank's own block has number 0.
 pub fn places(stencil: &Stencil) -> (usize, Vec<usize>) {
     let passed = passed(stencil);
     let index = |offset: &Vec<isize>| passed.iter().position(|other| other == offset).expect("it came there");
     (passed.len() - 1, offsets(stencil).iter().map(index).collect())
 }
 
-/// Passes pieces on, round by round; `held` says where a rank holds a piece.
+/// Passes pieces on, round by round. `held` returns the span in which a rank holds a piece.
 pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], held: impl Fn(usize) -> Span) {
     let (rank, len) = (r.rank(), held(0).len);
     let most = if len == 0 { 0 } else { rounds.iter().map(|round| round.pieces.len()).max().unwrap_or(0) };
@@ -226,7 +230,7 @@ pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], held: im
     }
 }
 
-/// What message combining completes a call with: rounds, blocks that a rank sends in all of them, and messages.
+/// The values with which message combining completes a call: rounds, blocks that a rank sends in all of them, messages.
 pub fn combined(c: &Call, rounds: fn(&Stencil) -> Vec<Round>) -> Vec<(&'static str, u64)> {
     let stencil = c.neighbors().stencil().expect("others are refused");
     let rounds = if c.count(0) == 0 { Vec::new() } else { rounds(stencil) };

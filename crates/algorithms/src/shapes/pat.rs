@@ -1,24 +1,26 @@
-//! Parallel aggregated trees: as many binomial trees as there are ranks, each rooted at another one and a block its own, go step by step.
+//! Parallel aggregated trees: one binomial tree for each block, rooted at the block's rank. All trees go step by step.
 //!
-//! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", arXiv 2506.20252 (2025).
+//! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale",
+//! arXiv 2506.20252 (2025).
 
 use hocket_core::{Call, Parameter, Rank, Span, Unit};
 
-/// How many blocks share a message.
+/// How many blocks may share a message.
 pub const AGGREGATE: Parameter = Parameter {
     name: "aggregate",
     unit: Unit::Count,
     default: 64,
     least: 1,
     tries: &[1, 2],
-    meaning: "most blocks in a message: intermediate buffers hold no more, and what is more goes in further messages",
+    meaning: "most blocks in a message, and in a buffer; a rank sends further blocks in further messages",
 };
 
-/// A step of all trees at once: ranks at a place that is a multiple of twice the distance have a child at the distance.
+/// A step of all trees at once. A place is a rank's distance from the root of a tree. A rank whose place is a multiple
+/// of twice the step's distance has a child at that distance.
 pub struct Step {
-    /// How far the child is from its parent.
+    /// The distance of a child from its parent.
     pub distance: usize,
-    /// The places of the children, for each message.
+    /// The places of the children of each message.
     pub messages: Vec<Vec<usize>>,
 }
 
@@ -32,12 +34,13 @@ pub fn steps(c: &Call) -> impl DoubleEndedIterator<Item = Step> {
     })
 }
 
-/// Messages that a rank sends, one after the other.
+/// `each`: the number of messages that a rank sends, one after the other.
 pub fn messages(c: &Call) -> Vec<(&'static str, u64)> {
     vec![("each", steps(c).map(|step| step.messages.len() as u64).sum())]
 }
 
-/// The blocks of trees in which this rank is at these places, one after the other in `packed`: block and room of each.
+/// The blocks of the trees in which this rank is at these places. Each comes with its room; these follow each other in
+/// `packed`.
 pub fn blocks<'a>(
     r: &Rank<'_>,
     c: &'a Call,
@@ -59,7 +62,7 @@ pub fn room(r: &Rank<'_>, c: &Call) -> Span {
     r.scratch(blocks * (0..c.ranks).map(|block| c.count(block)).max().unwrap_or(0))
 }
 
-/// The part of such room that these blocks take.
+/// The part of this room that the blocks of these places take.
 pub fn packed(r: &Rank<'_>, c: &Call, places: &[usize], room: Span) -> Span {
     let count = |place: &usize| c.count((r.rank() + r.size() - place) % r.size());
     room.part(0, places.iter().map(count).sum())

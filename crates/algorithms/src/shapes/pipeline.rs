@@ -1,4 +1,4 @@
-//! Segments on their way along a tree: each is passed on while later ones come in.
+//! Pipelines along a tree: a rank passes on a segment while it receives later ones.
 //!
 //! ```text
 //! segments in flight    0   take in ─▶ pass on        3   take in ─▶ pass on
@@ -6,16 +6,16 @@
 //!                       2               take in ─▶ pass on
 //! ```
 //!
-//! A rank takes in one segment after the other from each neighbour, so that its link carries one at a time. It may still
-//! be sending a few earlier ones, so that a link need not stand idle while the next send is prepared. Messages of segments
-//! that are in flight together differ by their tags.
+//! A rank receives one segment after the other from each neighbour, so a link carries one segment at a time. The rank
+//! may still be sending a few earlier segments, so that no link stands idle while the next send is prepared. Messages
+//! of segments that are in flight together have different tags.
 
 use hocket_core::{Options, Rank, Side, Source, Span, Tag, Tokens};
 
 use crate::shapes::Segments;
 
-/// Segments of one tree that a rank passes on at a time, and as many of each child that wait to be combined: two would do
-/// if no message were ever late.
+/// The most segments of one tree that a rank passes on at a time. This is also the most segments of each child that
+/// wait to be combined. Two would be enough if no message were ever late.
 const IN_FLIGHT: usize = 3;
 
 /// The first tag of messages to parents, and to children.
@@ -24,14 +24,14 @@ const DOWN: Tag = IN_FLIGHT as Tag;
 
 /// A rank's place in a tree.
 pub struct Place {
-    /// Where the way to the root leads; none for the root.
+    /// The parent; none for the root.
     pub parent: Option<usize>,
     /// The children in the order in which their vectors are combined.
     pub children: Vec<usize>,
 }
 
-/// Combines the segments of all ranks below this one with its own, into `sums`, and hands these to the parent. The own ones
-/// may lie in `sums`; a rank without children hands them up from where they are.
+/// Combines the segments of all ranks below this one with its own into `sums`, and sends the sums to the parent. The
+/// own segments may lie in `sums`. A rank without children sends its own segments from where they lie.
 pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments) {
     let handed_up = if place.children.is_empty() { own } else { sums };
     let hand_up = async |index| {
@@ -42,7 +42,7 @@ pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments
     add_up(r, place, own, sums, hand_up).await;
 }
 
-/// Takes the segments from the parent, and hands them to the children, to the last in the order of combination first.
+/// Receives the segments from the parent, and sends them to the children: first to the child that is combined last.
 pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
     let take_in = async |index| {
         if let Some(parent) = place.parent {
@@ -52,8 +52,8 @@ pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
     in_flight(r, segments.count(), take_in, async |index| hand_down(r, place, segments, index).await).await;
 }
 
-/// Reduces the own segments to the root, by way of `sums`; the root hands each down as soon as it is reduced, and other ranks
-/// receive it in `result`.
+/// Reduces the own segments to the root, by way of `sums`. The root sends each segment down as soon as it is reduced.
+/// The other ranks receive it in `result`.
 pub async fn reduce_and_broadcast(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, result: &Segments) {
     if place.parent.is_some() {
         r.join(reduce(r, place, own, sums), broadcast(r, place, result)).await;
@@ -62,7 +62,7 @@ pub async fn reduce_and_broadcast(r: &Rank<'_>, place: &Place, own: &Segments, s
     }
 }
 
-/// Where the segments of a child wait to be combined: in room of their own, or where the sums will be.
+/// The segments of a child that wait to be combined: in room of their own, or where the sums will be.
 struct Arrivals<'a> {
     child: usize,
     room: Option<Span>,
@@ -70,8 +70,8 @@ struct Arrivals<'a> {
     filled: Tokens<'a>,
 }
 
-/// Combines the own segments with the children's, in the order of the children, and passes on the sums. Where the own ones are
-/// not in `sums`, those of the first child are received there, and nothing is copied.
+/// Combines the own segments with the children's segments, in the order of the children, and passes on the sums. If the
+/// own segments are not in `sums`, the first child's segments are received there, and nothing is copied.
 async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, pass_on: impl AsyncFn(usize)) {
     let (count, len, is_apart) = (sums.count(), sums.get(0).len, own.get(0) != sums.get(0));
     let room = IN_FLIGHT.min(count);
@@ -108,7 +108,7 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, pa
     r.join(r.join_all(receive_all), in_flight(r, count, combine, pass_on)).await;
 }
 
-/// Takes in `count` segments, one after the other; passes on each, and at the same time a few before it.
+/// Receives `count` segments, one after the other. Passes on each one, while a few earlier ones are still on their way.
 async fn in_flight(r: &Rank<'_>, count: usize, take_in: impl AsyncFn(usize), pass_on: impl AsyncFn(usize)) {
     let turns: Vec<_> = (0..IN_FLIGHT).map(|lane| r.tokens(usize::from(lane == 0))).collect();
     let lane = async |lane| {

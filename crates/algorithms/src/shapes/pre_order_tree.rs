@@ -1,9 +1,10 @@
 //! Binary trees whose ranks are numbered in pre-order.
 
-/// A binary tree in which a rank is followed by its left and then by its right subtree, counted from the root; drawn for 7 ranks.
+/// A binary tree in which each rank comes before its left subtree, and this before its right subtree. Ranks are counted
+/// from the root. Drawn for 7 ranks.
 ///
 /// ```text
-///     0         the left subtree has half of the ranks below, one more if their number is odd
+///     0         the left subtree has half of the ranks below, rounded up
 ///   ┌─┴─┐
 ///   1   4
 ///  ┌┴┐ ┌┴┐
@@ -12,9 +13,9 @@
 pub struct PreOrderTree {
     /// The parent; none for the root.
     pub parent: Option<usize>,
-    /// The child one rank on.
+    /// The left child: the next rank.
     pub left: Option<usize>,
-    /// The child behind the left subtree.
+    /// The right child: the rank behind the left subtree.
     pub right: Option<usize>,
 }
 

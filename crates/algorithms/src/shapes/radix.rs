@@ -1,10 +1,10 @@
-//! Algorithms that generalise a power of two to that of a radix: how the ranks are numbered, and what their formulas count.
+//! Algorithms that generalise powers of two to powers of a radix: the numbers of ranks, and the values in formulas.
 
 use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::shapes::{Fold, KnomialTree};
 
-/// The parameter of these algorithms, which says what it does in each.
+/// The parameter of these algorithms, with its meaning in each of them.
 pub const fn radix(default: u64, meaning: &'static str) -> Parameter {
     Parameter { name: "radix", unit: Unit::Count, default, least: 2, tries: &[2, 3], meaning }
 }
@@ -14,23 +14,23 @@ pub fn radix_of(c: &Call) -> usize {
     usize::try_from(c.parameter("radix")).unwrap_or(usize::MAX)
 }
 
-/// The powers of the radix that are less than P: as many as there are digits in the numbers of all ranks.
+/// The powers of the radix that are less than P: one for each digit of the numbers of ranks.
 pub fn powers(c: &Call) -> impl Iterator<Item = usize> {
     let (ranks, radix) = (c.ranks, radix_of(c));
     std::iter::successors(Some(1_usize), move |power| power.checked_mul(radix)).take_while(move |power| *power < ranks)
 }
 
-/// The most others that a rank has to do with at a time, where there is one for each value of a digit but 0.
+/// The most ranks with which a rank communicates at a time: one for each value of a digit, except 0.
 pub fn most_others(c: &Call) -> usize {
     others(c, 1)
 }
 
-/// So many at the distances j `power` < P, for j = 1 .. k-1.
+/// The number of ranks at the distances j `power` < P, for j = 1 .. k-1.
 fn others(c: &Call, power: usize) -> usize {
     ((c.ranks - 1) / power).min(radix_of(c) - 1)
 }
 
-/// The distances of a round, with so many ranks or blocks between one and the next.
+/// The distances of a round: multiples of `power`.
 pub fn distances(c: &Call, power: usize) -> impl Iterator<Item = usize> + Clone {
     (1..=others(c, power)).map(move |j| j * power)
 }
@@ -40,8 +40,8 @@ pub fn k_nomial(r: &Rank<'_>, c: &Call) -> KnomialTree {
     KnomialTree::new(r.rank(), c.root, r.size(), radix_of(c))
 }
 
-/// What formulas are made of where there is a round for each digit: `rounds`, the `others` that a rank, or the root, has to do with in
-/// all rounds, and the `blocks` of the largest messages of all rounds.
+/// The values in formulas with a round for each digit. `rounds`; `others`: the ranks with which a rank, or the root,
+/// communicates in all rounds; `blocks`: the blocks of the largest messages of all rounds.
 pub fn counts_by_digits(c: &Call) -> Vec<(&'static str, u64)> {
     let values = [
         ("rounds", powers(c).count()),
@@ -51,30 +51,31 @@ pub fn counts_by_digits(c: &Call) -> Vec<(&'static str, u64)> {
     values.map(|(name, value)| (name, value as u64)).into()
 }
 
-/// Recursive multiplying, which joins up to k groups of ranks in each step: Q <= P virtual ranks, of a number whose digits are to the
-/// base k but for the first, whose base is the largest that P has room for. The other ranks fold, see [`Fold`]. Drawn for k = 3, P = 6.
+/// Recursive multiplying, which joins up to k groups of ranks in each step. It runs on Q = m k^i <= P virtual ranks,
+/// with the largest m <= k that fits. The digits of a virtual rank are to the base k, except the first one, to the base
+/// m. The other ranks fold, see [`Fold`]. Drawn for k = 3, P = 6.
 ///
 /// ```text
 /// step 0, of 3    [0 1 2] [3 4 5]         position of a rank in its group: its last digit
 /// step 1, of 2    [0 3] [1 4] [2 5]       its first digit
 /// ```
 pub struct Multiplying {
-    /// How P ranks act as Q.
+    /// How P ranks act as Q virtual ranks.
     pub fold: Fold,
     /// The steps.
     pub steps: Vec<RadixGroups>,
 }
 
 impl Multiplying {
-    /// As the call has it.
+    /// Recursive multiplying of a call.
     pub fn of(c: &Call) -> Self {
         let bases = powers(c).map(|distance| RadixGroups { distance, size: radix_of(c).min(c.ranks / distance) });
         let steps: Vec<_> = bases.filter(|groups| groups.size > 1).collect();
         Self { fold: Fold::onto(steps.iter().map(|groups| groups.size).product(), c.ranks), steps }
     }
 
-    /// What the formulas are made of: `active` virtual ranks, `steps`, the `others` in a rank's groups of all steps, and whether it
-    /// `folds`.
+    /// The values in formulas: `active` virtual ranks, `steps`, the `others` in a rank's groups of all steps, and
+    /// whether it `folds`.
     pub fn counts(&self) -> Vec<(&'static str, u64)> {
         let values = [
             ("active", self.fold.active()),
@@ -91,22 +92,22 @@ impl Multiplying {
     }
 }
 
-/// The groups of one step: their members are virtual ranks that differ in one digit only.
+/// The groups of one step. Their members are virtual ranks that differ in one digit only.
 #[derive(Clone, Copy, Debug)]
 pub struct RadixGroups {
-    /// From one member to the next.
+    /// The distance from one member to the next.
     pub distance: usize,
-    /// Members of a group.
+    /// Number of members of a group.
     pub size: usize,
 }
 
 impl RadixGroups {
-    /// Where a virtual rank stands in its group.
+    /// The position of a virtual rank in its group.
     pub fn position(&self, rank: usize) -> usize {
         rank / self.distance % self.size
     }
 
-    /// The other members of its group, each with its position, from the next one on round the group.
+    /// The other members of its group, each with its position, from the next one on and round the group.
     pub fn others(&self, rank: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
         let (Self { distance, size }, own) = (*self, self.position(rank));
         let first = rank - own * distance;

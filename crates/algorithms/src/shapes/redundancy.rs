@@ -1,31 +1,32 @@
-//! Redundant exchanges: a rank that has the final result sends it on, and takes a copy that comes before its own result.
+//! Redundant exchanges: a rank sends on the final result, and takes a copy that arrives before its own result.
 
 use hocket_core::{Mode, Options, Parameter, Rank, Source, Span, Tag, Unit};
 
-/// The parameter that says how many.
+/// The number of redundant exchanges.
 pub const EXCHANGES: Parameter = Parameter {
     name: "T",
     unit: Unit::Count,
     default: 1,
     least: 0,
     tries: &[0, 2],
-    meaning: "redundant exchanges: how many of the first partners are handed the final result",
+    meaning: "redundant exchanges: how many of the first partners a rank sends the final result",
 };
 
 /// Distinguishes redundant copies from the messages of the algorithm itself.
 const COPY: Tag = 1;
 
-/// Runs `own`, which says where it left the final result, then a redundant exchange with each partner in turn: the rank
-/// sends the final result as soon as it has it from anywhere, its own exchanges or an earlier copy. Ends with `then`,
-/// which is told where the result lies; but ranks that were overtaken go on to serve those that wait for them. The rank
-/// reaches mark t when it has the result after t exchanges.
+/// Runs `own`, which returns where it left the final result. Then runs a redundant exchange with each partner in turn:
+/// the rank sends the final result as soon as it has it, from its own exchanges or from an earlier copy. Calls `then`
+/// with the place of the result. Afterwards, a rank whose copy came first still serves the ranks that wait for its own
+/// exchanges. The rank reaches mark t when it has the result after t exchanges.
 ///
 /// ```text
 /// own exchanges ──▶ result? ──▶ send to partner 1 ──▶ result? ──▶ send to partner 2 ──▶ result? ──▶ then
 ///                               copy of partner 1 ───────┘        copy of partner 2 ───────┘
 /// ```
 ///
-/// Source: the redundant butterfly of H. Matsumoto and R. Suda (see the jitter page of the docs), with t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
+/// Source: the redundant butterfly of H. Matsumoto and R. Suda (see the jitter page of the docs), with
+/// t_p = min(t_p, t_q + alpha + n beta + noise) per exchange.
 pub fn exchange_redundantly<'a>(
     r: &'a Rank<'a>,
     len: usize,
@@ -33,7 +34,7 @@ pub fn exchange_redundantly<'a>(
     own: impl Future<Output = Span> + 'a,
     then: impl AsyncFnOnce(Span) + 'a,
 ) -> impl Future<Output = ()> + 'a {
-    // Apart from the rest, which lasts longer.
+    // In a box of its own, as the rest lasts longer.
     let own = Box::pin(own);
     async move {
         let results: Vec<_> =
@@ -59,9 +60,9 @@ pub fn exchange_redundantly<'a>(
     }
 }
 
-/// Ranks in groups of neighbours: as many groups as 2^(K - 1), where 2^K is the largest power of two that P reaches, so
-/// that each has two to four members. The first two of a group are its hosts; in a butterfly over the groups the first
-/// hosts meet each other only, and so the second ones. Drawn for 7 ranks.
+/// Ranks in 2^(K - 1) groups of neighbours, where 2^K is the largest power of two up to P. So each group has two to
+/// four members. The first two members are the hosts of the group, the others its guests. The first hosts of all groups
+/// form one butterfly, the second hosts another one. Drawn for 7 ranks.
 ///
 /// ```text
 /// group 0        group 1
@@ -73,7 +74,7 @@ pub struct RedundantGroups {
 }
 
 impl RedundantGroups {
-    /// The groups of so many ranks, at least two.
+    /// The groups of this many ranks, at least two.
     pub fn new(ranks: usize) -> Self {
         Self { ranks, groups: 1 << (ranks.ilog2() - 1) }
     }

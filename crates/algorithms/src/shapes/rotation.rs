@@ -1,4 +1,4 @@
-//! Blocks and chunks in an order that begins anywhere.
+//! Blocks and chunks in rotated order: it begins anywhere and wraps around.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use hocket_core::{Call, Span};
 /// rotated     [2 3 4|0 1]
 /// ```
 pub struct Rotation<Offset> {
-    /// Where a block begins, in order; that of block `blocks` is the end.
+    /// The start of a block in order; the start of block `blocks` is the end.
     offset: Offset,
     blocks: usize,
     first: usize,
@@ -29,7 +29,7 @@ pub fn rotated_chunks(vector: Span, ranks: usize, first: usize) -> Rotation<impl
 }
 
 impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
-    /// Elements of the first `blocks` blocks.
+    /// Number of elements in the first `blocks` blocks.
     pub fn len(&self, blocks: usize) -> usize {
         let end = self.first + blocks;
         let wrapped = if end > self.blocks { (self.offset)(self.blocks) } else { 0 };
@@ -43,7 +43,7 @@ impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
         rotated.part(start, self.len(blocks.end) - start)
     }
 
-    /// The two pieces, each as it lies in `ordered`, a span of all blocks in order, and in `rotated`.
+    /// The two pieces: each as it lies in `ordered`, a span of all blocks in order, and as it lies in `rotated`.
     pub fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
         let (start, tail) = ((self.offset)(self.first), self.blocks - self.first);
         let end = (self.offset)(self.blocks);

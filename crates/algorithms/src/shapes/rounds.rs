@@ -1,4 +1,4 @@
-//! Rounds: programs that know ahead whom they meet tell the network, a few rounds at a time.
+//! Rounds: a program that knows its peers ahead asks the network for circuits, a few rounds at a time.
 //!
 //! Source: S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective communication on all optical network", equations (2),
 //! (4), (6) and (8).
@@ -8,24 +8,25 @@ use std::pin::Pin;
 
 use hocket_core::{Rank, Started};
 
-/// A program that goes round by round, of whose ranks each meets some peers in a round. To most networks that means nothing. Where
-/// there are circuits, and nodes have k ports for them (see [`Rank::circuits`]), rounds are taken in batches, the same at all ranks, of as
-/// many as k circuits are enough for. With its first round of a batch a rank asks for its circuits of the whole batch, and
-/// closes those of the batch before. It waits for each with the round that needs it.
+/// A program that goes round by round; each rank meets some peers in a round. On most networks, this has no effect. On
+/// a network with circuits, whose nodes have k ports for them (see [`Rank::circuits`]), rounds form batches, the same
+/// at all ranks. A batch has as many rounds as k circuits are enough for. With the first round of a batch, a rank asks
+/// for the circuits of the whole batch, and closes the circuits of the batch before. In each round, it waits for the
+/// circuits that this round needs.
 ///
-/// Where there are too few ports for one round, or programs need not ask, circuits come with the messages.
+/// If one round needs more ports than there are, or programs need not ask, circuits come with the messages.
 pub struct Rounds<'r, P> {
     rank: &'r Rank<'r>,
     peers: P,
-    /// None where there are no circuits: there, programs should be no larger and no slower for them.
+    /// None if the network has no circuits: programs should then be as small and as fast as without this type.
     known: Option<Box<Known<'r>>>,
 }
 
 struct Known<'r> {
     rounds: usize,
-    /// Rounds of a batch; 0 where circuits come with the messages.
+    /// Rounds of a batch; 0 if circuits come with the messages.
     batch: usize,
-    /// The round that was entered last, if any was.
+    /// The latest round that this rank entered, if any.
     round: Option<usize>,
     open: Vec<usize>,
     asked: Vec<(usize, Started<'r, Asked<'r>>)>,
@@ -34,20 +35,21 @@ struct Known<'r> {
 type Asked<'r> = Pin<Box<dyn Future<Output = bool> + 'r>>;
 
 impl<'r, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Rounds<'r, P> {
-    /// None as yet of `rounds`: `peers` are those that this rank meets in a round, `width` of them at most.
+    /// Before the first of `rounds`. `peers` returns the peers of a round, at most `width`.
     pub fn new(rank: &'r Rank<'r>, width: usize, rounds: usize, peers: P) -> Self {
         let known = |ports| Known { rounds, batch: ports / width, round: None, open: Vec::new(), asked: Vec::new() };
         Self { rank, peers, known: rank.circuits().map(|ports| Box::new(known(ports))) }
     }
 
-    /// This rank enters that round, which comes after those before.
+    /// This rank enters a round. Ranks enter their rounds in order.
     pub async fn enter(&mut self, round: usize) {
         if let Some(known) = &mut self.known {
             Box::pin(known.enter(self.rank, &self.peers, round)).await;
         }
     }
 
-    /// This rank has had its last round. Done when its circuits are released, also those that came with messages.
+    /// This rank has finished its last round. Returns when all its circuits are released, including the circuits that
+    /// came with messages.
     pub async fn end(self) {
         if let Some(known) = self.known {
             Box::pin(known.end(self.rank, self.peers)).await;
@@ -80,7 +82,7 @@ impl<'r> Known<'r> {
         release(rank, &distinct(came_with_messages.into_iter().flat_map(peers).chain(self.open))).await;
     }
 
-    /// Lets the circuits go that are open, and asks for those to `peers`; one to a peer of both stays.
+    /// Closes the open circuits and asks for circuits to `peers`. A circuit that is open already stays.
     async fn reopen(&mut self, rank: &'r Rank<'r>, peers: Vec<usize>) {
         let_go(rank, &self.open, &peers).await;
         for peer in peers.iter().filter(|peer| !self.open.contains(peer)) {
@@ -91,7 +93,7 @@ impl<'r> Known<'r> {
     }
 }
 
-/// Each of them once.
+/// The peers, each once.
 pub fn distinct(peers: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let mut peers: Vec<_> = peers.into_iter().collect();
     peers.sort_unstable();
@@ -99,7 +101,8 @@ pub fn distinct(peers: impl IntoIterator<Item = usize>) -> Vec<usize> {
     peers
 }
 
-/// Lets the circuits to `old` peers go, waiting for none, and opens those to `new` ones; one to a peer of both stays.
+/// Closes the circuits to `old` peers without waiting, and opens circuits to `new` peers. A circuit to a peer that is
+/// in both stays.
 pub async fn change(r: &Rank<'_>, old: &[usize], new: &[usize]) {
     let_go(r, old, new).await;
     r.join_all(new.iter().filter(|peer| !old.contains(peer)).map(|peer| r.connect(*peer))).await;
@@ -111,7 +114,7 @@ async fn let_go(r: &Rank<'_>, old: &[usize], needed: &[usize]) {
     }
 }
 
-/// Closes the circuits to these peers. Done when they are released.
+/// Closes the circuits to these peers. Returns when they are released.
 pub async fn release(r: &Rank<'_>, open: &[usize]) {
     r.join_all(open.iter().map(|peer| r.disconnect(*peer))).await;
 }

@@ -4,8 +4,8 @@ use hocket_core::{Call, Span};
 
 use crate::about::SEGMENT;
 
-/// A vector cut into segments of as many bytes as the call's parameter says, a whole number of elements; the last one
-/// may be shorter. There is always one.
+/// A vector cut into segments. The call's parameter is the size of a segment, a whole number of elements. The last
+/// segment may be shorter. There is always at least one segment.
 pub struct Segments {
     whole: Span,
     each: usize,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A root that has to do with every other rank, one in each step, in the order of their numbers; as one of the ranks sees it.
+/// A root that communicates with one other rank in each step, in the order of ranks; as one of the ranks sees it.
 pub struct Star {
     rank: usize,
     root: usize,
@@ -31,7 +31,7 @@ impl Star {
         if self.rank == self.root { 0..self.others() } else { own..own + 1 }
     }
 
-    /// With whom this rank has to do in a step.
+    /// The rank with which this rank communicates in a step, if any.
     pub fn peer(&self, step: usize) -> Option<usize> {
         match self.other(step) {
             other if self.rank == self.root => Some(other),

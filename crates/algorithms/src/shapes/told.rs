@@ -1,14 +1,15 @@
-//! Sizes that ranks tell each other: those of subtrees, of which a rank knows its own block only.
+//! Sizes of subtrees, which ranks tell each other: a rank knows only the size of its own block.
 
 use hocket_core::{Call, Counts, Rank};
 
 use crate::shapes::BinomialTree;
 
-/// The base of the digits of a number that is told, the last ones first, by the lengths of messages: a program sees the length of a
-/// message that it has received, but not its data. A message is longer than a digit by the base if more digits follow.
+/// The base of the digits in which ranks tell a number, last digit first. The length of a message is one digit, as a
+/// program sees the length of a received message, but not its data. If more digits follow, the message is longer by the
+/// base.
 const BASE: usize = 1 << 11;
 
-/// The digits of a number, each as the length of its message.
+/// The digits of a number: the length of each message.
 fn digits(number: usize) -> impl Iterator<Item = usize> {
     let mut left = Some(number);
     std::iter::from_fn(move || {
@@ -41,8 +42,9 @@ async fn hear(r: &Rank<'_>, from: usize) -> usize {
     }
 }
 
-/// The elements of the subtrees of a rank's children, the nearest first. Every rank but the root hears them from its children, and tells
-/// its parent those of its own subtree; the root knows the sizes of all blocks, and is told nothing.
+/// The number of elements in the subtree of each of a rank's children, the nearest first. A rank hears them from its
+/// children, and tells its parent the number of its own subtree. The root knows the sizes of all blocks, so nobody
+/// tells it anything.
 pub async fn subtrees(r: &Rank<'_>, c: &Call, tree: &BinomialTree) -> Vec<usize> {
     let mut sizes = Vec::new();
     let Some(parent) = tree.parent() else { return sizes };
@@ -55,8 +57,8 @@ pub async fn subtrees(r: &Rank<'_>, c: &Call, tree: &BinomialTree) -> Vec<usize>
     sizes
 }
 
-/// What telling sizes completes a call with: the `rounds` in which they are told, the most `digits` of one, the bytes that these take
-/// at most, and the messages of all `sizes`. None for a rank that knows its own block only.
+/// The values with which telling sizes completes a call: the `rounds`, the most `digits` of a size, the most bytes of
+/// these digits (`told`), and the messages of all `sizes`. None for a rank that knows only its own block.
 pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     if matches!(c.counts, Counts::Own(_)) {
         return Vec::new();

@@ -8,7 +8,7 @@ use crate::about::{has_equal_blocks, needs_commutative};
 pub const X: Parameter = size(
     "X",
     &[2, 4],
-    "ranks along x: the sizes multiply to P; 0 for all of them: the machine's torus, or nearly a cube",
+    "ranks along x; the product of all sizes is P. All sizes 0: the machine's torus, or nearly a cube",
 );
 /// Ranks along the second axis.
 pub const Y: Parameter = size("Y", &[2, 3], "ranks along y");
@@ -21,17 +21,18 @@ pub const V: Parameter = size("V", &[], "ranks along a fifth axis");
 /// Ranks along the sixth axis.
 pub const U: Parameter = size("U", &[], "ranks along a sixth axis");
 
-/// The axes of a torus in their order, as many as those of any machine. Algorithms for up to three declare X, Y and Z only.
+/// The axes of a torus in their order, up to the most axes of a machine. Algorithms for up to three axes declare only
+/// X, Y and Z.
 pub const AXES: [Parameter; 6] = [X, Y, Z, W, V, U];
 
-/// How many there are.
+/// The number of these axes.
 pub const MOST_AXES: usize = AXES.len();
 
 const fn size(name: &'static str, tries: &'static [u64], meaning: &'static str) -> Parameter {
     Parameter { name, unit: Unit::Count, default: 0, least: 0, tries, meaning }
 }
 
-/// Where a rank is along each axis.
+/// The coordinates of a rank along each axis.
 pub type Coordinates = [usize; MOST_AXES];
 
 /// A torus of X x Y x Z x .. ranks; rank = x + X (y + Y (z + ..)). Drawn for 4 x 2.
@@ -47,12 +48,13 @@ pub struct Torus {
 }
 
 impl Torus {
-    /// The torus of these sizes. Along further axes there is one rank.
+    /// The torus of these sizes. Further axes have one rank.
     pub fn new(sizes: &[usize]) -> Self {
         Self { sizes: std::array::from_fn(|axis| sizes.get(axis).copied().unwrap_or(1)) }
     }
 
-    /// The torus that a call names, or one near a cube when it names none. An axis of 0 counts as 1 beside others.
+    /// The torus that a call names; if it names none, the torus nearest to a cube. An axis of 0 beside other axes has
+    /// one rank.
     pub fn of(c: &Call) -> Self {
         let given: Vec<_> = declared(c).map(|axis| c.parameter(axis.name) as usize).collect();
         match given.iter().all(|size| *size == 0) {
@@ -61,7 +63,8 @@ impl Torus {
         }
     }
 
-    /// The torus X >= Y >= Z of so many ranks with the least X + Y + Z; of several, that with the least X.
+    /// The torus X >= Y >= Z of this many ranks with the least X + Y + Z. Of several such tori, the one with the least
+    /// X.
     pub fn near_cube(ranks: usize) -> Self {
         let divisors = |of: usize| (1..=of).take_while(move |d| d * d <= of).filter(move |d| of.is_multiple_of(*d));
         let shapes = divisors(ranks).flat_map(|z| {
@@ -82,12 +85,12 @@ impl Torus {
         (0..MOST_AXES).filter(move |axis| self.sizes[*axis] > 1)
     }
 
-    /// Links from one corner to the opposite one, never round a ring: X - 1 + Y - 1 + Z - 1 + ..
+    /// Number of links from one corner to the opposite one, never round a ring: X - 1 + Y - 1 + Z - 1 + ..
     pub fn hops(self) -> usize {
         self.sizes.iter().map(|size| size - 1).sum()
     }
 
-    /// Where a rank is.
+    /// The coordinates of a rank.
     pub fn coordinates(&self, rank: usize) -> Coordinates {
         let mut rest = rank;
         self.sizes.map(|size| {
@@ -102,7 +105,8 @@ impl Torus {
         at.iter().zip(self.sizes).rev().fold(0, |rank, (coordinate, size)| coordinate + size * rank)
     }
 
-    /// The parts of a vector for one of which each direction of each axis is the first to be used; one part if no axis is.
+    /// The parts of a vector: each direction of each axis of several ranks is the first one of one part. If there is no
+    /// such axis, there is one part.
     pub fn ports(self) -> impl Iterator<Item = Port> {
         let axes: Vec<_> = self.axes().collect();
         let count = axes.len();
@@ -113,8 +117,8 @@ impl Torus {
     }
 }
 
-/// One of several parts of an algorithm that keep all links of a torus busy: the order in which it uses the axes, and
-/// whether it does in the opposite direction, as if the coordinates were counted from 0 down.
+/// One of several parts of an algorithm that together keep all links of a torus busy. It uses the axes in its own
+/// order, in the positive or in the negative directions.
 ///
 /// ```text
 /// X x Y x Z    port 0: +x +y +z    port 2: +y +z +x    port 4: +z +x +y
@@ -134,14 +138,14 @@ impl Port {
         self.mirrored(self.torus.coordinates(rank)[axis], axis)
     }
 
-    /// The rank that differs from `rank` in this coordinate only.
+    /// The rank that differs from `rank` only in this coordinate.
     pub fn moved(&self, rank: usize, axis: usize, coordinate: usize) -> usize {
         let mut at = self.torus.coordinates(rank);
         at[axis] = self.mirrored(coordinate, axis);
         self.torus.rank(at)
     }
 
-    /// The number of a rank in the order of the coordinates along the port's axes, of which the last one changes first.
+    /// The number of a rank in the order of the coordinates along the port's axes. The last coordinate changes first.
     pub fn index(&self, rank: usize) -> usize {
         self.order.iter().fold(0, |index, axis| index * self.torus.sizes[*axis] + self.coordinate(rank, *axis))
     }
@@ -152,12 +156,12 @@ impl Port {
     }
 }
 
-/// The ports that have a part of the message, or of some block: all, unless there are fewer elements.
+/// The ports that have a part of the message, or of some block: all ports, unless there are fewer elements than ports.
 pub fn ports(c: &Call) -> Vec<Port> {
     Torus::of(c).ports().take(most_elements(c).max(1)).collect()
 }
 
-/// Elements of the vector, or of the largest block.
+/// Number of elements of the vector, or of the largest block.
 fn most_elements(c: &Call) -> usize {
     match c.collective.has_blocks() {
         true => (0..c.ranks).map(|block| c.count(block)).max().unwrap_or(0),
@@ -165,7 +169,7 @@ fn most_elements(c: &Call) -> usize {
     }
 }
 
-/// The axes that the algorithm of a call knows.
+/// The axes that the algorithm of a call declares.
 fn declared(c: &Call) -> impl Iterator<Item = &'static Parameter> {
     AXES.iter().filter(|axis| c.parameters.iter().any(|(name, _)| *name == axis.name))
 }
@@ -185,13 +189,13 @@ pub fn needs_torus_and_commutative(c: &Call) -> Option<&'static str> {
     needs_torus(c).or_else(|| needs_commutative(c))
 }
 
-/// The sizes of the axes that the algorithm knows, as they are used.
+/// The sizes of the axes that the algorithm declares, as it uses them.
 pub fn sizes(c: &Call) -> Vec<(&'static str, u64)> {
     declared(c).zip(Torus::of(c).sizes).map(|(axis, size)| (axis.name, size as u64)).collect()
 }
 
-/// The sizes, the `hops` along all axes, and the `parts` of the message, one per port, with the bytes of the `largest`
-/// when all ranks have equally many of its elements.
+/// The sizes, the `hops` along all axes, the number of `parts` of the message, one per port, and the bytes of the
+/// `largest` part, if all ranks have equally many of its elements.
 pub fn sizes_and_ports(c: &Call) -> Vec<(&'static str, u64)> {
     let parts = ports(c).len();
     let ranks_of_message = if c.collective.has_blocks() { 1 } else { c.ranks };

@@ -1,7 +1,7 @@
-//! Bucket algorithms on a torus: rings along one axis after the other, each on what the rings before have left.
+//! Bucket algorithms on a torus: rings along one axis after the other. Each ring works on what the rings before left.
 //!
-//! A port has the chunks of all ranks in the order of their coordinates along its axes, the first axis the slowest. The
-//! chunks that a rank still works on then follow one another; drawn for rank 4 of 3 x 2, which is at (1, 1).
+//! A port orders the chunks of all ranks by their coordinates along its axes; the first axis changes slowest. So the
+//! chunks that a rank still works on are contiguous. Drawn for rank 4 of 3 x 2, which is at (1, 1).
 //!
 //! ```text
 //! axes +x, +y    0 3 1 4 2 5    along x: which two?    1 4    along y: which one?    4
@@ -14,21 +14,22 @@ use crate::allreduce::ring;
 use crate::shapes::Ring;
 use crate::shapes::torus::Port;
 
-/// Combines the chunks of all ranks, along one axis after the other, until this rank has its own. `chunks` are so many from one on.
+/// Combines the chunks of all ranks, along one axis after the other, until this rank has its own. `chunks(first,
+/// count)` returns `count` chunks from `first` on.
 pub async fn reduce_scatter(r: &Rank<'_>, port: &Port, chunks: &impl Fn(usize, usize) -> Span, tag: Tag) {
     for bucket in buckets(port, r.rank(), tag) {
         ring::reduce_scatter(r, &bucket.ring, |i| bucket.chunk(chunks, i)).await;
     }
 }
 
-/// Gives every rank the chunks of all, along one axis after the other, the last one of the port first.
+/// Gives every rank the chunks of all ranks, along one axis after the other, the port's last axis first.
 pub async fn allgather(r: &Rank<'_>, port: &Port, chunks: &impl Fn(usize, usize) -> Span, tag: Tag) {
     for bucket in buckets(port, r.rank(), tag).iter().rev() {
         ring::allgather(r, &bucket.ring, |i| bucket.chunk(chunks, i)).await;
     }
 }
 
-/// A ring along one axis: its ranks work on the chunks from `first` on, `each` for a rank of the ring.
+/// A ring along one axis. Its ranks work on the chunks from `first` on; each rank keeps `each` of them.
 struct Bucket {
     ring: Ring,
     first: usize,
@@ -59,7 +60,7 @@ fn ring_along(port: &Port, rank: usize, axis: usize, tag: Tag) -> Ring {
     Ring { position, size, previous: neighbour(position + size - 1), next: neighbour(position + 1), tag }
 }
 
-/// The parts that a port has of the blocks of all ranks, packed in the port's order.
+/// A port's parts of the blocks of all ranks, packed in the port's order.
 pub struct Packed<'a> {
     port: &'a Port,
     part: (usize, usize),
@@ -67,11 +68,11 @@ pub struct Packed<'a> {
     starts: Starts,
 }
 
-/// Where parts begin.
+/// The starts of the parts.
 enum Starts {
-    /// All are of this length.
+    /// All parts have this length.
     Equal(usize),
-    /// In the port's order, with the end of the last.
+    /// The starts in the port's order, and the end of the last part.
     Each(Vec<usize>),
 }
 
@@ -97,7 +98,7 @@ impl<'a> Packed<'a> {
         block.chunk(self.part.0, self.part.1)
     }
 
-    /// Where the part of a rank's block is packed.
+    /// The packed part of a rank's block.
     pub fn of_rank(&self, rank: usize) -> Span {
         self.chunks(self.port.index(rank), 1)
     }

@@ -1,4 +1,4 @@
-//! Trees that span a torus and share no link, and the parts of a message that go along them.
+//! Trees that span a torus and share no link, and the parts of a message that they carry.
 
 use hocket_core::{Buffer, Call, Span};
 
@@ -7,9 +7,10 @@ use crate::shapes::Segments;
 use crate::shapes::pipeline::Place;
 use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, sizes};
 
-/// A tree that spans a torus, seen in coordinates (a, b, c, ..) counted from the root in the order of the tree's axes. It
-/// leads from the root along +a, from each rank so reached along +b, from all of those along +c, and so on, never round
-/// the ring. Ranks with the root's a are reached last, round the ring, from their neighbours along +a. Drawn for 3 x 3.
+/// A tree that spans a torus. Its coordinates (a, b, c, ..) are counted from the root, in the order of the tree's axes.
+/// The tree leads from the root along +a, from each rank it reaches there along +b, from all these ranks along +c, and
+/// so on, never round the ring. It reaches the other ranks with the root's coordinate a last, round the ring, from
+/// their neighbours along +a. Drawn for 3 x 3.
 ///
 /// ```text
 /// b = 2    (0,2)      (1,2)      (2,2) ─▶ round the ring to (0,2)
@@ -19,13 +20,13 @@ use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, sizes};
 /// b = 0    (0,0) ───▶ (1,0) ───▶ (2,0)
 /// ```
 ///
-/// The axis orders (x, y, z), (y, z, x), (z, x, y), and so for any number of axes, give trees that share no directed link,
-/// all of the same height. Of the links along an axis, the tree that begins with it has the first ones, from the root, and
-/// those that close the rings; of the others, those of a rank belong to the tree that begins with the next axis, in
-/// the cyclic order, along which the rank is not where the root is. An order that begins with an axis of one rank has no
-/// tree, so fewer axes give fewer trees.
+/// The axis orders (x, y, z), (y, z, x), (z, x, y), and their like for any number of axes, give trees of the same
+/// height that share no directed link. The tree that begins with an axis has two kinds of links along this axis: the
+/// links on the root's line, and the links that close the rings. Every other link belongs to another tree: to find it,
+/// go from the link's axis to the next axes, in cyclic order, up to the first one along which the link's rank differs
+/// from the root; the tree begins with that axis. There is no tree that begins with an axis of one rank.
 ///
-/// Mirrored trees lead along -a, -b, -c, .. in the same way, over other links unless an axis has two ranks: between two,
+/// Mirrored trees lead along -a, -b, -c, .. in the same way. They use other links, unless an axis has two ranks: then
 /// both directions are the same link.
 ///
 /// Source: the edge-disjoint trees of "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs); with the
@@ -40,7 +41,7 @@ pub struct TorusTree {
 }
 
 impl TorusTree {
-    /// The parent of a rank and its children, by increasing height, which differs between siblings.
+    /// The parent of a rank, and its children by increasing height. No two siblings have the same height.
     pub fn place(&self, rank: usize) -> Place {
         let at = self.relative(rank);
         let mut children: Vec<_> = self.children(at).collect();
@@ -82,7 +83,7 @@ impl TorusTree {
         Some(parent)
     }
 
-    /// The children along a, b, c, ..: along a only ahead on the root's line, and round the ring beside it.
+    /// The children along a, b, c, ... Along a, a rank has a child on the root's line, or where a link closes a ring.
     fn children(&self, at: Coordinates) -> impl Iterator<Item = Coordinates> {
         let (sizes, last) = (self.sizes(), last_moved(at).unwrap_or(0));
         let leads_on = move |i: usize| match i {
@@ -96,7 +97,7 @@ impl TorusTree {
         })
     }
 
-    /// Links from here to the farthest leaf.
+    /// Number of links from here to the farthest leaf.
     fn height(&self, at: Coordinates) -> usize {
         let sizes = self.sizes();
         let last = last_moved(at).unwrap_or(0);
@@ -126,26 +127,27 @@ impl TorusTree {
     }
 }
 
-/// The last of the tree's axes along which a rank is not where the root is; none for the root.
+/// The last of the tree's axes along which a rank differs from the root; none for the root.
 fn last_moved(at: Coordinates) -> Option<usize> {
     at.iter().rposition(|distance| *distance > 0)
 }
 
-/// The trees that carry a message, a part of it each. No link from one rank to another is in two of them.
+/// The trees that carry a message; each carries a part of it. No directed link is in two trees.
 #[derive(Clone, Copy, Debug)]
 pub struct Trees {
     torus: Torus,
-    /// Of the trees that begin with the same axis, whether they are mirrored.
+    /// The trees that begin with the same axis: for each, whether it is mirrored.
     ways: &'static [bool],
 }
 
 impl Trees {
-    /// One that begins with each axis of more than one rank, in the positive direction.
+    /// For each axis of more than one rank, the tree that begins with it, in the positive direction.
     pub fn one_way(c: &Call) -> Self {
         Self { torus: Torus::of(c), ways: &[false] }
     }
 
-    /// These and the mirrored ones, where those use other links: on a torus without an axis of two ranks.
+    /// The trees of [`Self::one_way`] and the mirrored trees. Without the latter if they use the same links, on a torus
+    /// with an axis of two ranks.
     pub fn both_ways(c: &Call) -> Self {
         Self::on(Torus::of(c))
     }
@@ -164,12 +166,13 @@ impl Trees {
         })
     }
 
-    /// Number of trees, and of children that a rank can have in all of them together, which share no link.
+    /// Number of trees. As trees share no link, it is also the most children that a rank has in all trees together.
     pub fn count(self) -> usize {
         self.torus.axes().count() * self.ways.len()
     }
 
-    /// The place of `rank` in each tree that carries a part of the message: all trees, unless there are fewer elements.
+    /// The place of `rank` in each tree that carries a part of the message: all trees, unless there are fewer elements
+    /// than trees.
     pub fn places(self, c: &Call, root: usize, rank: usize) -> Vec<Place> {
         self.at(root).take(self.parts(c)).map(|tree| tree.place(rank)).collect()
     }
@@ -178,8 +181,9 @@ impl Trees {
         self.count().min(c.count(0).max(1))
     }
 
-    /// The sizes of the axes, and what the formulas of trees are made of: how many `trees` there are, their `height`, the most `children` of a rank in
-    /// one tree, the `segments` of the longest part and `all_segments` of all parts, and the bytes of the `largest` segment.
+    /// The sizes of the axes, and the values in formulas of trees: the number of `trees`, their `height`, the most
+    /// `children` of a rank in one tree, the `segments` of the longest part and `all_segments` of all parts, and the
+    /// bytes of the `largest` segment.
     pub fn values(self, c: &Call) -> Vec<(&'static str, u64)> {
         let trees = self.at(0);
         let message = Span::new(Buffer::Result, c.count(0));
@@ -213,14 +217,14 @@ mod tests {
 
     use super::*;
 
-    /// How many trees have the link from one rank to another.
+    /// For each directed link, the number of trees that have it.
     type Shares = HashMap<(usize, usize), usize>;
 
     fn one_way(sizes: &[usize]) -> Trees {
         Trees { torus: Torus::new(sizes), ways: &[false] }
     }
 
-    /// Tori of these sizes along so many axes.
+    /// All tori of this many axes, with these sizes along each axis.
     fn shapes(sizes: &[usize], axes: u32) -> impl Iterator<Item = Vec<usize>> {
         let count = sizes.len();
         (0..count.pow(axes)).map(move |number| (0..axes).map(|axis| sizes[number / count.pow(axis) % count]).collect())
@@ -234,8 +238,8 @@ mod tests {
         assert!(is_link, "{rank} to {child} of {tree:?}");
     }
 
-    /// Height of the tree, after checks that it spans the torus, that parents and children agree, that children have
-    /// heights that increase; counts its links.
+    /// Returns the height of the tree and counts its links. Checks that the tree spans the torus, that parents and
+    /// children agree, and that the heights of children increase.
     fn checked_height(tree: TorusTree, root: usize, shares: &mut Shares) -> usize {
         let ranks = tree.torus.ranks();
         let (mut reached, mut heights) = (vec![root], vec![0; ranks]);
@@ -260,7 +264,7 @@ mod tests {
         heights[root]
     }
 
-    /// The heights of the trees, of which no two share a link.
+    /// The heights of the trees. Checks that no two trees share a link.
     fn checked_heights(trees: Trees, root: usize) -> Vec<usize> {
         let mut shares = Shares::new();
         let heights: Vec<_> = trees.at(root).map(|tree| checked_height(tree, root, &mut shares)).collect();

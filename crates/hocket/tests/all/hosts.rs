@@ -253,7 +253,7 @@ fn a_key_has_one_place() {
             "o = \"1 us\"\n[host]",
             "test.toml:6: network.o: got \"1 us\", expected this key in [host], as the file has a section [host]",
         ),
-        (LOGGP, "S = \"1 B\"\n[host]\no = \"1 us\"", "network.S: got \"1 B\", expected none beside [host]"),
+        (LOGGP, "S = \"1 B\"\n[host]\no = \"1 us\"", "network.S: got \"1 B\", expected this key in [host]"),
         (
             LOGGP,
             "[host]\no = \"1 us\"\nG = \"1 ns/B\"",
