@@ -24,6 +24,7 @@ from hocket.traces import (
     write_allprof,
     write_simgrid,
 )
+from hocket.traces.lines import Budget, lines_of
 from tests.trace_programs import Program, traces
 
 ANY_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -580,35 +581,37 @@ def test_load_knows_formats_by_what_a_file_begins_with(tmp_path: Path) -> None:
         load(tmp_path / "nowhere")
 
 
-def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_is_bounded(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb"
     bomb.write_bytes(gzip.compress(b"0" * (1 << 25)))
     with pytest.raises(hocket.Error, match=r"bomb, line 1: too long, expected at most 16777216 bytes"):
         load(bomb)
-    write(tmp_path / "a", Program(2).trace())
-    monkeypatch.setattr("hocket.traces.lines.MOST_BYTES", 300)
-    with pytest.raises(
-        hocket.Error, match=r"a, rank 1, line 5|a, line \d: too long, expected at most 300 decompressed bytes"
-    ):
-        load(tmp_path / "a")
     (tmp_path / "deep").write_text("[" * 1_000_000)
-    monkeypatch.undo()
     with pytest.raises(hocket.Error, match="deep"):
         read(tmp_path / "deep")
 
 
-@pytest.mark.parametrize("begin", [b"", b"0 init\n"])
-@pytest.mark.parametrize("line", [b"\n", b" \n", b"#\n"])
-def test_lines_that_say_nothing_are_bounded(
-    begin: bytes, line: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hocket.traces.lines.MOST_BYTES", 1 << 20)
-    monkeypatch.setattr("hocket.traces.loading._MOST_EMPTY_LINES", 100)
-    bomb = tmp_path / "bomb"
-    bomb.write_bytes(gzip.compress(begin + line * 10_000))
-    with pytest.raises(hocket.Error) as caught:
-        load(bomb)
-    assert ("each line counts as 128 bytes or more" if begin else "line 1: got") in str(caught.value)
+@pytest.mark.parametrize("line", [b"\n", b"1" * 127 + b"\n", b"1" * 255 + b"\n"])
+def test_the_lines_of_all_files_of_a_trace_are_bounded_together(line: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(gzip.compress(line * 10))
+    counted = max(len(line), 128)
+    budget = Budget(20 * counted + 2 * 128)  # the end of a file counts as a line, too
+    for _ in range(2):
+        with lines_of(str(file), budget) as lines:
+            assert len(list(lines)) == 10
+    limit = f"at most {budget.most_bytes} decompressed bytes, where each line counts as 128 bytes or more"
+    with lines_of(str(file), budget) as lines, pytest.raises(hocket.Error, match=f"file, line 1: too long, .*{limit}"):
+        lines.next()
+
+
+def test_lines_that_say_nothing_are_bounded(tmp_path: Path) -> None:
+    file, nothing = tmp_path / "file", b"\n \n#\n"
+    file.write_bytes(gzip.compress(nothing * 1000 + b"0 init\n0 finalize\n"))
+    assert len(load(file).ranks) == 1
+    file.write_bytes(gzip.compress(nothing * (1 << 19) + b"0 init\n0 finalize\n"))
+    with pytest.raises(hocket.Error, match="line 1: got"):
+        load(file)
 
 
 def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ pub struct Surroundings {
 /// Messages on an idle network.
 #[derive(Clone)]
 pub struct Messages {
-    /// How long a message of so many bytes takes, in seconds.
+    /// How long a message of this many bytes takes, in seconds.
     pub transfer_s: Arc<dyn Fn(u64) -> f64 + Send + Sync>,
     /// How long it occupies its sender, in seconds.
     pub overhead_s: f64,

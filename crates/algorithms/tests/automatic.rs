@@ -1,4 +1,4 @@
-//! Automatic values of all algorithms.
+//! The automatic values of all algorithms belong to declared parameters.
 
 use hocket_algorithms::CATALOGUE;
 

@@ -1,4 +1,4 @@
-//! Rules: which of them decides, and what is no rule.
+//! Rules: which rule decides a call, and which lines are refused.
 
 use std::sync::Arc;
 
@@ -83,7 +83,8 @@ fn rules_decide_where_a_rank_knows_its_own_counts_only() {
     }
 }
 
-/// The first and the last size of each algorithm of `tuned`'s allreduce on 4 to 7 ranks, and MPICH's broadcast on 8.
+/// Checks the first and the last size of each algorithm: of `tuned`'s allreduce on 4 to 7 ranks, and of MPICH's
+/// broadcast on 8 ranks.
 #[test]
 fn the_rules_of_libraries_choose_as_their_sources_say() {
     let rules = |name| {
@@ -127,7 +128,7 @@ fn automatic_values_follow_from_the_size_and_the_ranks_of_a_call() {
         Ok((entry, call)) if entry.name == "trinaryx3" => Some(call.parameter("segment")),
         _ => None,
     };
-    // On a ring of 4 the trees are of height 3: sqrt(N L / (H (1/BWc + 1/BWo))), with 1 us and 10 GB/s.
+    // On a ring of 4, the trees have height 3: sqrt(N L / (H (1/BWc + 1/BWo))), with 1 us and 10 GB/s.
     let best = |bytes: f64| (bytes * 1e-6 / (3.0 * 2.0 / 10e9)).sqrt().round() as u64;
     assert_eq!([segment(1 << 16, 4), segment(1 << 20, 4)], [65536.0, 1048576.0].map(|bytes| Some(best(bytes))));
     assert_eq!([segment(1 << 16, 5), segment(0, 4)], [None, Some(65536)]);

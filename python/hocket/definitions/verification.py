@@ -227,7 +227,7 @@ class Verification:
 
 
 def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
-    """Return the values to try of each numeric parameter: the given value, or else the values that the parameter lists."""
+    """Return the values to try of each numeric parameter: the given one, or else those that the parameter lists."""
     given = declared_by(algorithm, given)
     complete(algorithm, given)
 

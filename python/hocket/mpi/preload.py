@@ -72,22 +72,23 @@ def build(installation: Installation) -> Path:
     return kept(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
 
 
-def kept(installation: Installation, name: str, patterns: str, flags: list[str]) -> Path:
+def kept(installation: Installation, name: str, patterns: str, flags: list[str], *, native: Path = NATIVE) -> Path:
     """Return the binary that C sources compile to, linked with libhocket; it is compiled if necessary.
 
     Args:
         installation: The MPI whose compiler is used.
         name: The name of the library or program.
-        patterns: Files in `NATIVE`, separated by spaces, such as `tracing/*.c`.
+        patterns: Files in `native`, separated by spaces, such as `tracing/*.c`.
         flags: More options of the compiler.
+        native: The folder of the C files.
 
     Raises:
         Error: The binary cannot be compiled or written, or others can write it.
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected the library from the wheel or from `make setup`")
-    sources = [file for pattern in patterns.split() for file in sorted(NATIVE.glob(pattern))]
-    folder = own_folder(_key(installation, [*sources, *sorted(NATIVE.rglob("*.h")), _LIBHOCKET], flags))
+    sources = [file for pattern in patterns.split() for file in sorted(native.glob(pattern))]
+    folder = own_folder(_key(installation, [*sources, *sorted(native.rglob("*.h")), _LIBHOCKET], flags))
     target = folder / name
     if target.exists():
         for each in (folder / _LIBHOCKET.name, target):
@@ -97,7 +98,7 @@ def kept(installation: Installation, name: str, patterns: str, flags: list[str])
         shutil.copy(_LIBHOCKET, beside)
         made = Path(beside) / name
         link = [f"-L{beside}", "-lhocket", "-Wl,-rpath,$ORIGIN"]
-        options = ["-O2", "-fPIC", f"-I{NATIVE / 'include'}", *flags, "-o", str(made)]
+        options = ["-O2", "-fPIC", f"-I{native / 'include'}", *flags, "-o", str(made)]
         compiled(installation.mpicc, [*options, *map(str, sources), *link])
         for file in (_LIBHOCKET.name, name):
             (Path(beside) / file).chmod(0o755)

@@ -254,8 +254,8 @@ def compare(
         sizes: Instead of calls: sizes in bytes, or as texts such as "64KiB" and "8B..64MiB"; a barrier needs none.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: The engine that keeps virtual time.
-        measured_as: How a benchmark measures the times; see `hocket.simulate`. Lower bounds are those of isolated calls, and
-            zero otherwise.
+        measured_as: How a benchmark measures the times; see `hocket.simulate`. Lower bounds are those of isolated
+            calls, and zero otherwise.
         trials: The trials on a machine with noise, with the same seed for all; by default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0".
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.

@@ -33,10 +33,14 @@ _GZIP = b"\x1f\x8b"
 
 
 class Budget:
-    """The remaining limit for reading a trace, which may have several files."""
+    """The remaining limit for reading a trace, which may have several files.
 
-    def __init__(self) -> None:
-        self.left_bytes = MOST_BYTES
+    Args:
+        most_bytes: The limit for all files together.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self.most_bytes = self.left_bytes = most_bytes
         self.unseen_bytes = 0
 
     def take(self, size_bytes: int, what: str) -> None:
@@ -73,7 +77,7 @@ class Lines:
         """Return the next line with its end; empty at the end of the file.
 
         Raises:
-            Error: The line is longer than `LONGEST_LINE`, or the trace is longer than `MOST_BYTES` or does not fit into
+            Error: The line is longer than `LONGEST_LINE`, or the trace is longer than the budget or does not fit into
                 memory.
         """
         line = self._readline(LONGEST_LINE + 1)
@@ -87,7 +91,7 @@ class Lines:
         """Return the next bytes of a file without lines; fewer at its end.
 
         Raises:
-            Error: The trace is longer than `MOST_BYTES` or does not fit into memory.
+            Error: The trace is longer than the budget or does not fit into memory.
         """
         data = self._read(size_bytes)
         self._take(len(data))
@@ -97,8 +101,8 @@ class Lines:
         self._budget.take(size_bytes, self.name)
         if self._budget.left_bytes < 0:
             raise Error(
-                f"{self.name}, line {self.number}: too long, expected at most {MOST_BYTES} decompressed bytes, "
-                f"where each line counts as {_LEAST_LINE_BYTES} bytes or more"
+                f"{self.name}, line {self.number}: too long, expected at most {self._budget.most_bytes} decompressed "
+                f"bytes, where each line counts as {_LEAST_LINE_BYTES} bytes or more"
             )
 
 

@@ -186,7 +186,7 @@ def pair_points(
     for _ in range(MOMENTS * (len(wanted) - len(todo))):
         on_done()
     end_s, left = by.clock() + limit_s, MOMENTS * len(todo)
-    apart_s = min(_APART_S, limit_s / (1 * MOMENTS * max(1, len({point.ranks for point in todo}))))
+    apart_s = min(_APART_S, limit_s / (2 * MOMENTS * max(1, len({point.ranks for point in todo}))))
     for ranks, together in groupby(sorted(todo, key=lambda one: one.ranks), key=lambda point: point.ranks):
         points = list(together)
         pairs = {point: _Pairs(wanted[point]) for point in points}

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import hocket
 from hocket.base.version import commit
 from hocket.cli import main
 from tests.conftest import Ran
+from tests.processes import needs_proc, until_at_work
 
 COMMAND = [sys.executable, "-m", "hocket"]
 COMMANDS = ("list", "show", "verify", "simulate", "compare", "sweep", "record", "machines")
@@ -251,6 +251,7 @@ def test_a_closed_stdout_is_bad_input(line: str) -> None:
     assert (ran.returncode, ran.stderr) == (2, "hocket: error: stdout is closed, expected an open stdout\n")
 
 
+@needs_proc
 @pytest.mark.parametrize(
     "line",
     [
@@ -267,7 +268,7 @@ def test_control_c_is_one_line_and_exit_status_130(line: str) -> None:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell ignores SIGINT
     ) as ran:
-        time.sleep(1.5)
+        until_at_work(ran, used_s=1.0)
         ran.send_signal(signal.SIGINT)
         out, err = ran.communicate(timeout=20)
     *announced, last = err.splitlines()

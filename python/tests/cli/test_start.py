@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import click
 import pytest
@@ -11,7 +12,15 @@ from hocket.cli.group import Group
 
 PACKAGES = {"altair", "numpy", "mpi4py", "distributed", "vl_convert", "concurrent", "statistics", "asyncio"}
 COMMANDS = {f"hocket.cli.{name}" for name in commands.commands}
-OTHERS = {f"hocket.{name}" for name in ("comparison", "mpi", "replays", "studies", "sweeps", "traces", "verification")}
+OTHERS = {
+    "hocket.definitions.verification",
+    "hocket.mpi",
+    "hocket.simulating.comparison",
+    "hocket.simulating.replays",
+    "hocket.simulating.sweeps",
+    "hocket.traces",
+    "hocket_studies",
+}
 
 LOADS = """
 import sys
@@ -46,6 +55,7 @@ def test_a_command_loads_nothing_that_it_does_without(line: str, unwanted: set[s
     done = subprocess.run([sys.executable, "-c", LOADS, *line.split()], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout
     assert unwanted.isdisjoint(done.stderr.split()), sorted(unwanted & set(done.stderr.split()))
+    assert all(find_spec(name) for name in unwanted if name.startswith("hocket"))
 
 
 @pytest.mark.parametrize("group", [commands, commands.load("mpi"), commands.load("sweep")], ids=str)

@@ -11,7 +11,7 @@ import click
 import pytest
 
 import hocket
-from hocket.cli.lab.compare import _print as print_lab
+from hocket.cli.lab.compare import print_compared
 from hocket.cli.mpi.bench import print_bench
 from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
@@ -91,7 +91,7 @@ def test_a_lab_beside_the_simulator_fits(capsys: pytest.CaptureFixture[str], mon
     found = Compared("a lab", LARGEST, 64, "an MPI", points, (), ())
 
     def printed() -> str:
-        print_lab(found, {})
+        print_compared(found, {})
         return capsys.readouterr().out
 
     check(monkeypatch, printed)

@@ -43,11 +43,10 @@ def test_a_library_that_others_can_write_is_not_loaded(
     spoilt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new" / "cache"))
-    monkeypatch.setattr("hocket.mpi.preload.NATIVE", tmp_path)
     (tmp_path / "a.c").write_text("int a;\n")
 
     def library() -> Path:
-        return kept(Installation(Path("cc"), Path("cc"), "none"), "liba.so", "a.c", ["-shared"])
+        return kept(Installation(Path("cc"), Path("cc"), "none"), "liba.so", "a.c", ["-shared"], native=tmp_path)
 
     before = os.umask(0)
     try:
@@ -106,6 +105,13 @@ def test_the_benchmark_without_an_mpi_says_so_in_a_line() -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)
 
 
+COMPILER = """#!/bin/sh
+printf '#!/bin/sh\necho some MPI 1.0\n' > "$3"
+/bin/chmod 755 "$3"
+"""
+"""Makes a program, for arguments SOURCE -o PROGRAM, that tells the name of an MPI."""
+
+
 def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
@@ -114,10 +120,9 @@ def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, mon
         Installation.find()
     for name in ("mpicc", "mpiexec"):
         program = tmp_path / name
-        program.write_text(f"#!/bin/sh\nexec /usr/bin/env echo {name}\n")
+        program.write_text(COMPILER)
         program.chmod(0o755)
-    monkeypatch.setattr("hocket.mpi.installation._library", str)
-    assert Installation.find() == Installation(tmp_path / "mpicc", tmp_path / "mpiexec", str(tmp_path / "mpicc"))
+    assert Installation.find() == Installation(tmp_path / "mpicc", tmp_path / "mpiexec", "some MPI 1.0")
 
 
 @pytest.mark.parametrize(

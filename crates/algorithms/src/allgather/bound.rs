@@ -1,7 +1,7 @@
 //! Lower bounds of allgather.
 //!
-//! - Latency: a rank with a block has to be heard of by all others.
-//! - Bandwidth: a rank receives the blocks of all others, and no shorter message carries them: (P-1) n.
+//! - Latency: all ranks have to hear of a rank with a block.
+//! - Bandwidth: a rank receives the blocks of all others, which are (P-1) n bytes.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).

@@ -1,4 +1,4 @@
-//! Bruck: in each round a rank receives the blocks that follow its own, k times as many as before.
+//! Bruck: in each round a rank receives the blocks that follow the ones it has, until it has k times as many.
 //!
 //! Each rank stores the blocks in the order that begins with its own block, and puts them in rank order at the end. k
 //! is the parameter `radix`.
@@ -26,7 +26,7 @@ use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, rad
 use crate::shapes::rotated_blocks;
 
 const RADIX: Parameter =
-    radix(2, "blocks after a round for each before it: a rank receives from radix - 1 others at a time");
+    radix(2, "a round multiplies a rank's blocks by the radix: it receives from radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("(2*ceil(ports/k)-1)*(rounds*alpha + blocks*n*beta)", "P*others")
     .on_ports(most_others)
@@ -45,7 +45,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             let arriving = rotation.part(rotated, distance..distance + more);
             r.sendrecv(to, rotation.part(rotated, 0..more), from, arriving)
         };
-        // With radix 2 a rank has one exchange at a time, and needs no branches.
+        // With radix 2, a rank has one exchange at a time and needs no branches.
         if most_others(c) == 1 {
             exchange(here).await;
         } else {

@@ -35,7 +35,7 @@ const NETWORK: PartParameter = choice(
     "the algorithm between the groups",
 );
 const BROADCAST: PartParameter =
-    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands all blocks to a group");
+    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts all blocks in a group");
 
 pub const ABOUT: About = About::new("gather + network + broadcast", "gather + network + broadcast")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())

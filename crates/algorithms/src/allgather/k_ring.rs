@@ -54,14 +54,14 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// The part of a group's blocks that the rank at a position in another group, of so many ranks, takes in.
+/// The part of the blocks of group `origin` that the rank at `position` in another group of `ranks` ranks receives.
 fn part(c: &Call, result: Span, origin: &Range<usize>, position: usize, ranks: usize) -> Span {
     let bound = |position: usize| position * origin.len() / ranks;
     c.blocks(result, origin.start + bound(position), bound(position + 1) - bound(position))
 }
 
-/// How many `groups`; `rounds` and `blocks` that one phase after another takes at most; and messages `inside` all
-/// groups in one phase.
+/// The values in formulas: the number of `groups`; the most `rounds` and `blocks` of all phases, one after another; and
+/// the messages `inside` all groups in one phase.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let groups = Groups::of(c);
     let between = (groups.count - 1) * groups.share();

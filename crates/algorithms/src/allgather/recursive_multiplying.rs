@@ -21,7 +21,7 @@ use crate::About;
 use crate::shapes::group_start;
 use crate::shapes::radix::{Multiplying, radix};
 
-const RADIX: Parameter = radix(4, "ranks of a group, which exchange what they have all at a time");
+const RADIX: Parameter = radix(4, "ranks in a group, which exchange their blocks all at once");
 
 pub const ABOUT: About = About::new(
     "(2*ceil(ports/k)-1)*(steps*alpha + blocks*n*beta) + folds*(2*alpha + (P+1)*n*beta)",
@@ -57,7 +57,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// What is counted without data, and the `blocks` of the largest messages of all steps, those of virtual rank 0.
+/// The values in formulas: the counts of the steps, and the `blocks` of the largest messages of all steps, which are
+/// the messages of virtual rank 0.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let multiplying = Multiplying::of(c);
     let blocks: usize = multiplying.steps.iter().map(|groups| multiplying.fold.first_rank(groups.distance)).sum();

@@ -39,7 +39,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// Blocks one after another.
+/// Blocks that are packed one after another.
 struct BlockRow {
     places: Vec<(usize, Span)>,
     whole: Span,

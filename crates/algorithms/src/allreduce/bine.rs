@@ -2,11 +2,11 @@
 //!
 //! The farthest partner comes first, unlike in Swing. With the nearest first, ranks combine the vectors in different
 //! orders from 8 ranks on: rank 0 gets ((0+1)+(6+7))+((2+3)+(4+5)), rank 1 gets ((0+1)+(2+3))+((4+5)+(6+7)).
-//! Floating-point results would then differ between ranks.
+//! Floating-point results would then differ between ranks. When P is not 2^K, ranks fold first, as in
+//! recursive_doubling.
 //!
 //! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
-//! '25, arXiv 2508.17311: the latency-optimal version of Swing; `swing` is the version for long vectors. When P is not
-//! 2^K, ranks fold first, as in recursive_doubling.
+//! '25, arXiv 2508.17311: the latency-optimal version of Swing; `swing` is the version for long vectors.
 //! Needs: a commutative operator: the combined ranges of ranks wrap around rank 0.
 //! Counts: K = floor(log2 P) exchanges of n bytes. When P is not 2^K, two more messages are on the critical path.
 //!

@@ -1,9 +1,10 @@
 //! Lower bounds of allreduce.
 //!
-//! - Latency: every rank has to hear of every other.
-//! - Bandwidth: the vector has to leave every set of ranks, combined. All ranks together send every element 2 (P-1) times:
-//!   P-1 messages bring it together, and P-1 more bring the result to all, so that some rank sends 2 (P-1)/P n.
-//! - Computation: P-1 combinations of every element, so that some rank makes (P-1)/P n of them.
+//! - Latency: every rank has to hear of every other rank.
+//! - Bandwidth: the combined vector has to leave every set of ranks. All ranks together send every element 2 (P-1)
+//!   times: P-1 messages combine it, and P-1 more messages bring the result to all ranks. So some rank sends at least
+//!   2 (P-1)/P n.
+//! - Computation: every element takes P-1 combinations. So some rank makes at least (P-1)/P n of them.
 //!
 //! Sources: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007); P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce

@@ -34,7 +34,7 @@ const NETWORK: PartParameter = choice(
     "the algorithm between the groups",
 );
 const BROADCAST: PartParameter =
-    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that hands the result to a group");
+    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts the result in a group");
 
 pub const ABOUT: About = About::new("reduce + network + broadcast", "reduce + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal())

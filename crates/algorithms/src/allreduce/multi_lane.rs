@@ -36,7 +36,7 @@ const NETWORK: PartParameter = choice(
     "the algorithm between the groups, in each lane",
 );
 const ALLGATHER: PartParameter =
-    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that brings the result together in a group");
+    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the result in a group");
 
 pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "reduce_scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))

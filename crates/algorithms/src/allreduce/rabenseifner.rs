@@ -1,7 +1,8 @@
 //! Rabenseifner: reduce_scatter by recursive halving, then allgather by recursive doubling.
 //!
-//! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036. When P is not 2^K,
-//! ranks fold first, as in recursive_doubling.
+//! When P is not 2^K, ranks fold first, as in recursive_doubling.
+//!
+//! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036.
 //! Needs: nothing; operands are combined in rank order, and one rank alone combines each chunk.
 //! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and the same backwards. When P is not 2^K, two more
 //! messages of n bytes are on the critical path; the formula is then an upper bound, as it rounds chunks of n/2^K bytes

@@ -1,8 +1,10 @@
 //! Recursive doubling: in step k every rank exchanges its whole vector with the rank whose number differs in bit k.
 //!
+//! When P is not 2^K, ranks fold first: of the first 2 (P - 2^K) ranks, each even rank sends its vector to its odd
+//! neighbour, waits, and receives the result at the end.
+//!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
-//! 19 (2005), section 4.5. When P is not 2^K, ranks fold first: of the first 2 (P - 2^K) ranks, each even rank sends
-//! its vector to its odd neighbour, waits, and receives the result at the end.
+//! 19 (2005), section 4.5.
 //! Needs: nothing; operands are combined in rank order, and all ranks combine in the same order.
 //! Counts: K = floor(log2 P) exchanges of n bytes. When P is not 2^K, two more messages are on the critical path.
 //!
@@ -28,7 +30,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     combine_everywhere(r, c.result(r)).await;
 }
 
-/// Combines the vectors of all ranks, in rank order, at all ranks.
+/// Combines the vectors of all ranks in rank order. Every rank gets the result.
 pub async fn combine_everywhere(r: &Rank<'_>, vector: Span) {
     let fold = Fold::new(r.size());
     let scratch = r.scratch(vector.len);

@@ -19,7 +19,7 @@ use hocket_core::{Call, Parameter, Rank, Side, Span};
 use crate::About;
 use crate::shapes::radix::{Multiplying, radix};
 
-const RADIX: Parameter = radix(4, "ranks of a group, which exchange their vectors all at a time");
+const RADIX: Parameter = radix(4, "ranks in a group, which exchange their vectors all at once");
 
 pub const ABOUT: About = About::new(
     "steps*(2*ceil(ports/k)-1)*(alpha + n*beta) + others*n*gamma + folds*(2*alpha + 2*n*beta + n*gamma)",
@@ -46,7 +46,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     fold.leave(r, vector).await;
 }
 
-/// Combines the vectors of a group into that of this rank, from the first to the last at each of its members.
+/// Combines the vectors of a group into the vector of this rank, in the order of the members.
 async fn combine_in_order(r: &Rank<'_>, arrived: &[Span], own: usize, vector: Span) {
     if own > 0 {
         for next in &arrived[1..own] {

@@ -40,7 +40,7 @@ const HOSTS: Parameter = Parameter {
     default: 2,
     least: 1,
     tries: &[1],
-    meaning: "hosts of each rank beyond a power of two: 2 keep the protection, 1 is the plain fold",
+    meaning: "hosts of each rank beyond a power of two: 2 protect it against noise too, 1 is a plain fold",
 };
 
 pub const ABOUT: About = About::new(
@@ -54,7 +54,7 @@ pub const ABOUT: About = About::new(
 .with_parameters(&[EXCHANGES, HOSTS])
 .with_automatic(&[exchanges::AUTOMATIC]);
 
-/// The most messages that a rank receives at a time: those of all others of its group, and redundant copies.
+/// The most messages that a rank receives at a time: from all other members of its group, and redundant copies.
 pub fn meeting(c: &Call) -> usize {
     if c.ranks.is_power_of_two() { 1 } else { 3 + c.parameter(EXCHANGES.name) as usize }
 }
@@ -111,8 +111,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     .await;
 }
 
-/// Combines the vectors of the whole group in rank order. Guests of two hosts are combined after the hosts' exchange,
-/// so that neither host waits for what the other was sent; the guests of one host before.
+/// Combines the vectors of the whole group in rank order. With two hosts, a host combines the guests' vectors after the
+/// hosts' exchange, so that it does not wait for messages to the other host. With one host, it combines them before.
 async fn meet_group(r: &Rank<'_>, work: Span, other_host: usize, guests: Range<usize>, have_two_hosts: bool) {
     let vectors: Vec<_> = guests.clone().map(|_| r.scratch(work.len)).collect();
     let theirs = r.scratch(work.len);
@@ -136,7 +136,7 @@ async fn combine_all(r: &Rank<'_>, vectors: &[Span], work: Span) {
     }
 }
 
-/// Hands the vector to the hosts, and takes the result of the first to have it.
+/// Sends the vector to the hosts, and takes the result that arrives first.
 async fn be_guest(r: &Rank<'_>, input: Span, result: Span, hosts: &[usize; 2]) {
     let [first, second] = *hosts;
     if first == second {

@@ -28,7 +28,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     allgather(r, &ring, chunk).await;
 }
 
-/// Reduces the chunk that has the number of the rank's position.
+/// Reduces the chunk whose number is the rank's position.
 pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, chunk: impl Fn(usize) -> Span) {
     let Ring { position, size, previous, next, tag } = *ring;
     let chunk = |i: usize| chunk(i % size);
@@ -41,7 +41,7 @@ pub async fn reduce_scatter(r: &Rank<'_>, ring: &Ring, chunk: impl Fn(usize) -> 
     }
 }
 
-/// Gives every rank all chunks, of which it has the one that has the number of its position.
+/// Gives every rank all chunks. Each rank has the chunk whose number is its position.
 pub async fn allgather(r: &Rank<'_>, ring: &Ring, chunk: impl Fn(usize) -> Span) {
     let Ring { position, size, previous, next, tag } = *ring;
     let chunk = |i: usize| chunk(i % size);

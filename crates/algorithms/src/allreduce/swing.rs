@@ -1,8 +1,10 @@
 //! Swing: reduce_scatter, then allgather; partners swing from side to side, at distances 1, 1, 3, 5, 11, ..
 //!
+//! When P is not 2^K, ranks fold first, as in recursive_doubling; for even P, the paper needs no fold.
+//!
 //! Source: D. De Sensi, T. Bonato, D. Saam, T. Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
 //! NSDI 2024, the bandwidth-optimal version. Chunks are numbered so that the chunks a rank still works on are
-//! contiguous. When P is not 2^K, ranks fold first, as in recursive_doubling; for even P, the paper needs no fold.
+//! contiguous.
 //! Needs: a commutative operator: the combined ranges of ranks wrap around rank 0.
 //! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and the same backwards. When P is not 2^K, two more
 //! messages of n bytes are on the critical path; the formula is then an upper bound, as it rounds chunks of n/2^K bytes
@@ -56,8 +58,8 @@ pub fn swing(rank: usize, step: u32, ranks: usize) -> usize {
     (rank as i64 + distance).rem_euclid(ranks as i64) as usize
 }
 
-/// Ranks that exchange in step s or later agree in bits 0 .. s-1 of their labels, and partners of step s differ in bit
-/// s: the last bit tells odd from even, the others are those of the even rank of the last step's pair.
+/// A label such that partners of step s differ in bit s, and agree in bits 0 .. s-1. The highest bit is 1 for odd
+/// ranks. The other bits are half of the number of the even rank in the last step's pair.
 pub fn label(rank: usize, ranks: usize) -> usize {
     if rank.is_multiple_of(2) { rank / 2 } else { swing(rank, ranks.ilog2() - 1, ranks) / 2 + ranks / 2 }
 }

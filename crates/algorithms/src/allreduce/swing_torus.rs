@@ -69,7 +69,7 @@ async fn swing_part(r: &Rank<'_>, port: &Port, part: Span, tag: Tag) {
     halve_and_double(r, size.ilog2(), halves, tag).await;
 }
 
-/// The axis of each step, and how often the part has swung along it before.
+/// The axis of each step, and the number of earlier steps along this axis.
 fn steps(port: &Port) -> Vec<(usize, u32)> {
     let swings = |axis: usize| port.torus.sizes[axis].ilog2();
     let most = port.order.iter().map(|axis| swings(*axis)).max().unwrap_or(0);
@@ -77,7 +77,7 @@ fn steps(port: &Port) -> Vec<(usize, u32)> {
     all.filter(|(axis, before)| *before < swings(*axis)).collect()
 }
 
-/// Bit s tells the partners of step s apart: a bit of the label that each has among the ranks along the step's axis.
+/// A label whose bit s differs between partners of step s. The bit comes from a rank's label along the step's axis.
 fn torus_label(port: &Port, steps: &[(usize, u32)], rank: usize) -> usize {
     let bit = |(step, (axis, before)): (usize, &(usize, u32))| {
         let along_axis = label(port.coordinate(rank, *axis), port.torus.sizes[*axis]);

@@ -23,8 +23,8 @@ pub const ABOUT: About =
         .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
         .completing(counts);
 
-/// Ranks that share a half of what is left: `first` gets the lower half of that, `second` the upper one, and `third`,
-/// if the number of ranks is odd, neither.
+/// Ranks that divide a part of the vector: `first` keeps the lower half, `second` the upper half. If the number of
+/// ranks is odd, one group has a `third` rank, which keeps nothing.
 struct Group {
     first: usize,
     second: usize,
@@ -58,9 +58,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// The group of the rank at `place` among those that work on the chunks from `first_chunk` on, in `step`.
+/// The group of `rank` in `step`. `place`: its place among the ranks that work on the chunks from `first_chunk` on.
 ///
-/// These are every 2^step-th rank or so: those at places 2 i and 2 i + 1 become place i of the two halves.
+/// These ranks are 2^step apart. The ranks at places 2 i and 2 i + 1 get place i of the two halves.
 fn group(ranks: usize, result: Span, rank: usize, step: u32, place: usize, first_chunk: usize) -> Group {
     let (steps, here) = (ranks.ilog2(), ranks >> step);
     let pair = (place / 2).min(here / 2 - 1);
@@ -76,7 +76,7 @@ fn group(ranks: usize, result: Span, rank: usize, step: u32, place: usize, first
     }
 }
 
-/// The first rank gets the sum of the lower halves, the second that of the upper ones.
+/// The first rank gets the sum of the lower halves, the second rank the sum of the upper halves.
 async fn halve(r: &Rank<'_>, group: &Group, scratch: Span, more: Span) {
     let Group { first, second, third, lower, upper } = *group;
     let room = |half: Span| (scratch.part(0, half.len), more.part(0, half.len));
@@ -133,7 +133,8 @@ async fn double(r: &Rank<'_>, group: &Group) {
     }
 }
 
-/// `rounds`: messages of one rank after each other, each way; `halves`: their bytes in chunks; and all messages.
+/// The values in formulas. `rounds`: messages one after another, each way; `halves`: their size in chunks; and all
+/// `messages`.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let steps = c.ranks.ilog2();
     let odd = |step: u32| c.ranks >> step & 1;

@@ -1,8 +1,8 @@
 //! Torus bucket: a ring allreduce along each axis in turn; for each axis, two parts begin with it, in both directions.
 //!
-//! The ranks of the first axis reduce and scatter a part; those of the next axis reduce and scatter what is left, and
-//! so on. Then the part is gathered along the axes in reverse order. The parts run independently, so all links are
-//! busy: 2 D links of a node, for D axes of more than one rank.
+//! The ring of the first axis reduces and scatters a part. The ring of the next axis reduces and scatters what is left,
+//! and so on. Then the rings gather the part, in the reverse order of axes. The parts run independently, so all links
+//! are busy: 2 D links of a node, for D axes of more than one rank.
 //!
 //! Source: N. Jain, Y. Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS
 //! 2010; P. Sack, W. Gropp, "Collective algorithms for multiported torus networks", ACM TOPC 1 (2015), with as many

@@ -41,12 +41,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     reduce_and_broadcast(r, c, Trees::one_way(c)).await;
 }
 
-/// Reduces to rank 0 up these trees, which broadcasts down the same ones.
+/// Reduces to rank 0 up these trees, and broadcasts down the same trees.
 pub async fn reduce_and_broadcast(r: &Rank<'_>, c: &Call, trees: Trees) {
     let (input, result) = (c.input(r), c.result(r));
     let sums = if r.rank() == 0 { result } else { r.scratch(input.len) };
     let own = if r.size() == 1 || input == result { sums } else { input };
-    r.copy(input, own).await; // of a rank alone, or where the result arrives while the input is still on its way up
+    r.copy(input, own).await; // if one rank is alone, or the result may overwrite an input that is still on its way up
 
     let places = trees.places(c, 0, r.rank());
     let parts = places.iter().enumerate().map(async |(tree, place)| {

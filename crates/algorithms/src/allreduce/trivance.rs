@@ -39,11 +39,11 @@ pub const ABOUT: About =
         .refusing(needs_commutative)
         .completing(counts);
 
-/// Messages to the right, and to the left.
+/// The tags of messages to the right, and to the left.
 const RIGHT: Tag = 0;
 const LEFT: Tag = 1;
 
-/// The chunks around the own one that a rank works on.
+/// The chunks that a rank works on: some to the left of its own chunk, and some to the right.
 #[derive(Clone, Copy)]
 struct Window {
     left: usize,
@@ -56,14 +56,15 @@ impl Window {
     }
 }
 
-/// The windows from all chunks to one.
+/// The windows of all steps, from all chunks down to one.
 fn windows(ranks: usize) -> Vec<Window> {
     let narrower = |width: &usize| (*width > 1).then(|| width.div_ceil(3));
     let widths = std::iter::successors(Some(ranks), narrower);
     widths.map(|width| Window { left: (width - 1) / 2, right: width / 2 }).collect()
 }
 
-/// What a window has more than the next narrower one, to the left and to the right; neither is wider than that.
+/// How many chunks a window has beyond the next window, to the left and to the right. Neither is more than the next
+/// window's width.
 fn sides(windows: &[Window]) -> [usize; 2] {
     [windows[0].left - windows[1].left, windows[0].right - windows[1].right]
 }
@@ -88,11 +89,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// A step between two windows, as one rank sees it; places are those of its chunks in rotated order.
+/// A step between two windows, as one rank sees it. Places are the places of its chunks in rotated order.
 struct WindowStep {
     left_rank: usize,
     right_rank: usize,
-    /// Chunks to the left of the narrower window, and to the right of it.
+    /// Number of chunks to the left of the narrower window, and to its right.
     sides: [usize; 2],
     start: usize,
     end: usize,
@@ -111,7 +112,7 @@ impl WindowStep {
         }
     }
 
-    /// Gives the sums of both sides to the ranks that keep them, and adds theirs.
+    /// Sends the sums of both sides to the ranks that keep them, and adds the sums that these ranks send.
     async fn halve(&self, r: &Rank<'_>, chunks: &Rotation<impl Fn(usize) -> usize>, all: Span) {
         let Self { left_rank, right_rank, sides: [left, right], start, end } = *self;
         let (first, last) = (chunks.part(all, start..start + right), chunks.part(all, end - left..end));
@@ -125,7 +126,7 @@ impl WindowStep {
         r.reduce(left_rank, from_left, first).await;
     }
 
-    /// Takes in both sides from the ranks that have them.
+    /// Receives both sides from the ranks that have them.
     async fn double(&self, r: &Rank<'_>, chunks: &Rotation<impl Fn(usize) -> usize>, all: Span) {
         let Self { left_rank, right_rank, sides: [left, right], start, end } = *self;
         let (first, last) = (chunks.part(all, start..start + right), chunks.part(all, end - left..end));
@@ -135,14 +136,14 @@ impl WindowStep {
     }
 }
 
-/// Sends and receives at once, unless there are no chunks.
+/// Sends and receives at the same time, unless there are no chunks.
 async fn exchange(r: &Rank<'_>, chunks: usize, to: usize, sent: Span, from: usize, into: Span, tag: Tag) {
     if chunks > 0 {
         r.sendrecv_with((to, sent), (from, into), tag).await;
     }
 }
 
-/// `steps` of either half, the chunks of the larger `side` in them, and all messages.
+/// The values in formulas: the `steps` of each half, the chunks of the larger `side` in all steps, and all `messages`.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let windows = windows(c.ranks);
     let sides: Vec<_> = windows.windows(2).map(sides).collect();

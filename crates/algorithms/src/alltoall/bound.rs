@@ -1,7 +1,7 @@
 //! Lower bounds of alltoall.
 //!
-//! - Latency: every rank has to hear of every other.
-//! - Bandwidth: a set of ranks sends a block from each of its members to each of the others; a rank by itself (P-1) n.
+//! - Latency: every rank has to hear of every other rank.
+//! - Bandwidth: a set of ranks sends a block from each member to each rank outside. A single rank sends (P-1) n.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
 //! in multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2 (the index

@@ -23,7 +23,7 @@ use crate::shapes::radix::{distances, powers, radix, radix_of};
 use crate::{About, Steps};
 
 const RADIX: Parameter =
-    radix(2, "base of the digits: a greater one makes more steps, and lets a block travel in fewer of them");
+    radix(2, "base of the digits: with a greater one, there are more steps, and a block travels in fewer of them");
 
 pub const ABOUT: About = About::new("steps*alpha + blocks*n*beta", "P*steps")
     .exact_when(|_| true)
@@ -63,7 +63,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// A step: how far blocks travel, and of that number the digit that is not 0, as a power of the radix.
+/// A step: how far blocks travel, and the power of the radix that belongs to the step's digit.
 #[derive(Clone, Copy)]
 struct Hop {
     distance: usize,
@@ -71,13 +71,13 @@ struct Hop {
 }
 
 impl Hop {
-    /// Ways to go that have that digit.
+    /// The distances whose digit has the step's value.
     fn moving(self, c: &Call) -> impl Iterator<Item = usize> {
         let digit = move |way| way / self.power % radix_of(c);
         (0..c.ranks).filter(move |way| digit(*way) == self.distance / self.power)
     }
 
-    /// How many there are: a run of `power` in each full turn of the digit, and what there is of it in the last turn.
+    /// The number of these distances: `power` of them in each full turn of the digit, and the rest in the last turn.
     fn blocks(self, c: &Call) -> usize {
         let turn = self.power.saturating_mul(radix_of(c));
         c.ranks / turn * self.power + (c.ranks % turn).saturating_sub(self.distance).min(self.power)

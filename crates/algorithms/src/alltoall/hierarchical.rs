@@ -24,7 +24,7 @@ use crate::shapes::levels::{
 };
 
 const GATHER: PartParameter =
-    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that brings the blocks of a group together");
+    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers the blocks of a group");
 const NETWORK: PartParameter = choice(
     Collective::Alltoall,
     "network",
@@ -33,7 +33,7 @@ const NETWORK: PartParameter = choice(
     "the algorithm between the groups",
 );
 const SCATTER: PartParameter =
-    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that hands out what came to a group");
+    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that scatters received blocks in a group");
 
 pub const ABOUT: About = About::new("gather + network + scatter", "gather + network + scatter")
     .refusing(needs_equal_groups)

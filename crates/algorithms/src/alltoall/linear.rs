@@ -23,17 +23,17 @@ const WINDOW: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[1, 3],
-    meaning: "blocks that a rank sends, and is ready for, before it goes on to the next; 0: all",
+    meaning: "blocks that a rank sends and receives before it goes on to the next ones; 0: all blocks",
 };
 
-/// Of a message that a rank sends to each of several others.
+/// How a rank sends one message to each of several others.
 pub const SENDS: Parameter = Parameter {
     name: "sends",
     unit: Unit::Choice(&["one_by_one", "together"]),
     default: 0,
     least: 0,
     tries: &[TOGETHER],
-    meaning: "of a window: each when the one before is done, or all started at once, as libraries do",
+    meaning: "sends of a window: one_by_one, each after the one before; together, all at once, as libraries do",
 };
 pub const TOGETHER: u64 = 1;
 
@@ -65,7 +65,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// Sends, one by one or together, as the call says.
+/// Runs the sends, one by one or together, as the call says.
 pub async fn send_all<S: Future<Output = ()>>(r: &Rank<'_>, c: &Call, sends: impl Iterator<Item = S>) {
     if c.parameter(SENDS.name) == TOGETHER {
         r.join_all(sends).await;
@@ -76,7 +76,7 @@ pub async fn send_all<S: Future<Output = ()>>(r: &Rank<'_>, c: &Call, sends: imp
     }
 }
 
-/// The blocks of a window: never none.
+/// The number of blocks in a window, at least one.
 fn window_of(c: &Call) -> usize {
     match c.parameter(WINDOW.name) {
         0 => c.ranks,

@@ -29,7 +29,7 @@ pub const PAIRING: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[XOR, SHIFT],
-    meaning: "step i: xor, with rank XOR i; shift, i to the right, from i to the left; xor_or_shift, xor for 2^K ranks, else shift",
+    meaning: "step i: xor, with rank XOR i; shift, to rank + i; xor_or_shift, xor for 2^K ranks, else shift",
 };
 
 /// What separates two steps.
@@ -74,7 +74,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     rounds.end().await;
 }
 
-/// To whom a rank sends in a step, counted from 0, and from whom it receives.
+/// The rank to which a rank sends in a step, and the rank from which it receives. Steps are counted from 0.
 fn partners(c: &Call, step: usize, rank: usize) -> (usize, usize) {
     let (size, distance) = (c.ranks, step + 1);
     if is_in_pairs(c) {

@@ -26,8 +26,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     store_and_forward(r, c, |step| rank ^ (1 << step), |way| rank ^ way, |way| rank ^ way).await;
 }
 
-/// Every block moves in the steps whose bits its way has: from this rank to rank `to(way)`, and to it from rank
-/// `from(way)`.
+/// The way of a block is a number with one bit per step. The block moves in the steps whose bits are 1. A block with
+/// this way goes from this rank to rank `to(way)`; another one comes from rank `from(way)`.
 pub async fn store_and_forward(
     r: &Rank<'_>,
     c: &Call,

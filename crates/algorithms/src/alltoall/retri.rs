@@ -30,14 +30,14 @@ use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 use crate::About;
 use crate::shapes::rounds::{Rounds, change, distinct, release};
 
-/// Whether set-up overlaps with messages.
+/// Whether ports set up circuits while other ports carry messages.
 pub const OVERLAP: Parameter = Parameter {
     name: "overlap",
     unit: Unit::Choice(&["off", "on"]),
     default: ON,
     least: 0,
     tries: &[OFF],
-    meaning: "on: of four or more ports half set up circuits while the others carry, unless all phases fit; off: all at once",
+    meaning: "on: with four or more ports, half set up circuits while half carry, if not all phases fit; off: never",
 };
 
 const OFF: u64 = 0;
@@ -71,7 +71,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// All phases, so many of them in a group: circuits of the next group are set up while those of one carry its messages.
+/// All phases, in groups of `group` phases. The next group's circuits are set up while one group's circuits carry
+/// messages.
 async fn overlapped(r: &Rank<'_>, c: &Call, blocks: &Blocks, phases: usize, group: usize) {
     let peers = |first: usize| distinct((first..phases.min(first + group)).flat_map(|phase| neighbours(r, phase)));
     let mut open = peers(0);
@@ -89,7 +90,8 @@ async fn overlapped(r: &Rank<'_>, c: &Call, blocks: &Blocks, phases: usize, grou
     release(r, &open).await;
 }
 
-/// The blocks that are at a rank, by their way to go, and room to pack some: to the right, to the left, and what comes.
+/// The blocks at a rank, by the distance they have to go; and room to pack the blocks of four messages: to the right,
+/// to the left, and the two that arrive.
 struct Blocks {
     travelling: Span,
     packed: [Span; 4],
@@ -103,7 +105,7 @@ impl Blocks {
         r.join(there, back).await;
     }
 
-    /// Sends the blocks with that digit to one rank, and puts those that come from the other rank into their places.
+    /// Sends the blocks with this digit to one rank, and stores the blocks that come from the other rank.
     async fn move_those_of(&self, r: &Rank<'_>, c: &Call, (to, from): (usize, usize), digit: (usize, i64)) {
         let moving: Vec<_> = moving(c.ranks, digit).collect();
         if moving.is_empty() {
@@ -133,7 +135,8 @@ fn neighbours(r: &Rank<'_>, phase: usize) -> [usize; 2] {
     [(r.rank() + distance) % r.size(), (r.rank() + r.size() - distance) % r.size()]
 }
 
-/// Ways to go that have this digit in that place; the shorter way round, and of two equal ones that to the right.
+/// The distances that have this digit in this place. A block goes the shorter way round; of two equal ways, to the
+/// right.
 fn moving(ranks: usize, (place, digit): (usize, i64)) -> impl Iterator<Item = usize> {
     (0..ranks).filter(move |way| {
         let way = *way as i64;

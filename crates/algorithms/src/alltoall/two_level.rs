@@ -37,8 +37,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     between(r, c, &carried, bundles).await;
 }
 
-/// Each member takes in the blocks that it is to carry: for each of their destinations a bundle of blocks from all
-/// members.
+/// Each member receives the blocks that it carries: for each destination, a bundle of blocks from all members.
 async fn within(r: &Rank<'_>, c: &Call, members: &Range<usize>, bundles: Span) {
     let (place, count) = (r.rank() - members.start, members.len());
     let most = carried_by(c, members, 0).len() * c.count(0);
@@ -61,7 +60,7 @@ async fn within(r: &Rank<'_>, c: &Call, members: &Range<usize>, bundles: Span) {
     }
 }
 
-/// Each bundle goes to its destination, group by group.
+/// Each member sends its bundles to their destinations, group by group.
 async fn between(r: &Rank<'_>, c: &Call, carried: &[usize], bundles: Span) {
     let (rank, groups) = (r.rank(), Groups::of(c));
     let own = rank / groups.size;
@@ -86,15 +85,15 @@ async fn between(r: &Rank<'_>, c: &Call, carried: &[usize], bundles: Span) {
     }
 }
 
-/// The destinations to which a member of a group carries blocks: those in its place, and in places beyond the group's
-/// last one.
+/// The destinations to which a member of a group carries blocks: the ranks in its place, and its share of the places
+/// that its group lacks.
 fn carried_by(c: &Call, members: &Range<usize>, place: usize) -> Vec<usize> {
     let (size, count) = (Groups::of(c).size, members.len());
     (0..c.ranks).filter(|rank| rank % size % count == place).collect()
 }
 
-/// How many `groups`; `rounds` and `blocks` that one step after another takes at most; and messages `inside` all
-/// groups.
+/// The values in formulas: the number of `groups`; the most `rounds` and `blocks` one after another; and the messages
+/// `inside` all groups.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let groups = Groups::of(c);
     let (size, others, last, share) = (groups.size, groups.count - 1, groups.last(), groups.share());

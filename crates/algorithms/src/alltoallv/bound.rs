@@ -1,9 +1,9 @@
 //! Lower bounds of alltoallv.
 //!
-//! - Latency: every rank has to hear of all that have something for it.
-//! - Bandwidth: a set of ranks sends what its members have for the others.
+//! - Latency: every rank has to hear of all ranks that have data for it.
+//! - Bandwidth: a set of ranks sends the blocks that its members have for ranks outside.
 //!
-//! Source: that of alltoall, with the blocks there are.
+//! Source: as alltoall, with blocks of these sizes.
 
 use hocket_core::Call;
 use hocket_core::demand::{Demand, Spread};
@@ -20,7 +20,7 @@ pub const DEMAND: Demand = Demand {
     combined: |_| 0,
 };
 
-/// Elements from ranks to others, of those pairs that count.
+/// Number of elements between the pairs of ranks for which `counts` holds.
 fn between(c: &Call, counts: impl Fn(usize, usize) -> bool) -> usize {
     let pairs = (0..c.ranks).flat_map(|from| (0..c.ranks).map(move |to| (from, to)));
     let elements = pairs.filter(|(from, to)| counts(*from, *to)).map(|(from, to)| c.pair_count(from, to));

@@ -23,12 +23,12 @@ pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*(P-1)*(alpha + n*beta
     .on_ports(|c| if c.parameter(SENDS.name) != TOGETHER && sends_equal_blocks(c) { 1 } else { c.ranks - 1 })
     .completing(blocks);
 
-/// Whether every rank has equally long blocks for all, which are not empty.
+/// Whether all blocks have the same length and are not empty.
 pub fn sends_equal_blocks(c: &Call) -> bool {
     matches!(c.counts, Counts::Equal(count) if count > 0)
 }
 
-/// The number of blocks for others that are not empty.
+/// The number of non-empty blocks for other ranks.
 pub fn blocks(c: &Call) -> Vec<(&'static str, u64)> {
     let blocks = match &c.counts {
         Counts::Pairs(pairs) => pairs.messages(),

@@ -1,10 +1,10 @@
 //! Lower bounds of barrier.
 //!
-//! - Latency: no rank may leave before it has heard of every other.
+//! - Latency: no rank may leave before it has heard of every other rank.
 //!
 //! Source: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, "Efficient algorithms for all-to-all communications
-//! in multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2: in a round
-//! what one rank knows reaches k + 1 times as many.
+//! in multiport message-passing systems", IEEE Trans. Parallel and Distributed Systems 8 (1997), section 2: on k ports,
+//! a round multiplies the ranks that know something by at most k + 1.
 
 use hocket_core::demand::{Demand, Spread};
 

@@ -1,8 +1,9 @@
 //! Hierarchical: a barrier in each group, then one among the first ranks of all groups, then one more in each group.
 //!
+//! The parameters `local` and `network` choose the two barriers.
+//!
 //! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
-//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `local` and
-//! `network` choose the two barriers.
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
 //! Needs: nothing but what the chosen algorithms need.
 //! Counts: the phases run one after another, `local` twice: their times add up, and so do their messages. One rank of
 //! each group takes part between groups.

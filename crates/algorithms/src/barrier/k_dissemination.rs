@@ -1,8 +1,10 @@
 //! k-dissemination: in round i every rank signals the k-1 ranks that are j k^i to its right, for j = 1 .. k-1.
 //!
+//! k is the parameter `radix`; with k = 2 this is dissemination. A round ends when the signals of the ranks to the left
+//! have arrived.
+//!
 //! Source: T. Hoefler, T. Mehlan, F. Mietke, W. Rehm, "Fast barrier synchronization for InfiniBand", IPDPS 2006: n-way
-//! dissemination with n = k-1 signals at a time. k is the parameter `radix`; with k = 2 this is dissemination. A round
-//! ends when the signals of the ranks to the left have arrived.
+//! dissemination with n = k-1 signals at a time.
 //! Needs: nothing.
 //! Counts: ceil(logk P) rounds of up to k-1 empty messages at a time.
 //!
@@ -17,7 +19,7 @@ use crate::About;
 use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
 
 const RADIX: Parameter =
-    radix(4, "ranks heard of after a round for each before it: a rank signals radix - 1 others at a time");
+    radix(4, "a round multiplies the ranks heard of by the radix: a rank signals radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("rounds*(2*ceil(ports/k)-1)*alpha", "P*others")
     .exact_when(|_| true)

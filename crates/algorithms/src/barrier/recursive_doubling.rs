@@ -1,8 +1,9 @@
 //! Recursive doubling: in step k every rank exchanges an empty message with the rank whose number differs in bit k.
 //!
-//! Source: E. D. Brooks III, "The butterfly barrier", Int. J. Parallel Programming 15 (1986). When P is not 2^K, ranks
-//! fold first: of the first 2 (P - 2^K) ranks, each even rank signals its odd neighbour, and waits for its signal at
-//! the end.
+//! When P is not 2^K, ranks fold first: of the first 2 (P - 2^K) ranks, each even rank signals its odd neighbour, and
+//! waits for its signal at the end.
+//!
+//! Source: E. D. Brooks III, "The butterfly barrier", Int. J. Parallel Programming 15 (1986).
 //! Needs: nothing.
 //! Counts: K = floor(log2 P) exchanges. When P is not 2^K, two more messages are on the critical path.
 //!

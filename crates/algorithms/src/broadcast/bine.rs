@@ -1,7 +1,9 @@
 //! Bine tree: a binomial tree whose children are at the distances 1, 1, 3, 5, 11, .., to the left and right in turn.
 //!
+//! When P is not 2^K, the halves of a subtree differ by one rank.
+//!
 //! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
-//! '25, arXiv 2508.17311. When P is not 2^K, the halves of a subtree differ by one rank.
+//! '25, arXiv 2508.17311.
 //! Needs: nothing.
 //! Counts: ceil(log2 P) rounds of n bytes; P-1 messages. Distances are a third shorter than in a binomial tree, so
 //! fewer messages leave a group of neighbours.

@@ -1,7 +1,7 @@
 //! Lower bounds of broadcast.
 //!
 //! - Latency: all ranks have to hear of the root.
-//! - Bandwidth: the vector leaves the root, and every set of ranks that has the root.
+//! - Bandwidth: the vector leaves the root, and every set of ranks that contains the root.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).

@@ -1,8 +1,10 @@
 //! Hierarchical: one rank of each group receives the message from the root, and broadcasts it to its group.
 //!
+//! The parameters `network` and `local` choose the two broadcasts. In each group, the rank in the root's place receives
+//! the message.
+//!
 //! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
-//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `network` and
-//! `local` choose the two broadcasts. In each group, the rank in the root's place receives the message.
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
 //! Needs: nothing but what the chosen algorithms need.
 //! Counts: the two phases run one after the other: their times add up, and so do their messages. Each group receives
 //! the message once.

@@ -1,8 +1,9 @@
 //! k-nomial tree: every rank that has the message sends it to k-1 others at a time, so holders grow k times a round.
 //!
+//! k is the parameter `radix`; with k = 2 this is the binomial tree.
+//!
 //! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
-//! algorithms for the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/bcast/bcast_intra_tree.c`. k is the
-//! parameter `radix`; with k = 2 this is the binomial tree.
+//! algorithms for the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/bcast/bcast_intra_tree.c`.
 //! Needs: nothing.
 //! Counts: ceil(logk P) rounds of up to k-1 messages of n bytes at a time; P-1 messages.
 //!
@@ -17,7 +18,7 @@ use crate::About;
 use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 
 const RADIX: Parameter =
-    radix(4, "holders after a round for each before it: a rank sends to radix - 1 others at a time");
+    radix(4, "a round multiplies the holders by the radix: a rank sends to radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("rounds*ceil(ports/k)*(alpha + n*beta)", "P-1")
     .exact_when(|_| true)

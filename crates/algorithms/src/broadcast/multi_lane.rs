@@ -1,8 +1,10 @@
 //! Multi-lane: the root's group scatters the message; each of its ranks broadcasts its chunk to the other groups.
 //!
-//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
-//! 2020. A lane is the ranks that have the same place in all groups. In the end, each group allgathers the chunks. The
+//! A lane is the ranks that have the same place in all groups. In the end, each group allgathers the chunks. The
 //! parameters `scatter`, `network` and `allgather` choose the algorithms of the three phases.
+//!
+//! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
+//! 2020.
 //! Needs: nothing but what the chosen algorithms need.
 //! Counts: the phases run one after another: their times add up, and so do their messages. There are as many lanes as
 //! the smallest group has ranks.
@@ -26,7 +28,7 @@ const SCATTER: PartParameter = choice(
     "scatter",
     "binomial",
     &[],
-    "the algorithm that cuts the message within the root's group",
+    "the algorithm that scatters the message in the root's group",
 );
 const NETWORK: PartParameter = choice(
     Collective::Broadcast,
@@ -35,13 +37,8 @@ const NETWORK: PartParameter = choice(
     &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
     "the algorithm between the groups, in each lane",
 );
-const ALLGATHER: PartParameter = choice(
-    Collective::Allgather,
-    "allgather",
-    "ring",
-    &[],
-    "the algorithm that brings the message together in a group",
-);
+const ALLGATHER: PartParameter =
+    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the message in a group");
 
 pub const ABOUT: About = About::new("scatter + network + allgather", "scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))

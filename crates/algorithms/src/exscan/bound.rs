@@ -1,9 +1,9 @@
 //! Lower bounds of exscan.
 //!
-//! - Latency and bandwidth: those of scan; all ranks have to hear of rank 0.
-//! - Computation: every result but the first two takes a combination.
+//! - Latency and bandwidth: as scan. All ranks have to hear of rank 0.
+//! - Computation: every result except the first two takes a combination.
 //!
-//! Source: that of scan.
+//! Source: as scan.
 
 use hocket_core::demand::Demand;
 

@@ -28,7 +28,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(input, through).await;
     let mut distance = 1;
     while distance < size {
-        // Rank 0 has nothing but its own vector, which the first two of its right neighbours get from it.
+        // Rank 0 has only its own vector, which it sends to ranks 1 and 2.
         let first_sender = usize::from(distance > 2);
         if distance == 2 && rank > 0 && rank + 2 < size {
             r.combine(before, through, Side::Left).await;

@@ -1,7 +1,8 @@
 //! Hierarchical: sums within each group; the last ranks get the sums of earlier groups, and their groups add them.
 //!
-//! Source: as scan hierarchical. The parameters `exscan`, `network` and `broadcast` choose the algorithms of the three
-//! phases.
+//! The parameters `exscan`, `network` and `broadcast` choose the algorithms of the three phases.
+//!
+//! Source: as scan hierarchical.
 //! Needs: consecutive ranks on each node, and what the chosen algorithms need; operands are combined in rank order.
 //! Counts: the phases and two combinations run one after another: their times add up, and so do their messages. Only
 //! the last rank of each group sends to other groups.
@@ -22,7 +23,7 @@ use crate::shapes::levels::{
 };
 
 const EXSCAN: PartParameter =
-    choice(Collective::Exscan, "exscan", "hillis_steele", &[], "the algorithm of the sums within a group");
+    choice(Collective::Exscan, "exscan", "hillis_steele", &[], "the algorithm for the prefix sums within a group");
 
 pub const ABOUT: About = About::new("exscan + network + broadcast + 2*n*gamma", "exscan + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1 && Levels::of(c).size(0) > 1)

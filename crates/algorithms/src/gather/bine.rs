@@ -1,13 +1,15 @@
 //! Bine tree: every rank collects the consecutive blocks of its subtree, and sends them to its parent in one message.
 //!
+//! When P is not 2^K, the halves of a subtree differ by one rank.
+//!
 //! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
-//! '25, arXiv 2508.17311. At other numbers of ranks than 2^K halves differ by one rank.
+//! '25, arXiv 2508.17311.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds; the root receives P-1 blocks, the largest subtree's last.
+//! Counts: ceil(log2 P) rounds. The root receives P-1 blocks; the largest subtree's come last.
 //!
 //! ```text
 //! ranks      6  7 [0] 1  2  3  4  5
-//! round 1    └──▶  ◀──┘  └──▶  ◀──┘     a block each
+//! round 1    └──▶  ◀──┘  └──▶  ◀──┘     one block each
 //! round 2       └──▶        ◀──┘        b6 b7 and b4 b5
 //! round 3          ◀────────┘           b2 b3 b4 b5
 //! ```

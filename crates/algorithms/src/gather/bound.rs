@@ -1,7 +1,7 @@
 //! Lower bounds of gather.
 //!
-//! - Latency: the root has to hear of all ranks that have anything.
-//! - Bandwidth: the blocks of all others arrive at the root.
+//! - Latency: the root has to hear of all ranks that have data.
+//! - Bandwidth: the root receives the blocks of all other ranks.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).

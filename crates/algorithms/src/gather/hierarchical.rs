@@ -1,8 +1,9 @@
 //! Hierarchical: one rank of each group gathers the blocks of the group, and the root gathers from these ranks.
 //!
+//! The parameters `local` and `network` choose the two gathers. In each group, the rank in the root's place gathers.
+//!
 //! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
-//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `local` and
-//! `network` choose the two gathers. In each group, the rank in the root's place gathers.
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
 //! Needs: consecutive ranks on each node, and what the chosen algorithms need.
 //! Counts: the two phases run one after the other: their times add up, and so do their messages. Between groups, the
 //! blocks of a group travel as one block.

@@ -1,8 +1,10 @@
 //! k-nomial tree: every rank collects the blocks of its subtree, from up to k-1 children at a time.
 //!
+//! k is the parameter `radix`; with k = 2 this is the binomial tree. A rank sends the blocks of its subtree to its
+//! parent in one message.
+//!
 //! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
-//! algorithms for the exascale era", IEEE CLUSTER 2023. k is the parameter `radix`; with k = 2 this is the binomial
-//! tree. A rank sends the blocks of its subtree to its parent in one message.
+//! algorithms for the exascale era", IEEE CLUSTER 2023.
 //! Needs: nothing. The blocks of a subtree are contiguous in the order that begins with the block of its topmost rank.
 //! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of 1, k, k^2, .. blocks; the messages of the last round
 //! are shorter when fewer blocks are left. P-1 messages.
@@ -19,7 +21,7 @@ use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 use crate::shapes::rotated_blocks;
 
 const RADIX: Parameter =
-    radix(4, "subtrees that become one in a round: a rank receives from radix - 1 others at a time");
+    radix(4, "subtrees that a round joins into one: a rank receives from radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta)", "P-1")
     .on_ports(most_others)

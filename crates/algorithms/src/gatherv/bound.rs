@@ -1,6 +1,6 @@
-//! Lower bounds of gatherv: those of gather.
+//! Lower bounds of gatherv: the bounds of gather.
 //!
-//! Source: that of gather.
+//! Source: as gather.
 
 use hocket_core::demand::Demand;
 

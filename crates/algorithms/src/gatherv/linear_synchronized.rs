@@ -28,7 +28,7 @@ pub const ABOUT: About = About::new("(2*ceil(ports/k) - 1)*ceil((P-1)/window)*(2
     .on_ports(at_a_time)
     .with_parameters(&[WINDOW]);
 
-/// The most messages that the root receives, or sends, at a time.
+/// The most messages that the root receives or sends at a time.
 pub fn at_a_time(c: &Call) -> usize {
     (c.parameter(WINDOW.name) as usize).min(c.ranks - 1).max(1)
 }
@@ -48,7 +48,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     .await;
 }
 
-/// Serves all ranks but the root, in lanes of a window.
+/// Serves all ranks but the root, as many at a time as the window has lanes.
 pub async fn for_others(r: &Rank<'_>, c: &Call, serve: impl AsyncFn(usize)) {
     let window = at_a_time(c);
     let lane = async |lane| {

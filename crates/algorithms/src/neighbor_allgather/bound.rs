@@ -1,10 +1,10 @@
 //! Lower bounds of neighbor_allgather.
 //!
 //! - Latency: a rank has to hear of all its neighbours.
-//! - Bandwidth: a block crosses into a set of ranks once if it is for any of its members; each rank receives a block from each of its
-//!   neighbours, once from one that is its neighbour several times.
+//! - Bandwidth: a block enters a set of ranks once if any of the members needs it. A rank receives a block from each of
+//!   its neighbours: one block, even from a rank that is its neighbour several times.
 //!
-//! Source: those of allgather, with the neighbours there are.
+//! Source: as allgather, with these neighbours.
 
 use hocket_core::demand::Demand;
 

@@ -1,9 +1,9 @@
 //! Lower bounds of neighbor_alltoall.
 //!
 //! - Latency: a rank has to hear of all its neighbours.
-//! - Bandwidth: a set of ranks sends what its members have for neighbours outside.
+//! - Bandwidth: a set of ranks sends the blocks that its members have for neighbours outside.
 //!
-//! Source: those of alltoall, with the neighbours there are.
+//! Source: as alltoall, with these neighbours.
 
 use hocket_core::demand::Demand;
 

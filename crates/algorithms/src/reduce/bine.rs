@@ -1,7 +1,9 @@
 //! Bine tree: the tree of broadcast bine, run backwards.
 //!
+//! When P is not 2^K, the halves of a subtree differ by one rank.
+//!
 //! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
-//! '25, arXiv 2508.17311. When P is not 2^K, the halves of a subtree differ by one rank.
+//! '25, arXiv 2508.17311.
 //! Needs: a commutative operator: the ranks of a subtree may wrap around rank 0.
 //! Counts: ceil(log2 P) rounds of n bytes; P-1 messages.
 //!

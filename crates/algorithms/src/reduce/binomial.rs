@@ -29,7 +29,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     reduce_to(r, c.root, total).await;
 }
 
-/// Reduces the ranks' vectors `total` into that of `root`; the other ranks are left with the sum of their subtree.
+/// Reduces the vectors `total` of all ranks into the vector of `root`. In the end, another rank has its subtree's sum.
 pub async fn reduce_to(r: &Rank<'_>, root: usize, total: Span) {
     let tree = BinomialTree::new(r.rank(), root, r.size());
     let arrived = r.scratch(total.len);

@@ -1,8 +1,8 @@
 //! Lower bounds of reduce.
 //!
 //! - Latency: the root has to hear of all ranks.
-//! - Bandwidth: the vector leaves every set of ranks without the root, combined.
-//! - Computation: P-1 combinations of every element, so that some rank makes (P-1)/P n of them.
+//! - Bandwidth: the combined vector leaves every set of ranks without the root.
+//! - Computation: every element takes P-1 combinations. So some rank makes at least (P-1)/P n of them.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).

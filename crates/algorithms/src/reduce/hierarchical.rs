@@ -1,8 +1,10 @@
 //! Hierarchical: each group reduces to one of its ranks, and these ranks reduce to the root.
 //!
+//! The parameters `local` and `network` choose the two reduces. In each group, the rank in the root's place gets the
+//! group's sum.
+//!
 //! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
-//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `local` and
-//! `network` choose the two reduces. In each group, the rank in the root's place gets the group's sum.
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
 //! Needs: what the chosen algorithms need; a commutative operator if the ranks of a node are not consecutive.
 //! Counts: the two phases run one after the other: their times add up, and so do their messages. One vector leaves each
 //! group.

@@ -1,8 +1,9 @@
 //! k-nomial tree: the tree of broadcast k_nomial, run backwards, so k partial results become one in each round.
 //!
+//! k is the parameter `radix`; with k = 2 this is the binomial tree.
+//!
 //! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
-//! algorithms for the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/reduce/reduce_intra_tree.c`. k is the
-//! parameter `radix`; with k = 2 this is the binomial tree.
+//! algorithms for the exascale era", IEEE CLUSTER 2023; MPICH, `src/mpi/coll/reduce/reduce_intra_tree.c`.
 //! Needs: root 0 or a commutative operator: the tree combines in the order of ranks counted from the root.
 //! Counts: ceil(logk P) rounds. In a round, a rank receives up to k-1 messages of n bytes at a time and then combines
 //! them. P-1 messages.
@@ -18,7 +19,7 @@ use crate::About;
 use crate::about::needs_root_0_or_commutative;
 use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 
-const RADIX: Parameter = radix(4, "partial results that become one in a round: a rank receives radix - 1 at a time");
+const RADIX: Parameter = radix(4, "partial results that a round joins into one: a rank receives radix - 1 at a time");
 
 pub const ABOUT: About = About::new("rounds*ceil(ports/k)*(alpha + n*beta) + others*n*gamma", "P-1")
     .exact_when(|_| true)

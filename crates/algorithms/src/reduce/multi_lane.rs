@@ -1,8 +1,10 @@
 //! Multi-lane: each group scatters reduced chunks; each lane reduces its chunk to the root's group; the root gathers.
 //!
+//! A lane is the ranks that have the same place in all groups. The parameters `reduce_scatter`, `network` and `gather`
+//! choose the algorithms of the three phases.
+//!
 //! Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE CLUSTER
-//! 2020. A lane is the ranks that have the same place in all groups. The parameters `reduce_scatter`, `network` and
-//! `gather` choose the algorithms of the three phases.
+//! 2020.
 //! Needs: what the chosen algorithms need; a commutative operator if the ranks of a node are not consecutive.
 //! Counts: the phases run one after another: their times add up, and so do their messages. There are as many lanes as
 //! the smallest group has ranks.

@@ -1,7 +1,9 @@
 //! Rabenseifner: reduce_scatter by recursive halving, then a binomial tree gathers the chunks at the root.
 //!
+//! When P is not 2^K, ranks fold first, as in allreduce recursive_doubling.
+//!
 //! Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004, LNCS 3036; MPICH,
-//! `reduce_intra_reduce_scatter_gather.c`. When P is not 2^K, ranks fold first, as in allreduce recursive_doubling.
+//! `reduce_intra_reduce_scatter_gather.c`.
 //! Needs: nothing; operands are combined in rank order.
 //! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes, and the same bytes towards the root. When P is not
 //! 2^K, one more message of n bytes is on the critical path, or two if the root is a rank that the fold leaves out. The

@@ -51,7 +51,7 @@ pub async fn reduce(r: &Rank<'_>, c: &Call, trees: Trees) {
     reduce_to(r, c, trees, c.root, input, sums).await;
 }
 
-/// Combines the vectors `own` of all ranks into `sums` of `root`, up these trees; other ranks have partial sums there.
+/// Combines the vectors `own` of all ranks into `sums` of `root`, up these trees. Other ranks have partial sums there.
 pub async fn reduce_to(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, own: Span, sums: Span) {
     if r.size() == 1 {
         r.copy(own, sums).await;

@@ -1,8 +1,8 @@
 //! Lower bounds of reduce_scatter.
 //!
-//! - Latency: a rank with a block has to hear of all others; if all have one, all have to hear of each.
-//! - Bandwidth: the blocks of all others leave a set of ranks, combined: of a rank by itself (P-1)/P n.
-//! - Computation: P-1 combinations of every element, so that some rank makes (P-1)/P n of them.
+//! - Latency: a rank with a block has to hear of all other ranks; if all ranks have a block, all have to hear of each.
+//! - Bandwidth: the combined blocks of all ranks outside leave a set of ranks. A single rank sends (P-1)/P n.
+//! - Computation: every element takes P-1 combinations. So some rank makes at least (P-1)/P n of them.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).

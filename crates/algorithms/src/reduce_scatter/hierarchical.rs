@@ -1,8 +1,9 @@
 //! Hierarchical: each group reduces to its first rank; these ranks reduce_scatter the groups' blocks, and scatter them.
 //!
+//! The parameters `reduce`, `network` and `scatter` choose the algorithms of the three phases.
+//!
 //! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
-//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `reduce`,
-//! `network` and `scatter` choose the algorithms of the three phases.
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
 //! Needs: consecutive ranks on each node, and what the chosen algorithms need.
 //! Counts: the phases run one after another: their times add up, and so do their messages. One rank of each group takes
 //! part between groups.
@@ -33,7 +34,7 @@ const NETWORK: PartParameter = choice(
     "the algorithm between the groups",
 );
 const SCATTER: PartParameter =
-    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that hands the blocks to a group");
+    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that scatters the blocks in a group");
 
 pub const ABOUT: About = About::new("reduce + network + scatter", "reduce + network + scatter")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())

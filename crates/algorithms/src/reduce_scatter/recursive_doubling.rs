@@ -55,8 +55,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.block(sums, rank), c.result(r)).await;
 }
 
-/// Who in a group gives what its partner sent to whom in it, whose partner is missing, in this order: along a binomial
-/// tree.
+/// The messages within a group to the ranks that have no partner, in order, along a binomial tree. Each is a pair: a
+/// rank passes on what its group received to another rank.
 fn hand_overs(start: usize, bit: usize, size: usize) -> Vec<(usize, usize)> {
     let partners = size.saturating_sub(start + bit).min(bit);
     let is_lower = start.is_multiple_of(2 * bit);
@@ -89,15 +89,15 @@ impl Outside {
         Self { before, end, whole: room.part(0, split + after), split }
     }
 
-    /// Where the blocks lie in a span of all blocks, and where among these.
+    /// The blocks before the group and behind it: each as it lies in a span of all blocks, and as it lies in `whole`.
     fn of(&self, c: &Call, all: Span) -> [(Span, Span); 2] {
         let (before, after) = (c.blocks(all, 0, self.before), c.blocks(all, self.end, c.ranks - self.end));
         [(before, self.whole.part(0, self.split)), (after, self.whole.part(self.split, self.whole.len - self.split))]
     }
 }
 
-/// What the formulas are made of: all `sends`; the `rounds` in which one follows the other, and the `blocks` of the
-/// longest in each.
+/// The values in formulas: all `sends`; the `rounds`, one after another; and the `blocks` of the longest message of
+/// each round, added up.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let (mut sends, mut rounds, mut blocks) = (0, 0, 0);
     for bit in steps(c.ranks) {

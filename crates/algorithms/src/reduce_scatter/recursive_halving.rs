@@ -1,8 +1,10 @@
 //! Recursive halving: in each step a rank gives half of the blocks it works on to a partner, and keeps the other half.
 //!
+//! When P is not 2^K, ranks fold first: of the first 2 (P - 2^K) ranks, each even rank sends its vector to its odd
+//! neighbour, and receives its block at the end.
+//!
 //! Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA
-//! 19 (2005); MPICH, `reduce_scatter_intra_recursive_halving.c`. When P is not 2^K, ranks fold first: of the first 2 (P
-//! - 2^K) ranks, each even rank sends its vector to its odd neighbour, and receives its block at the end.
+//! 19 (2005); MPICH, `reduce_scatter_intra_recursive_halving.c`.
 //! Needs: a commutative operator: the first partner is half of the ranks away.
 //! Counts: K = floor(log2 P) exchanges of n/2, n/4, .. n/P bytes. When P is not 2^K, one more message of n bytes and
 //! one of n/P bytes are on the critical path, and some ranks work on two blocks where others work on one.

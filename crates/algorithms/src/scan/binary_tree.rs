@@ -35,13 +35,13 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     prefixes(r, c, result, None).await;
 }
 
-/// Adds the vectors of all ranks before this one to `through`; `before`, if it is wanted, gets the sum of these alone.
+/// Adds the vectors of all ranks before this one to `through`. If `before` is given, it gets the sum of these vectors.
 pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span>) {
     let size = r.size();
     let (subtree, parent) = Subtree::whole(0..size).find(r.rank());
     let edge = |subtree: Subtree, peer| {
         let (levels, ranks) = (size.ilog2() as usize, subtree.ranks());
-        // Nothing waits for the sum of all, so what comes down is one segment earlier.
+        // No rank needs the sum of all ranks, so segments come down one segment earlier.
         let down = (ranks.start > 0).then(|| subtree.down(levels) - 3);
         Edge { peer, up: (ranks.end < size).then(|| subtree.up(levels)), down }
     };

@@ -1,10 +1,10 @@
 //! Lower bounds of scan.
 //!
-//! - Latency: all ranks have to hear of rank 0, and the last one of all.
-//! - Bandwidth: the vector leaves every set of ranks that has one before one of the others.
-//! - Computation: every result but the first takes a combination, so that some rank makes (P-1)/P n of them.
+//! - Latency: all ranks have to hear of rank 0, and the last rank has to hear of all ranks.
+//! - Bandwidth: a vector leaves every set of ranks that has a member before a rank outside.
+//! - Computation: every result except the first takes a combination. So some rank makes at least (P-1)/P n of them.
 //!
-//! Source: that of broadcast, as all ranks take part of rank 0; P-1 results differ from the inputs and from each other.
+//! Source: as broadcast, since all results depend on rank 0. P-1 results differ from the inputs and from each other.
 
 use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 

@@ -30,8 +30,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     pass_along(r, c, result, |segment| arrived.part(0, segment.len)).await;
 }
 
-/// Adds the vectors of all ranks before this one to `through`, segment by segment, and passes on the sums; what arrives
-/// goes where `before` says.
+/// Adds the vectors of all ranks before this one to `through`, segment by segment, and passes on the sums. A segment
+/// arrives in the span that `before` returns.
 pub async fn pass_along(r: &Rank<'_>, c: &Call, through: Span, before: impl Fn(Span) -> Span) {
     let (rank, segments) = (r.rank(), Segments::new(c, through));
     let has_next = rank + 1 < r.size();

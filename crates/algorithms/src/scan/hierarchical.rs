@@ -1,7 +1,8 @@
 //! Hierarchical: prefix sums within each group; the last ranks get the sums of earlier groups; their groups add them.
 //!
-//! Source: MPICH, `scan_intra_smp.c`. The parameters `scan`, `network` and `broadcast` choose the algorithms of the
-//! three phases.
+//! The parameters `scan`, `network` and `broadcast` choose the algorithms of the three phases.
+//!
+//! Source: MPICH, `scan_intra_smp.c`.
 //! Needs: consecutive ranks on each node, and what the chosen algorithms need; operands are combined in rank order.
 //! Counts: the phases and one combination run one after another: their times add up, and so do their messages. Only the
 //! last rank of each group sends to other groups.
@@ -22,8 +23,8 @@ use crate::shapes::levels::{
 };
 
 const SCAN: PartParameter =
-    choice(Collective::Scan, "scan", "hillis_steele", &[], "the algorithm of the prefix sums within a group");
-/// The sums of all groups before, at the last rank of each.
+    choice(Collective::Scan, "scan", "hillis_steele", &[], "the algorithm for the prefix sums within a group");
+/// The part between the groups' last ranks, which get the sums of earlier groups.
 pub const NETWORK: PartParameter = choice(
     Collective::Exscan,
     "network",
@@ -31,13 +32,13 @@ pub const NETWORK: PartParameter = choice(
     &[number_of(Collective::Exscan, "chain")],
     "the algorithm between the groups",
 );
-/// The way of such a sum from the last rank of a group to the others.
+/// The part that broadcasts such a sum from the last rank of a group.
 pub const BROADCAST: PartParameter = choice(
     Collective::Broadcast,
     "broadcast",
     "binomial",
     &[],
-    "the algorithm that hands the sum of earlier groups on",
+    "the algorithm that broadcasts the sum of earlier groups in a group",
 );
 
 pub const ABOUT: About = About::new("scan + network + broadcast + n*gamma", "scan + network + broadcast")
@@ -59,7 +60,7 @@ pub fn between(c: &Call, levels: &Levels) -> Piece {
     NETWORK.between(c, &part_call(c, Collective::Exscan, levels.count(), c.count(0)))
 }
 
-/// The part that hands the sum of the groups before on, from the last rank of each group but the first.
+/// The part that broadcasts the sum of earlier groups, from the last rank of each group but the first.
 pub fn from_last(c: &Call, levels: &Levels) -> Piece {
     let broadcast = |group| {
         let ranks = if group == 0 { 1 } else { levels.size(group) };

@@ -42,7 +42,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
 }
 
-/// The bit in which partners differ, step by step.
+/// The bit in which partners differ, for each step.
 pub fn steps(size: usize) -> impl Iterator<Item = usize> {
     (0..size.next_power_of_two().ilog2()).map(|step| 1 << step)
 }
@@ -52,7 +52,7 @@ pub fn with_partner(bit: usize, size: usize) -> usize {
     (0..size).filter(|rank| rank ^ bit < size).count()
 }
 
-/// What the formula of the messages is made of.
+/// The values in the formula of messages.
 pub fn sends(c: &Call) -> Vec<(&'static str, u64)> {
     let sends = steps(c.ranks).map(|bit| with_partner(bit, c.ranks)).sum::<usize>();
     vec![("sends", sends as u64)]

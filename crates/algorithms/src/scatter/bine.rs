@@ -1,7 +1,9 @@
 //! Bine tree: every rank sends each child the blocks of the child's subtree, which are consecutive, in one message.
 //!
+//! When P is not 2^K, the halves of a subtree differ by one rank.
+//!
 //! Source: D. De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC
-//! '25, arXiv 2508.17311. When P is not 2^K, the halves of a subtree differ by one rank.
+//! '25, arXiv 2508.17311.
 //! Needs: nothing.
 //! Counts: ceil(log2 P) rounds. The root sends P-1 blocks, the largest subtree's first.
 //!

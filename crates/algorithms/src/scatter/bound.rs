@@ -1,7 +1,7 @@
 //! Lower bounds of scatter.
 //!
-//! - Latency: all ranks that get anything have to hear of the root.
-//! - Bandwidth: the blocks of all others leave the root.
+//! - Latency: all ranks that get data have to hear of the root.
+//! - Bandwidth: the root sends the blocks of all other ranks.
 //!
 //! Source: E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007).

@@ -1,8 +1,9 @@
 //! Hierarchical: the root sends the blocks of each group to one of its ranks, which scatters them in the group.
 //!
+//! The parameters `network` and `local` choose the two scatters. In each group, the rank in the root's place scatters.
+//!
 //! Source: N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E. Lusk, J. Bresnahan, "Exploiting hierarchy in
-//! parallel computer networks to optimize collective operation performance", IPDPS 2000. The parameters `network` and
-//! `local` choose the two scatters. In each group, the rank in the root's place scatters.
+//! parallel computer networks to optimize collective operation performance", IPDPS 2000.
 //! Needs: consecutive ranks on each node, and what the chosen algorithms need.
 //! Counts: the two phases run one after the other: their times add up, and so do their messages. Between groups, the
 //! blocks of a group travel as one block.

@@ -1,8 +1,9 @@
 //! k-nomial tree: every rank sends the blocks of its children's subtrees, to up to k-1 children at a time.
 //!
+//! k is the parameter `radix`; with k = 2 this is the binomial tree. The blocks of a subtree are one message.
+//!
 //! Source: M. Wilkins, H. Wang, P. Liu, B. Pham, Y. Guo, R. Thakur, P. Dinda, N. Hardavellas, "Generalized collective
-//! algorithms for the exascale era", IEEE CLUSTER 2023. k is the parameter `radix`; with k = 2 this is the binomial
-//! tree. The blocks of a subtree are one message.
+//! algorithms for the exascale era", IEEE CLUSTER 2023.
 //! Needs: nothing. The blocks of a subtree are contiguous in the order that begins with the block of its topmost rank.
 //! Counts: ceil(logk P) rounds of up to k-1 messages at a time, of .., k^2, k, 1 blocks; the messages of the first
 //! round are shorter when there are fewer blocks. P-1 messages.
@@ -18,8 +19,7 @@ use crate::About;
 use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 use crate::shapes::rotated_blocks;
 
-const RADIX: Parameter =
-    radix(4, "subtrees that one is cut into in a round: a rank sends to radix - 1 others at a time");
+const RADIX: Parameter = radix(4, "subtrees into which a round cuts one: a rank sends to radix - 1 others at a time");
 
 pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta)", "P-1")
     .on_ports(most_others)

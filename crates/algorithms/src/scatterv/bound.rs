@@ -1,6 +1,6 @@
-//! Lower bounds of scatterv: those of scatter.
+//! Lower bounds of scatterv: the bounds of scatter.
 //!
-//! Source: that of scatter.
+//! Source: as scatter.
 
 use hocket_core::demand::Demand;
 

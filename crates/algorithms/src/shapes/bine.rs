@@ -103,7 +103,7 @@ impl BineTree {
         self.parent
     }
 
-    /// The children, each with its round; those with the largest subtrees first.
+    /// The children, each with its round; children with larger subtrees come first.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
         self.below.iter().map(|(round, below)| (*round, (self.first + below.root()) % self.ranks))
     }

@@ -6,7 +6,7 @@ use std::ops::{Deref, Range};
 ///
 /// ```text
 ///            0                 relative rank v = (rank - root) mod P, in digits to the base k
-///    ┌────┬──┴─┬──┐            height of v: how many of its last digits are 0 (all for the root); its reach is k^height
+///    ┌────┬──┴─┬──┐            height of v: how many of its last digits are 0 (root: all); its reach is k^height
 ///    6    3    2  1            parent of v: v without its last digit that is not 0
 ///  ┌─┴┐ ┌─┴┐                   children of v at a level below its height: v + j k^level for j = 1 .. k-1
 ///  8  7 5  4                   the subtree of v is the range v .. v + reach, cut off at P

@@ -275,7 +275,7 @@ impl PartParameter {
     }
 }
 
-/// A call of a part: another collective over other ranks, with the operator and element size of the whole call.
+/// A call of a part: another collective over other ranks, with the whole call's commutativity and element size.
 pub fn part_call(c: &Call, collective: Collective, ranks: usize, count: usize) -> Call {
     let fresh = Call::new(collective, ranks, count);
     Call { commutative: c.commutative, element_bytes: c.element_bytes, ..fresh }

@@ -43,8 +43,8 @@ async fn hear(r: &Rank<'_>, from: usize) -> usize {
 }
 
 /// The number of elements in the subtree of each of a rank's children, the nearest first. A rank hears them from its
-/// children, and tells its parent the number of its own subtree. The root knows the sizes of all blocks, so nobody
-/// tells it anything.
+/// children, and tells its parent the number of its own subtree. The root knows the sizes of all blocks, so its
+/// children tell it nothing.
 pub async fn subtrees(r: &Rank<'_>, c: &Call, tree: &BinomialTree) -> Vec<usize> {
     let mut sizes = Vec::new();
     let Some(parent) = tree.parent() else { return sizes };

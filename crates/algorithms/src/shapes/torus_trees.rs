@@ -83,7 +83,8 @@ impl TorusTree {
         Some(parent)
     }
 
-    /// The children along a, b, c, ... Along a, a rank has a child on the root's line, or where a link closes a ring.
+    /// The children along a, b, c, ... Along a, a rank on the root's line has a child ahead. Another rank has a child
+    /// along a only if it is the last one before the ring closes.
     fn children(&self, at: Coordinates) -> impl Iterator<Item = Coordinates> {
         let (sizes, last) = (self.sizes(), last_moved(at).unwrap_or(0));
         let leads_on = move |i: usize| match i {

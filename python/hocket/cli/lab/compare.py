@@ -21,7 +21,7 @@ from hocket.lab.comparing import Compared, Point, compared, expected
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["compare"]
+__all__ = ["compare", "print_compared"]
 
 
 @click.command()
@@ -67,11 +67,12 @@ def compare(
         output=output,
         as_json=as_json,
         draw=draw,
-        show=lambda written: _print(what, written),
+        show=lambda written: print_compared(what, written),
     )
 
 
-def _print(what: Compared, written: Mapping[str, str | None]) -> None:
+def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
+    """Print a comparison, and the files that were written."""
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
     click.echo()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")

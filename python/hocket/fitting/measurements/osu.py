@@ -1,7 +1,7 @@
 """The output of the OSU micro-benchmarks of collectives, such as osu_allreduce.
 
-It tells neither the algorithm nor the number of ranks. Ranks start their timers after a barrier. Where the output has the
-time of the slowest rank (`-f`), this time is read; otherwise the mean of all ranks.
+It tells neither the algorithm nor the number of ranks. Ranks start their timers after a barrier. Where the output has
+the time of the slowest rank (`-f`), this time is read; otherwise the mean of all ranks.
 """
 
 from __future__ import annotations

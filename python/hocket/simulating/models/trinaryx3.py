@@ -9,8 +9,7 @@ three (see the trinaryx3 page of the docs):
     Trinaryx3 broadcast    T3bc = H (L + SS/BWc) + max((N/SS) L, N/3/BWc) + L                            (3)
     Trinaryx3 reduce       T3rd = H (L + SS/BWc + SS/BWo) + max((N/SS) L + N/BWo, N/3/BWc) + L           (4)
 
-All functions take numbers or NumPy arrays: `size_bytes` is N, `segment_bytes` SS, `height_links` H (X+Y+Z-2 on a torus
-of X x Y x Z), `latency_s` L, `link_bytes_per_s` BWc, of one link, and `reduce_bytes_per_s` BWo, of one processor.
+All functions take numbers or NumPy arrays.
 
 >>> k_computer = {"height_links": 84, "latency_s": 1.27e-6, "link_bytes_per_s": 11.6e9 / 3}
 >>> float(trinaryx3_broadcast_s(2**30, 65536, **k_computer))
@@ -24,21 +23,10 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from hocket import _native
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-    from typing_extensions import TypedDict, Unpack
-
-    class Tree(TypedDict):
-        """H, L and BWc."""
-
-        height_links: float
-        latency_s: ArrayLike
-        link_bytes_per_s: ArrayLike
-
 
 __all__ = [
     "best_segment_bytes",
@@ -51,43 +39,116 @@ __all__ = [
 _TREES = 3
 
 
-def tree_broadcast_s(size_bytes: ArrayLike, segment_bytes: ArrayLike, **tree: Unpack[Tree]) -> NDArray[Any]:
-    """Return the time of a broadcast of N bytes down one tree, equation (1)."""
-    return tree_reduce_s(size_bytes, segment_bytes, reduce_bytes_per_s=inf, **tree)
+def tree_broadcast_s(
+    size_bytes: ArrayLike,
+    segment_bytes: ArrayLike,
+    *,
+    height_links: float,
+    latency_s: ArrayLike,
+    link_bytes_per_s: ArrayLike,
+) -> NDArray[Any]:
+    """Return the time of a broadcast of N bytes down one tree, equation (1).
+
+    Args:
+        size_bytes: N.
+        segment_bytes: SS.
+        height_links: H.
+        latency_s: L.
+        link_bytes_per_s: BWc.
+    """
+    return tree_reduce_s(
+        size_bytes,
+        segment_bytes,
+        height_links=height_links,
+        latency_s=latency_s,
+        link_bytes_per_s=link_bytes_per_s,
+        reduce_bytes_per_s=inf,
+    )
 
 
 def tree_reduce_s(
-    size_bytes: ArrayLike, segment_bytes: ArrayLike, *, reduce_bytes_per_s: ArrayLike, **tree: Unpack[Tree]
+    size_bytes: ArrayLike,
+    segment_bytes: ArrayLike,
+    *,
+    height_links: float,
+    latency_s: ArrayLike,
+    link_bytes_per_s: ArrayLike,
+    reduce_bytes_per_s: ArrayLike,
 ) -> NDArray[Any]:
-    """Return the time of a reduce of N bytes up one tree, equation (2)."""
-    size, segment, combine, height, latency, link = _arrays(size_bytes, segment_bytes, reduce_bytes_per_s, **tree)
+    """Return the time of a reduce of N bytes up one tree, equation (2).
+
+    Args:
+        size_bytes: N.
+        segment_bytes: SS.
+        height_links: H.
+        latency_s: L.
+        link_bytes_per_s: BWc.
+        reduce_bytes_per_s: BWo.
+    """
+    import numpy as np
+
+    values = (size_bytes, segment_bytes, latency_s, link_bytes_per_s, reduce_bytes_per_s)
+    size, segment, latency, link, combine = (np.asarray(value, dtype=float) for value in values)
     work = latency + segment / combine
     step = np.maximum(work, segment / link)
-    time_s: NDArray[Any] = height * (work + segment / link) + size / segment * step + latency
+    time_s: NDArray[Any] = height_links * (work + segment / link) + size / segment * step + latency
     return time_s
 
 
-def trinaryx3_broadcast_s(size_bytes: ArrayLike, segment_bytes: ArrayLike, **tree: Unpack[Tree]) -> NDArray[Any]:
-    """Return the time of a Trinaryx3 broadcast of N bytes, equation (3)."""
-    return trinaryx3_reduce_s(size_bytes, segment_bytes, reduce_bytes_per_s=inf, **tree)
+def trinaryx3_broadcast_s(
+    size_bytes: ArrayLike,
+    segment_bytes: ArrayLike,
+    *,
+    height_links: float,
+    latency_s: ArrayLike,
+    link_bytes_per_s: ArrayLike,
+) -> NDArray[Any]:
+    """Return the time of a Trinaryx3 broadcast of N bytes, equation (3).
+
+    Args:
+        size_bytes: N.
+        segment_bytes: SS.
+        height_links: H, X+Y+Z-2 on a torus of X x Y x Z.
+        latency_s: L.
+        link_bytes_per_s: BWc, of one link.
+    """
+    return trinaryx3_reduce_s(
+        size_bytes,
+        segment_bytes,
+        height_links=height_links,
+        latency_s=latency_s,
+        link_bytes_per_s=link_bytes_per_s,
+        reduce_bytes_per_s=inf,
+    )
 
 
 def trinaryx3_reduce_s(
-    size_bytes: ArrayLike, segment_bytes: ArrayLike, *, reduce_bytes_per_s: ArrayLike, **tree: Unpack[Tree]
+    size_bytes: ArrayLike,
+    segment_bytes: ArrayLike,
+    *,
+    height_links: float,
+    latency_s: ArrayLike,
+    link_bytes_per_s: ArrayLike,
+    reduce_bytes_per_s: ArrayLike,
 ) -> NDArray[Any]:
-    """Return the time of a Trinaryx3 reduce of N bytes, equation (4)."""
-    size, segment, combine, height, latency, link = _arrays(size_bytes, segment_bytes, reduce_bytes_per_s, **tree)
+    """Return the time of a Trinaryx3 reduce of N bytes, equation (4).
+
+    Args:
+        size_bytes: N.
+        segment_bytes: SS.
+        height_links: H, X+Y+Z-2 on a torus of X x Y x Z.
+        latency_s: L.
+        link_bytes_per_s: BWc, of one link.
+        reduce_bytes_per_s: BWo, of one processor.
+    """
+    import numpy as np
+
+    values = (size_bytes, segment_bytes, latency_s, link_bytes_per_s, reduce_bytes_per_s)
+    size, segment, latency, link, combine = (np.asarray(value, dtype=float) for value in values)
     hop = latency + segment / link + segment / combine
     stream = np.maximum(size / segment * latency + size / combine, size / _TREES / link)
-    time_s: NDArray[Any] = height * hop + stream + latency
+    time_s: NDArray[Any] = height_links * hop + stream + latency
     return time_s
-
-
-def _arrays(
-    *values: ArrayLike, height_links: float, latency_s: ArrayLike, link_bytes_per_s: ArrayLike
-) -> tuple[NDArray[Any], ...]:
-    """Return all values as arrays; the values of the tree are last."""
-    return tuple(np.asarray(each, dtype=float) for each in (*values, height_links, latency_s, link_bytes_per_s))
 
 
 def best_segment_bytes(
