@@ -268,7 +268,7 @@ class Counting(ThreadPoolExecutor):
         super().__init__(1)
         self.calls = 0
 
-    def submit(self, *work: Any, **more: Any) -> "Future[Any]":  # type: ignore[override]
+    def submit(self, *work: Any, **more: Any) -> "Future[Any]":
         self.calls += 1
         return super().submit(*work, **more)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from hocket.base import files
-from hocket.base.parallel import workers
+from hocket.base.executors import ExecutorKind, open_executor
 from hocket.cli import options
 from hocket.cli.options import OneOf
 from hocket.cli.output import print_json, print_table, progress
@@ -34,6 +34,7 @@ _VALIDATION = "validation"
 )
 @click.option("--loggopsim", metavar="PROGRAM", help="validation: the program LogGOPSim.")
 @click.option("--mpicc", help="validation: the compiler wrapper of the MPI; by default the first on the path.")
+@options.executor
 @options.jobs
 @options.as_json
 def study(
@@ -47,6 +48,7 @@ def study(
     simgrid: str | None,
     loggopsim: str | None,
     mpicc: str | None,
+    executor: ExecutorKind,
     jobs: int,
     as_json: bool,
 ) -> None:
@@ -85,9 +87,10 @@ def study(
     names = list(dict.fromkeys(figure.data for figure in figures))
     data: dict[str, Rows] = {}
     files.make_folder(target)
-    with workers(jobs) as executor, progress("simulating", sum(chosen.pieces(n, reach) for n in names)) as on_done:
+    pieces = sum(chosen.pieces(name, reach) for name in names)
+    with open_executor(executor, jobs=jobs) as pool, progress("simulating", pieces) as on_done:
         for one in names:
-            data[one] = chosen.compute(one, reach, Work(executor, on_done))
+            data[one] = chosen.compute(one, reach, Work(pool, on_done))
             files.write(target / f"{one}.csv", as_csv(data[one]))
     for figure in figures:
         _draw(figure, data[figure.data], target)

@@ -340,7 +340,9 @@ mod tests {
         let step = Step::Recv { from: Source::Any, into: Span::new(Buffer::Input, 2), tag: 0 };
         assert_eq!(world.issue(at(0), &step), Progress::Never);
         assert!(
-            world.failure.is_some_and(|failure| failure.to_string().contains("expected the input to be only read"))
+            world
+                .failure
+                .is_some_and(|failure| failure.to_string().contains("expected a program that only reads the input"))
         );
     }
 }

@@ -12,7 +12,7 @@ import click
 
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.parallel import workers
+from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
 from hocket.cli import completion, options
@@ -56,6 +56,7 @@ __all__ = ["compare"]
 )
 @click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(DEFAULTS)}.")
 @options.load
+@options.executor
 @options.jobs
 @yes_option
 @options.every
@@ -77,6 +78,7 @@ def compare(
     links: str | None,
     defaults: bool,
     algorithms: tuple[Algorithm, ...],
+    executor: ExecutorKind,
     jobs: int,
     yes: bool,
     every: bool,
@@ -96,6 +98,7 @@ def compare(
     sizes = options.required(sizes, "--sizes", "sizes such as 8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
+    options.check_executor(executor, candidates)
     topology = None if links is None else _topology(machine, sizes, len(candidates))
     options.check_files({"--plot": plot, "--links": links})
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
@@ -140,7 +143,7 @@ def compare(
         _print_summary(found, pictures)
 
     try:
-        with workers(jobs) as executor, progress("simulating", work(keys)) as bar:
+        with open_executor(executor, jobs=jobs) as pool, progress("simulating", work(keys)) as bar:
             found = compare_algorithms(
                 candidates,
                 calls,
@@ -150,7 +153,7 @@ def compare(
                 trials=repeated,
                 defaults=libraries,
                 keep=[] if links is None else ["links"],
-                executor=executor,
+                executor=pool,
                 on_done=note,
             )
         contents: dict[str, bytes] = {}  # check everything before writing anything

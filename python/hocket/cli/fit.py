@@ -10,7 +10,7 @@ import click
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.parallel import workers
+from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
 from hocket.cli import completion, options
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
@@ -81,6 +81,7 @@ def _condition(text: str) -> str:
     help="Stop the search after this time, such as 90s or 10m, and take the best values found.",
 )
 @click.option("--plot", type=options.PICTURE, help="Also draw simulated times over measured times.")
+@options.executor
 @options.jobs
 @options.as_csv
 @options.as_json
@@ -99,6 +100,7 @@ def fit(
     seed: int,
     time_limit: float | None,
     plot: str | None,
+    executor: ExecutorKind,
     jobs: int,
     as_csv: bool,
     as_json: bool,
@@ -113,7 +115,7 @@ def fit(
     options.check_files({"--output": output, "--plot": plot})
     told = Told(algorithm, ranks, param, measured_as)
     readings = [read_measurements(path, told) for path in measurements]
-    with workers(jobs) as executor, progress("simulating", None):
+    with open_executor(executor, jobs=jobs) as pool, progress("simulating", None):
         found = fit_machine(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
@@ -123,7 +125,7 @@ def fit(
             starts=starts,
             seed=seed,
             time_limit_s=time_limit,
-            executor=executor,
+            executor=pool,
         )
     write_picture(plot, found.plot)
     if output is not None:

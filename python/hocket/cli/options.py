@@ -12,6 +12,7 @@ import click
 
 from hocket._native import Error
 from hocket.base.call import Call
+from hocket.base.executors import ExecutorKind
 from hocket.base.files import writable
 from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
@@ -110,6 +111,17 @@ def check_files(files: Mapping[str, str | None]) -> None:
             other = options.setdefault(os.path.realpath(path), option)
             if other != option:
                 raise click.UsageError(f"{other} and {option}: got {path} twice, expected two files")
+
+
+def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
+    """Check that an executor can run all algorithms.
+
+    Raises:
+        UsageError: One is a program of the user's own, which other processes do not have.
+    """
+    own = next((each.label for each in algorithms if each.program is not None), None)
+    if own is not None and executor.name != "local":
+        raise click.UsageError(f"--executor: got {executor.name}, expected local, as {own} is a program of your own")
 
 
 def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
@@ -235,6 +247,12 @@ _load = partial(
 )
 load = _load("algorithms", callback=lambda _ctx, _param, paths: library(paths, base=catalogue()))
 load_paths = _load("load")
+executor = click.option(
+    "--executor",
+    type=Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
+    default="local",
+    help="Where to do the work: in threads, on the ranks of an MPI job, or on Dask.",
+)
 jobs = click.option(
     "--jobs",
     type=click.IntRange(min=1),

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hocket.base.parallel import workers
+from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
@@ -39,6 +39,7 @@ _WRONG = 1
 @options.element
 @options.parameter
 @options.load
+@options.executor
 @options.jobs
 @yes_option
 @options.as_json
@@ -51,6 +52,7 @@ def verify(
     element: int,
     param: tuple[tuple[str, str], ...],
     algorithms: tuple[Algorithm, ...],
+    executor: ExecutorKind,
     jobs: int,
     yes: bool,
     as_json: bool,
@@ -68,12 +70,13 @@ def verify(
             raise click.UsageError("a schedule describes one call, expected no option but --json")
         return _verify_schedule(names[1:], as_json)
     chosen_ones = _chosen(names, is_all, algorithms)
+    options.check_executor(executor, chosen_ones)
     rank_counts = ranks or _RANKS
     values = values_of(param, chosen_ones)
     work = planned(chosen_ones, rank_counts, parameters=values, count=count, root=root, element_bytes=element)
     announce(work.efforts_s(), jobs=jobs, yes=yes)
-    with workers(jobs) as executor, progress("verifying", len(work.tasks)) as on_done:
-        verdict = work.done(executor=executor, on_done=on_done)
+    with open_executor(executor, jobs=jobs) as pool, progress("verifying", len(work.tasks)) as on_done:
+        verdict = work.done(executor=pool, on_done=on_done)
     if as_json:
         print_result(_entry(verdict))
     else:

@@ -4,17 +4,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import hocket
-from hocket import _native
 from hocket.drawing.wording import formula
 from tests.conftest import Ran
 
@@ -196,20 +193,31 @@ def test_nothing_is_written_unless_all_can_be(bad_input: Callable[..., str], tmp
         assert not timeline.exists()
 
 
-def test_links_and_timeline_are_of_the_one_simulation_by_the_engine_that_was_asked_for(
+COUNTED = """
+import hocket
+
+@hocket.algorithm("broadcast")
+def counted(r, c):
+    if r.rank == c.root:
+        with open("began", "a") as began:
+            began.write("once\\n")
+        yield r.join(*(r.send(peer, c.result(r)) for peer in range(1, r.size)))
+    else:
+        yield r.recv(c.root, c.result(r))
+"""
+
+
+def test_links_and_timeline_are_of_the_one_simulation(
     hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "links.toml").write_text(TORUS)
-    engines = []
-
-    def simulate(machine: _native.Machine, call: _native.Call, how: Mapping[str, Any], told: None) -> str:
-        engines.append(how["engine"])
-        return _native.simulate(machine, call, how, told)
-
-    monkeypatch.setattr("hocket.simulating.simulation._native", SimpleNamespace(simulate=simulate))
-    line = f"simulate allreduce ring --ranks 6 --size 8B --machine {tmp_path}/links.toml --engine events --json"
+    (tmp_path / "counted.py").write_text(COUNTED)
+    line = "simulate broadcast counted --load counted.py --ranks 6 --size 8B --machine links.toml --json"
+    hocket_command(line)
+    alone = (tmp_path / "began").read_text()
     found = hocket_command(f"{line} --links {tmp_path}/links.csv --timeline {tmp_path}/timeline.json").json
-    assert (found["engine"], engines) == ("events", ["events"])
+    assert (tmp_path / "began").read_text() == 2 * alone
     assert len((tmp_path / "links.csv").read_text().splitlines()) == 1 + found["links"]["used"]
     assert (tmp_path / "timeline.json").exists()
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from hocket.base import files
+from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_reach, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
@@ -21,12 +22,10 @@ from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import (
     FORMATS,
     Cell,
-    ExecutorKind,
     Grid,
     Row,
     Table,
     check_format,
-    open_executor,
     unfinished,
 )
 from hocket.simulating.sweeps import sweep as sweep_grid
@@ -57,12 +56,7 @@ _SUMMARIES = {
     type=options.PICTURE,
     help=f"Also draw the times; {options.PICTURE_ENDS}. `hocket sweep plot` draws a saved table.",
 )
-@click.option(
-    "--executor",
-    type=options.Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),
-    default="local",
-    help="Where to run the simulations: in threads, on the ranks of an MPI job, or on Dask.",
-)
+@options.executor
 @options.jobs
 @yes_option
 @options.as_json

@@ -12,7 +12,6 @@ from hocket.base.checks import function
 from hocket.base.files import writable
 from hocket.base.parallel import do_all, ignore
 from hocket.simulating.sweeps.cell import Cell, simulate_cell
-from hocket.simulating.sweeps.executors import ExecutorKind, open_executor
 from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.journal import Journal
 from hocket.simulating.sweeps.row import Row
@@ -21,12 +20,10 @@ from hocket.simulating.sweeps.table import FORMATS, Table, check_format
 __all__ = [
     "FORMATS",
     "Cell",
-    "ExecutorKind",
     "Grid",
     "Row",
     "Table",
     "check_format",
-    "open_executor",
     "sweep",
     "unfinished",
 ]

@@ -1,4 +1,4 @@
-"""Executors for the cells of a grid: threads, the ranks of an MPI job, or the workers of Dask."""
+"""Executors for independent pieces of work: threads, the ranks of an MPI job, or the workers of Dask."""
 
 from __future__ import annotations
 
