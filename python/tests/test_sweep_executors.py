@@ -62,6 +62,38 @@ def test_the_ranks_of_an_mpi_job_give_the_same_table(spec: Path, ranks: int) -> 
     check(spec, [*job, "sweep", "spec.toml", "--output", "table.csv", "--executor", "mpi"])
 
 
+COMMANDS = {
+    "compare": ["compare", "allreduce", "--ranks", "16", "--sizes", "8B..4KiB", "--machine", "jitter-paper", "--json"],
+    "verify": ["verify", "allreduce", "ring", "--ranks", "1-6", "--json"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param("dask", marks=pytest.mark.dask), pytest.param("mpi", marks=[pytest.mark.mpi, needs_mpi])]
+)
+def test_other_commands_give_the_same_results(kind: str, command: str) -> None:
+    job = [str(MPIEXEC), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m", "hocket"]
+
+    def output(run: list[str]) -> str:
+        env = {**os.environ, **ON_FEW_PROCESSORS}
+        return subprocess.run(run, env=env, capture_output=True, text=True, timeout=120, check=True).stdout
+
+    elsewhere = output([*(job if kind == "mpi" else HOCKET), *COMMANDS[command], "--executor", kind, "--jobs", "2"])
+    assert json.loads(elsewhere) == json.loads(output([*HOCKET, *COMMANDS[command]]))
+
+
+def test_a_program_of_ones_own_stays_in_this_process() -> None:
+    own = ["--load", "python/hocket/examples/ring_allreduce.py", "--executor", "dask"]
+    ran = subprocess.run(
+        [*HOCKET, "compare", "allreduce", "--ranks", "4", "--sizes", "8B", *own], capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        "hocket: error: --executor: got dask, expected local, as allreduce/chunked_ring is a program of your own\n",
+    )
+
+
 @pytest.mark.mpi
 @needs_mpi
 def test_bad_input_ends_an_mpi_job(tmp_path: Path) -> None:
