@@ -262,7 +262,7 @@ fn simulated(
     let found = runnable.simulate(&call, platform, asked.gap(), how, on_trials)?;
     wire::check_operations(found.many.first.trace.len() as f64)?;
     let (call, parameters) = asked.repeated(&found.call);
-    Ok(Trace::new(call, parameters, found, platform, how.trials.seed, how.links))
+    Ok(Trace::new(call, parameters, found, platform, how))
 }
 
 /// An estimate of the seconds of one core for a simulation, by the formulas of an algorithm of the catalogue.

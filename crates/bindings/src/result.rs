@@ -9,7 +9,7 @@ use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Many, Outcome, Passage, Platform, Record};
 use serde::Serialize;
 
-use crate::request::{CallRequest, Values};
+use crate::request::{CallRequest, How, Values};
 use crate::wire::VERSION;
 
 /// The result of trials on a machine, including all fields of [`Outcome`].
@@ -50,6 +50,7 @@ pub struct Simulation {
     /// For a catalogue algorithm: given, default, or automatic values.
     pub parameters: Values,
     pub engine: &'static str,
+    pub measured_as: &'static str,
     pub formula_s: Option<f64>,
     pub formula_is_exact: bool,
     pub rank_time_s: RankTime,
@@ -96,23 +97,23 @@ impl Trace {
         parameters: Values,
         found: Simulated,
         platform: &Platform,
-        seed: u64,
-        has_links: bool,
+        how: &How,
     ) -> Self {
         let Simulated { steps, predicted, mut many, .. } = found;
-        let fabric = platform.network.fabric().filter(|_| has_links);
+        let fabric = platform.network.fabric().filter(|_| how.links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
         let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));
         let simulation = Simulation {
             call,
             parameters,
             engine: many.first.engine,
+            measured_as: how.measured_as.name(),
             formula_s: predicted.map(|predicted| predicted.time_s),
             formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
             steps,
-            found: Found::new(many, platform, seed),
+            found: Found::new(many, platform, how.trials.seed),
         };
         Self { simulation, events, link_uses, passages }
     }

@@ -32,6 +32,11 @@ impl Way {
     pub const ALL: [(&'static str, Self); 4] =
         [("isolated", Self::Isolated), ("pico", Self::Barrier), ("osu", Self::BarrierMean), ("imb", Self::Loop)];
 
+    /// The name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, way)| *way == self).expect("a way of the list").0
+    }
+
     /// The times of a trial, as the benchmark reports them: its last end is the time of the call.
     pub fn reported(self, ends: Ends) -> Ends {
         let calls = if self == Self::Loop { f64::from(MEASURED) } else { 1.0 };

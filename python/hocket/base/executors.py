@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base.packages import optional
-from hocket.base.parallel import workers
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["ExecutorKind", "open_executor"]
 
@@ -49,6 +51,12 @@ def open_executor(kind: ExecutorKind, *, jobs: int) -> AbstractContextManager[Ex
     return _KINDS[kind.name](kind, jobs)
 
 
+def _local(_kind: ExecutorKind, jobs: int) -> AbstractContextManager[Executor]:
+    from hocket.base.parallel import workers
+
+    return workers(jobs)
+
+
 @contextmanager
 def _mpi(_kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
     executor: Executor = optional("mpi4py.futures", extra="mpi").MPIPoolExecutor(jobs, main=False)
@@ -73,7 +81,7 @@ def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
 
 
 _KINDS: dict[str, Callable[[ExecutorKind, int], AbstractContextManager[Executor]]] = {
-    "local": lambda _, jobs: workers(jobs),
+    "local": _local,
     "mpi": _mpi,
     "dask": _dask,
 }

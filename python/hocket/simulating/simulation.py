@@ -462,7 +462,7 @@ def simulate(
         **kept,
     }
     answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
-    return _simulation(json.loads(answer), measured_as)
+    return _simulation(json.loads(answer))
 
 
 def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
@@ -498,11 +498,10 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _simulation(found: dict[str, Any], measured_as: MeasuredAs) -> Simulation:
+def _simulation(found: dict[str, Any]) -> Simulation:
     simulation = found["simulation"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
     own = {
-        "measured_as": measured_as,
         "steps": tuple(simulation["steps"]),
         "marks_s": marks_s,
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),

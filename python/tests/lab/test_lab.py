@@ -186,7 +186,7 @@ def test_bad_input_builds_nothing(
     assert bad_input(f"lab up cluster --name {name}").endswith(
         "has no links, expected the network model links, packets or circuits"
     )
-    assert "--scale 1/1000 does" in bad_input(f"lab up k_computer --name {name}")
+    assert "for example with --scale 1/1000" in bad_input(f"lab up k_computer --name {name}")
     assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 2")
     assert "--scale: got" in bad_input(f"lab up {torus} --name {name} --scale 1/0")
     for bad in ("a/b", "..", "-", "--all", "a" * 41):
