@@ -6,7 +6,7 @@ from hocket.definitions.authoring import algorithm, load
 from hocket.definitions.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.memory import run
-from hocket.definitions.topology import Topology
+from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import Verdict, verify
 from hocket.fitting import Fit, fit
 from hocket.fitting.measurements import Measurement, read_measurements
@@ -23,7 +23,6 @@ from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay
 from hocket.simulating.simulation import (
     Circuits,
     Links,
-    LinkUse,
     Passage,
     Simulation,
     Statistics,

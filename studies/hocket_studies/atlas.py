@@ -24,8 +24,6 @@ from hocket_studies.study import Figure, Rows, Scope, Study, Work
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["MACHINES", "STUDY"]
-
 _MEASURED = Path(__file__).parent / "measured"
 _CHOICES = "-choices"
 _SLOWER = 1.1  # than the library's own choice, which is worth telling

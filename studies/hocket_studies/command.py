@@ -16,8 +16,6 @@ from hocket.drawing.plot import FORMATS, encode
 from hocket_studies import STUDIES, Claim, Figure
 from hocket_studies.study import Rows, Work, as_csv
 
-__all__ = ["study"]
-
 _VALIDATION = "validation"
 
 

@@ -33,8 +33,6 @@ from hocket_studies.study import Claim, Figure, Rows, Scope, Study, Work, judge
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["STUDY", "Cell", "Setting", "compute", "machine", "measure", "row_of"]
-
 ALGORITHM = "allreduce/redundant_butterfly"
 BETA_S = 1e-9
 """Seconds per byte of the network, 1 GB/s."""

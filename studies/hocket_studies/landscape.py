@@ -31,8 +31,6 @@ from hocket_studies.study import Figure, Rows, Scope, Study, Work
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["MACHINES", "STUDY", "axes"]
-
 _LINKS = """link_bandwidth = "12.5 GB/s"
 link_latency = "100 ns"
 sharing = "fair"

@@ -25,8 +25,6 @@ from hocket_studies import multicast_pictures as pictures
 from hocket_studies.multicast_claims import judged
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
-__all__ = ["RANKS", "STUDY", "group", "machine"]
-
 RANKS = 256
 SIZES = {"80 KB": 80_000, "8 MB": 8_000_000}
 SOFTWARE_US = {"fast": 1.0, "calibrated": 4.3}

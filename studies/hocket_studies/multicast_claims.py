@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from hocket_studies.study import Claim, Rows, judge
 
-__all__ = ["judged"]
-
 TREE, RING, DOUBLING = "binomial", "scatter_ring_allgather", "scatter_doubling_allgather"
 
 

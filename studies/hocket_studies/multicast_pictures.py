@@ -10,8 +10,6 @@ from hocket_studies.study import Rows
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["best", "in_flight", "times"]
-
 _WIDTH, _HEIGHT = 380, 320  # pixels
 
 

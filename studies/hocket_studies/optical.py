@@ -42,8 +42,6 @@ from hocket_studies import optical_pictures as pictures
 from hocket_studies.optical_claims import judged
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
-__all__ = ["STUDY", "even", "machine", "trace"]
-
 RANKS = 32
 LATENCY_S, S_PER_BYTE, RECONFIGURATION_S = 1e-4, 8e-9, 1e-2
 NETWORK: Mapping[str, Any] = {

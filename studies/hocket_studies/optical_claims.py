@@ -7,8 +7,6 @@ from typing import Any
 
 from hocket_studies.study import Claim, Rows, judge
 
-__all__ = ["judged"]
-
 _FIGURES = ("linear", "ring", "recursive_doubling", "binomial")
 
 

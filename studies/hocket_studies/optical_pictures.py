@@ -9,8 +9,6 @@ from hocket_studies.study import Rows
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["lines", "over_gamma", "over_wavelengths", "table"]
-
 _WIDTH, _HEIGHT = 380, 320  # pixels
 
 

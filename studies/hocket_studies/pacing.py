@@ -32,8 +32,6 @@ from hocket_studies import pacing_pictures as pictures
 from hocket_studies.pacing_claims import judged
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
-__all__ = ["GAPS", "STUDY", "Setting", "machine"]
-
 EXCHANGE = "alltoall/pairwise_exchange"
 LINEAR = "alltoall/linear"
 BRUCK = "alltoall/bruck"

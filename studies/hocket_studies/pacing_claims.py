@@ -8,8 +8,6 @@ from typing import Any
 
 from hocket_studies.study import Claim, Rows, judge
 
-__all__ = ["judged"]
-
 _MANY = 4096  # nodes of the largest tori of the paper
 
 

@@ -10,8 +10,6 @@ from hocket_studies.study import Rows
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["bars", "grouped", "heatmap", "histogram", "lines"]
-
 
 def _gaps(rows: Rows) -> list[str]:
     """Return the gaps in the order of the rows."""

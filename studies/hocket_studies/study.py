@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Claim", "Figure", "Rows", "Scope", "Study", "Work", "as_csv", "judge"]
-
 Rows = Sequence[Mapping[str, Any]]
 """A table: rows of values by column, units in the columns' names."""
 

@@ -35,8 +35,6 @@ from hocket_studies.trinaryx3_claims import judged
 from hocket_studies.trinaryx3_ring import blocking_ring
 from hocket_studies.trinaryx3_waiting import Case, cases, shares
 
-__all__ = ["STUDY", "Run", "blocking_ring_s", "machine", "measured", "ring_s"]
-
 MACHINE = "k_computer"
 TRINARYX3 = "allreduce/trinaryx3"
 OVERLAPPED = "allreduce/trinaryx3_overlapped"

@@ -11,8 +11,6 @@ from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_
 from hocket_studies.study import Claim, Rows, judge
 from hocket_studies.trinaryx3_pictures import best
 
-__all__ = ["judged"]
-
 GIB = 1 << 30
 _PEAK_BYTES_PER_S = 15e9
 """Three directions of a node; with 20 GB/s for four, 7.1 GB/s are 47 % of it, as the paper says."""

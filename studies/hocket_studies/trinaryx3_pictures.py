@@ -10,19 +10,6 @@ from hocket_studies.study import Rows
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = [
-    "bandwidths",
-    "best_segments",
-    "beyond",
-    "breakdown",
-    "errors",
-    "over_model",
-    "rings",
-    "times",
-    "waited",
-    "waiting",
-]
-
 _WIDTH, _HEIGHT = 600, 360  # pixels
 
 

@@ -6,8 +6,6 @@ from hocket.definitions.authoring import algorithm
 from hocket.definitions.library import Parameter
 from hocket.typing import Call, Rank, Span, Steps
 
-__all__ = ["blocking_ring"]
-
 
 @algorithm(
     "allreduce",

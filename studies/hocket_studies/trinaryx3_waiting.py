@@ -15,9 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hocket.simulating.simulation import LinkUse
-
-__all__ = ["Case", "cases", "shares"]
+from hocket.definitions.topology import LinkUse
 
 Torus = tuple[int, int, int]
 Place = Callable[[int, int, int], Sequence[int]]

@@ -8,8 +8,6 @@ from dataclasses import InitVar, dataclass, field
 from hocket._native import Error
 from hocket.base.checks import size_bytes
 
-__all__ = ["Call"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Call:

@@ -13,23 +13,6 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.units import parse_sizes
 
-__all__ = [
-    "function",
-    "instance",
-    "json_text",
-    "mapping",
-    "memory",
-    "number",
-    "path",
-    "several",
-    "several_sizes",
-    "shown",
-    "size_bytes",
-    "text",
-    "truth",
-    "whole",
-]
-
 T = TypeVar("T")
 
 _MOST_SHOWN = 200

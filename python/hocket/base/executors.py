@@ -14,8 +14,6 @@ from hocket.base.packages import optional
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["ExecutorKind", "open_executor"]
-
 
 @dataclass(frozen=True)
 class ExecutorKind:

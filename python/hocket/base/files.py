@@ -25,22 +25,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = [
-    "STDOUT",
-    "is_stdout",
-    "key_lines",
-    "make_folder",
-    "parse_object",
-    "parse_toml",
-    "read_text",
-    "unreadable",
-    "writable",
-    "writable_folder",
-    "write",
-    "write_all",
-    "write_by",
-]
-
 STDOUT = "-"
 """The file name that stands for standard output."""
 

@@ -8,8 +8,6 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.checks import shown
 
-__all__ = ["among", "hint", "unknown"]
-
 
 def hint(name: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the names that are similar, or else all known names."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["Lazy", "optional"]
-
 
 def optional(module: str, *, extra: str | None = None) -> Any:
     """Return a module of an optional package.

@@ -10,8 +10,6 @@ from typing import TypeAlias, TypeVar
 
 from hocket.base.checks import instance
 
-__all__ = ["Shown", "do_all", "ignore", "unseen", "workers"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

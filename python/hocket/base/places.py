@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-__all__ = ["Place", "places"]
-
 
 @dataclass(frozen=True)
 class Place:

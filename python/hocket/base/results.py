@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["Result", "drawn", "parameter_columns"]
-
 _MOST_ROWS = 10  # in a notebook
 _NOTHING: tuple[object, ...] = (None, "", [])
 _STYLE = 'style="text-align: left; white-space: pre-wrap"'

@@ -7,26 +7,6 @@ from collections.abc import Iterable
 from hocket import _native
 from hocket._native import Error
 
-__all__ = [
-    "format_bytes",
-    "format_count",
-    "format_duration",
-    "format_ranks",
-    "format_ratio",
-    "format_reach",
-    "format_time",
-    "format_value",
-    "parse_bytes",
-    "parse_bytes_per_s",
-    "parse_count",
-    "parse_duration",
-    "parse_ranks",
-    "parse_share",
-    "parse_sizes",
-    "parse_time",
-    "time_unit",
-]
-
 parse_bytes = _native.parse_bytes
 parse_bytes_per_s = _native.parse_bytes_per_s
 parse_duration = _native.parse_duration

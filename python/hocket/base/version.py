@@ -6,8 +6,6 @@ from pathlib import Path
 
 from hocket import _native
 
-__all__ = ["commit", "version"]
-
 version = _native.version
 
 

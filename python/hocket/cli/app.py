@@ -12,8 +12,6 @@ import click
 from hocket.base.version import commit, version
 from hocket.cli.group import Group
 
-__all__ = ["ClosedPipeError", "InterruptedByUserError", "hocket"]
-
 
 class InterruptedByUserError(Exception):
     """The user pressed Ctrl-C."""

@@ -32,8 +32,6 @@ from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Engine, MeasuredAs, Trials
 
-__all__ = ["compare"]
-
 
 @click.command()
 @click.argument("collective", shell_complete=completion.collectives)

@@ -8,8 +8,6 @@ from click.shell_completion import CompletionItem
 from hocket.definitions.library import COLLECTIVES, catalogue
 from hocket.definitions.machine import presets
 
-__all__ = ["collectives", "machines", "names"]
-
 
 def collectives(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Return the collectives that begin with the typed text."""

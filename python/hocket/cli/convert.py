@@ -13,8 +13,6 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.formats import format_for
 from hocket.schedules.msccl import COLLECTIVES
 
-__all__ = ["convert"]
-
 
 @click.command()
 @click.argument("source", type=click.Path())

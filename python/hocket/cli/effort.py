@@ -8,8 +8,6 @@ import click
 
 from hocket.base.units import format_duration
 
-__all__ = ["announce", "tell", "yes_option"]
-
 _LONG_S = 30.0
 _TOO_LONG_S = 600.0
 

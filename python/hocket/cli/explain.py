@@ -17,8 +17,6 @@ from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.simulation import Engine, Trials
 
-__all__ = ["explain"]
-
 
 @click.command()
 @options.algorithm

@@ -20,8 +20,6 @@ from hocket.fitting.judging import AS_FAST
 from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
 from hocket.simulating.simulation import MeasuredAs
 
-__all__ = ["fit"]
-
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
 _ENDED = {
     "steps": "the search reached its largest number of steps",

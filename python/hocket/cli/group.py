@@ -10,8 +10,6 @@ import click
 
 from hocket.base.names import unknown
 
-__all__ = ["CommandGroup", "Group"]
-
 
 class Group(click.Group):
     """Commands in modules of the same names; a stand-in with the summary represents each command until it runs.

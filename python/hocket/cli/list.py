@@ -10,8 +10,6 @@ from hocket.cli import completion, options
 from hocket.cli.output import print_json, print_table
 from hocket.definitions.library import Algorithm, find_collective
 
-__all__ = ["list_algorithms"]
-
 
 @click.command("list")
 @click.argument("collective", required=False, shell_complete=completion.collectives)

@@ -9,8 +9,6 @@ from hocket.cli.output import print_json, print_table
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import with_host
 
-__all__ = ["machines"]
-
 
 @click.command()
 @click.argument("machine", required=False, type=options.MACHINE, shell_complete=completion.machines)

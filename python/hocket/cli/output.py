@@ -25,24 +25,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-__all__ = [
-    "Bar",
-    "GrowingTable",
-    "csv_text",
-    "hand_out",
-    "print_csv",
-    "print_facts",
-    "print_files",
-    "print_json",
-    "print_result",
-    "print_table",
-    "print_transposed",
-    "print_words",
-    "progress",
-    "width",
-    "write_picture",
-]
-
 _HOW_TO_OPEN = {"timeline": " (open it at ui.perfetto.dev or chrome://tracing)"}
 _WIDE = 1000  # columns, if no terminal sets a limit
 _READABLE = 80

@@ -20,8 +20,6 @@ from hocket.schedules.formats import format_for
 from hocket.schedules.schedule import record as record_call
 from hocket.simulating.effort import recording_s
 
-__all__ = ["record"]
-
 
 @click.command()
 @options.algorithm

@@ -23,8 +23,6 @@ from hocket.rules.choosing import rules_text
 from hocket.simulating.replays import Replay, replay_events
 from hocket.simulating.replays import replay as replay_trace
 
-__all__ = ["replay"]
-
 
 def _factor(text: str) -> float:
     try:

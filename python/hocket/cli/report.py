@@ -15,8 +15,6 @@ from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS
 
-__all__ = ["report"]
-
 
 @click.command()
 @click.argument("file", type=options.FILE)

@@ -13,8 +13,6 @@ from hocket._native import Error
 from hocket.base.checks import memory
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 
-__all__ = ["run"]
-
 _BAD_INPUT = 2
 _LEAST_BYTES = 1 << 26  # memory that a command needs by itself
 _CLOSED_PIPE = 141  # 128 + SIGPIPE

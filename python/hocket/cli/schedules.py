@@ -10,8 +10,6 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.formats import FORMATS, Format, format_of, load
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["as_bytes", "calc_machine_option", "format_option", "hand_out", "read_schedule"]
-
 format_option = click.option(
     "--format",
     "form",

@@ -11,8 +11,6 @@ from hocket.cli import completion, options
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Named
 
-__all__ = ["serve"]
-
 
 @click.command()
 @click.option(

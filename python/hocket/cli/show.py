@@ -16,8 +16,6 @@ from hocket.definitions.library import Algorithm, Parameter, find_collective, is
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import picture
 
-__all__ = ["show"]
-
 _RANKS = 8
 _MOST_RANKS = 64  # rows of a picture
 

@@ -9,8 +9,6 @@ import click
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.definitions.library import KNOWN, MEANINGS, Algorithm
 
-__all__ = ["show_collective"]
-
 _SIZES = {
     "the block of one rank": ("allgather", "gather", "gatherv", "neighbor_allgather"),
     "one block": ("alltoall", "alltoallv", "neighbor_alltoall", "scatter", "scatterv"),

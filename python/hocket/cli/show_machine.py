@@ -16,8 +16,6 @@ from hocket.definitions.topology import Hop, Topology
 from hocket.drawing.network_picture import network_chart
 from hocket.drawing.plot import picture_of
 
-__all__ = ["show_machine"]
-
 _MOST_LISTED = 65536  # limits of JSON: nodes and switches, and links
 
 

@@ -23,8 +23,6 @@ from hocket.schedules.dependencies import dependency_graph
 from hocket.schedules.formats import format_of
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["show_schedule"]
-
 _MOST_RANKS = 64  # the most ranks of a picture
 _MOST_ROUNDS = 1000  # the most rounds of a picture
 _KINDS = {"send": "sends", "recv": "receives", "combine": "reductions", "copy": "copies", "compute": "computations"}

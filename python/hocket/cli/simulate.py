@@ -18,7 +18,7 @@ from hocket.cli.output import csv_text, print_facts, print_files, print_json, pr
 from hocket.cli.trials import asked_trials, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
+from hocket.definitions.topology import LinkUse, Topology
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import PICTURES, picture_of
@@ -26,10 +26,8 @@ from hocket.drawing.timeline import timeline as timeline_text
 from hocket.drawing.wording import MEASURED, carried, formula
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import Engine, Kept, LinkUse, MeasuredAs, Passage, Simulation
+from hocket.simulating.simulation import Engine, Kept, MeasuredAs, Passage, Simulation
 from hocket.simulating.simulation import simulate as simulate_call
-
-__all__ = ["simulate"]
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 

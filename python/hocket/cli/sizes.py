@@ -10,8 +10,6 @@ from hocket.base.places import Place
 from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
 from hocket.cli.output import GrowingTable
 
-__all__ = ["SizeTable", "factor"]
-
 _NEXT = ("second", "third")
 _WIDEST = "999.9 us"
 _WIDEST_REACH = " ±99%"

@@ -8,8 +8,6 @@ import click
 
 from hocket._native import Error
 
-__all__ = ["study"]
-
 
 def _refuse(**_: object) -> None:
     raise Error("study: the package hocket-studies is missing, expected `pip install ./studies` in Hocket's repository")

@@ -14,8 +14,6 @@ from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
 if TYPE_CHECKING:
     from hocket.simulating.replays import Replay
 
-__all__ = ["asked_trials", "compared_trials", "compared_trials_option", "spread"]
-
 _MOST_TRIALS = 1_000_000
 """The default of --trials if --until-ci is given."""
 

@@ -30,8 +30,6 @@ from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
 from hocket.tuning.tune import Checked, checked, tuned
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
-__all__ = ["tune"]
-
 _GUIDELINES = "guidelines.json"
 _SIZES_OF_WAYS = (1024, 16384, 262144)
 

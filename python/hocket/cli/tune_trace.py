@@ -20,8 +20,6 @@ from hocket.traces import load
 from hocket.tuning.simulating import Simulated
 from hocket.tuning.tracing import Application, Effect, Gain, Tuned, fewest_rules, propose, traced_calls
 
-__all__ = ["tune_trace"]
-
 _RULES, _DECISIONS = "hocket.rules", "decisions.json"
 
 

@@ -14,8 +14,6 @@ from hocket.tuning.measuring import Measured
 from hocket.tuning.simulating import Simulated
 from hocket.tuning.ways import Judged, try_ways
 
-__all__ = ["tune_ways"]
-
 
 def tune_ways(points: Sequence[Point], by: Measured, model: Simulated, lab: Lab, limit_s: float, as_json: bool) -> None:
     """Tune the calls in three ways, and print the regret and the cost of each."""

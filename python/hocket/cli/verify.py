@@ -19,8 +19,6 @@ from hocket.definitions.verification import Finding, Verdict, planned
 from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
 from hocket.schedules.formats import format_of
 
-__all__ = ["verify"]
-
 _RANKS = (*range(1, 33), 33, 47, 64)
 _SHOWN = 3  # number of shown counterexamples
 _WRONG = 1

@@ -18,8 +18,6 @@ from hocket.definitions.calls import describe, line_in
 from hocket.definitions.library import Algorithm, Parameter, Refuses, algorithms, find_collective
 from hocket.typing import Program
 
-__all__ = ["algorithm", "library", "load"]
-
 
 def algorithm(
     collective: str, *, refuses: Refuses | None = None, parameters: Sequence[Parameter] = (), cost: str | None = None

@@ -22,24 +22,6 @@ from hocket.definitions.library import Algorithm, Parameter, find_collective
 from hocket.definitions.machine import Machine, parsed
 from hocket.definitions.topology import AXES, Topology
 
-__all__ = [
-    "AUTO",
-    "GAP",
-    "complete",
-    "declared_by",
-    "describe",
-    "element_size",
-    "fields_of",
-    "guarded",
-    "line_in",
-    "made",
-    "made_of_any",
-    "numbers",
-    "refusal",
-    "values",
-    "worded",
-]
-
 T = TypeVar("T")
 
 AUTO = "auto"

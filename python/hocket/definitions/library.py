@@ -16,24 +16,6 @@ from hocket.base.names import unknown
 from hocket.base.units import format_value
 from hocket.typing import Program, Steps
 
-__all__ = [
-    "COLLECTIVES",
-    "COLLECTIVES_OF_KNOWN_SIZE",
-    "KNOWN",
-    "MEANINGS",
-    "REDUCTIONS",
-    "Algorithm",
-    "Collective",
-    "Parameter",
-    "algorithms",
-    "algorithms_named",
-    "as_algorithm",
-    "catalogue",
-    "find",
-    "find_collective",
-    "is_collective",
-]
-
 
 @dataclass(frozen=True)
 class Collective:

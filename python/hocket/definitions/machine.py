@@ -16,8 +16,6 @@ from hocket.base import checks
 from hocket.base.files import read_text
 from hocket.base.names import hint
 
-__all__ = ["Machine", "find_machine", "parsed", "presets"]
-
 _PRESETS = Path(__file__).parent / "machines"
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     np = Lazy("numpy")
 
-__all__ = ["run"]
-
 _DATA_TYPES = {
     "int8": "i8",
     "int16": "i16",

@@ -10,8 +10,6 @@ from hocket.base.units import parse_bytes, parse_count
 from hocket.definitions.calls import AUTO, GAP
 from hocket.definitions.library import Algorithm
 
-__all__ = ["parse_parameter", "values_of"]
-
 
 def parse_parameter(text: str) -> tuple[str, str]:
     """Return the name and the text of the value.

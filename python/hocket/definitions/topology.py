@@ -17,8 +17,6 @@ from hocket.definitions.machine import find_machine
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Hop", "Link", "LinkUse", "Load", "Spot", "Topology", "Vertex"]
-
 Load: TypeAlias = Literal["bytes", "busy", "waiting"]
 """What the colour of a link means: the bytes that it carried, the time that it was busy, or the waiting time for it."""
 

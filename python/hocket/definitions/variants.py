@@ -11,8 +11,6 @@ from hocket._native import Error
 from hocket.base.files import parse_toml
 from hocket.definitions.machine import Machine
 
-__all__ = ["KINDS", "halved", "quiet", "toml", "with_host", "with_more_ports", "with_peers_known"]
-
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
     "bandwidth": (

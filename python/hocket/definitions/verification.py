@@ -19,8 +19,6 @@ from hocket.base.units import format_count, format_ranks
 from hocket.definitions.calls import GAP, complete, declared_by, element_size, guarded, numbers, refusal, told, worded
 from hocket.definitions.library import Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
-__all__ = ["Finding", "Refusal", "Verdict", "Verification", "finding", "planned", "verify"]
-
 
 @dataclass(frozen=True)
 class Refusal:

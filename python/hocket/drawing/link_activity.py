@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["activity_chart", "activity_picture", "bytes_over_time"]
-
 _RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _TITLE = "load"
 _DIGITS = 4  # digits of a share: more make the page larger, but change no colours

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["Cells", "Colour", "Load", "drawn_links", "link_chart", "link_picture", "map_of", "scale_labels"]
-
 Cells: TypeAlias = Sequence[tuple[Link, Mapping[str, Any]]]
 """A cell for each link: the link, and the fields that determine its colour."""
 

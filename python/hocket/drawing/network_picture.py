@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["network_chart"]
-
 _MOST_LINKS = 6000  # more links become a grey area
 _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
 _APART = 60  # pixels between neighbours, at most

@@ -12,8 +12,6 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.simulation import Event, simulate
 
-__all__ = ["messages_in_rounds", "picture", "space_time"]
-
 _UNIT_MACHINE = """
 name = "one round per message"
 [network]

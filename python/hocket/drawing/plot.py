@@ -29,27 +29,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = [
-    "FORMATS",
-    "HEIGHT",
-    "PICTURES",
-    "WIDTH",
-    "Line",
-    "bench_chart",
-    "calibration_chart",
-    "chart",
-    "dashed",
-    "encode",
-    "framed",
-    "labels_of",
-    "legend",
-    "picture_of",
-    "size_axis",
-    "styled",
-    "thinned",
-    "time_axis",
-]
-
 FORMATS = (".png", ".html")
 """The endings of the pictures that studies write."""
 

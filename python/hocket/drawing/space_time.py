@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["space_time_chart"]
-
 _MOST_OPERATIONS = 100_000  # more events take a browser seconds to draw
 _WIDTH = 1000  # pixels
 _MOST_LABELS = 32

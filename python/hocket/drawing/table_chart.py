@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["table_chart"]
-
 _MOST_ROWS = 20_000  # more rows take a browser seconds to draw
 _MOST_PANELS = 24
 _PANELS_ACROSS = 2

@@ -16,8 +16,6 @@ from hocket.base.checks import memory
 from hocket.schedules.dependencies import paired
 from hocket.simulating.simulation import Event, Simulation
 
-__all__ = ["events_timeline", "timeline"]
-
 _EVENT_BYTES = 1000.0
 """The least memory of an event until it is written."""
 

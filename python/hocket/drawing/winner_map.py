@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["cells", "winner_chart", "winners"]
-
 _CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
 _LEGEND_CHARACTERS = 100  # in a row
 

@@ -19,29 +19,6 @@ if TYPE_CHECKING:
     from hocket.simulating.replays import Replay
     from hocket.simulating.simulation import Links, Simulation, Trials
 
-__all__ = [
-    "MEASURED",
-    "ONE_SAMPLE",
-    "TOLD_APART",
-    "Words",
-    "best_lines",
-    "carried",
-    "counterexample_text",
-    "default_lines",
-    "explanation_facts",
-    "explanation_tables",
-    "exploration",
-    "exploration_parts",
-    "finding_text",
-    "formula",
-    "from_to",
-    "not_compared_lines",
-    "parts_of",
-    "ranks_of_path",
-    "span",
-    "trials_words",
-]
-
 T = TypeVar("T")
 
 MEASURED = {

@@ -18,8 +18,6 @@ from typing import Any
 from hocket.explorer.questions import Named
 from hocket.explorer.worker import command
 
-__all__ = ["MOST_RUNNING", "MOST_WAITING", "FullError", "Job", "Jobs", "worker"]
-
 MOST_RUNNING = 2
 MOST_WAITING = 16
 _UNSEEN_S = 30.0

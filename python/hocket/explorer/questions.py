@@ -23,8 +23,6 @@ from hocket.rules.tuning_files import DEFAULTS
 from hocket.simulating.comparison import compare, made_for
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
-__all__ = ["VERIFIED_RANKS", "Named", "Question", "name_of", "read_question"]
-
 T = TypeVar("T")
 
 VERIFIED_RANKS = tuple(range(1, 17))

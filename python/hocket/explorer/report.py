@@ -19,8 +19,6 @@ from hocket.drawing.wording import trials_words
 from hocket.explorer.questions import Question
 from hocket.explorer.views import VIEWS, OnDone, view
 
-__all__ = ["page_file", "report", "vega"]
-
 _PAGE = Path(__file__).parent / "page"
 
 

@@ -14,8 +14,6 @@ from hocket.definitions.library import Algorithm
 from hocket.explorer.questions import Question
 from hocket.simulating.simulation import UNTIL_DECIDED
 
-__all__ = ["Source", "comparing", "explaining", "linking", "mapping", "verifying"]
-
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 _WIDTH = 100  # characters of a line of names
 

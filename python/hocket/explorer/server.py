@@ -28,8 +28,6 @@ from hocket.explorer.jobs import FullError, Jobs
 from hocket.explorer.questions import Named
 from hocket.explorer.report import page_file, vega
 
-__all__ = ["HOST", "application", "listen", "serve", "server"]
-
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
 _DEFAULT_PORT = 80  # browsers leave this port out

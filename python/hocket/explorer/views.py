@@ -15,7 +15,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time
-from hocket.definitions.topology import Topology
+from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.winner_map import winner_chart, winners
@@ -38,12 +38,10 @@ from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import LinkUse, Simulation, Trials, simulate
+from hocket.simulating.simulation import Simulation, Trials, simulate
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["VIEWS", "OnDone", "View", "view"]
 
 OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""

@@ -20,8 +20,6 @@ from hocket.explorer.questions import Named, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, OnDone, view
 
-__all__ = ["REPORT", "command", "main"]
-
 REPORT = "report"
 """The name of a request for all views, as the text of a file."""
 

@@ -22,8 +22,6 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher
 from hocket.mpi.machine_files import Model, machine_file
 
-__all__ = ["COLLECTIVES", "calibrated", "fitted", "overheads", "steps"]
-
 COLLECTIVES = ("allreduce", "alltoall", "broadcast")
 _SIZE_BYTES = 24
 _SHARE = 0.01

@@ -18,8 +18,6 @@ from hocket.fitting.measurements import DEFAULT, Measurement
 from hocket.fitting.skeleton import Skeleton
 from hocket.simulating.effort import simulation_s
 
-__all__ = ["Cell", "Cells", "Point", "spread"]
-
 Point: TypeAlias = "tuple[str, str, int, tuple[int, ...], int]"
 """What the choice of an algorithm depends on: system, collective, ranks, torus and size."""
 

@@ -16,8 +16,6 @@ from hocket.fitting.searching import bounds_of
 from hocket.fitting.simulating import Floats
 from hocket.fitting.skeleton import Place
 
-__all__ = ["Pair", "Value", "covariance", "others_of", "pairs_of", "size_range", "values_of", "variance_of"]
-
 _Z = 1.96  # the quantile for 95 %
 _WIDE = 2.0
 _CORRELATED = 0.95

@@ -13,8 +13,6 @@ from hocket.base.units import parse_bytes, parse_count
 from hocket.definitions.library import find_collective
 from hocket.fitting.measurements import Measurement
 
-__all__ = ["Condition"]
-
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,

@@ -30,8 +30,6 @@ from hocket.fitting.searching import Found, jacobian, search, size_costs, weight
 from hocket.fitting.simulating import Floats, Simulator
 from hocket.fitting.skeleton import Skeleton
 
-__all__ = ["DEFAULT_CELLS", "DEFAULT_STARTS", "Measurements", "fit"]
-
 Measurements: TypeAlias = "Iterable[Measurement] | Iterable[str | PathLike[str]] | str | PathLike[str]"
 """Measurements, or files of them."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-__all__ = ["judged_chart"]
-
 _BAND = 1.25
 _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}
 

@@ -10,8 +10,6 @@ from typing import Literal, TypeAlias, get_args
 
 from hocket.fitting.cells import Cell, Point
 
-__all__ = ["AS_FAST", "BANDS", "Deviation", "Judged", "Regret", "Use", "deviation", "deviations", "regrets"]
-
 Use: TypeAlias = Literal["fitted", "not used", "held out"]
 """What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
 

@@ -10,8 +10,6 @@ from hocket.definitions.machine import Machine
 from hocket.mpi.benchmark import Bench, Prediction, call_of
 from hocket.simulating.simulation import simulate
 
-__all__ = ["predict"]
-
 
 def predict(
     found: Bench, candidates: Iterable[Algorithm | None], call: Call, machine: Machine

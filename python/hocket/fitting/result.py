@@ -16,8 +16,6 @@ from hocket.fitting.searching import Ended
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Fit"]
-
 
 @dataclass(frozen=True)
 class Fit(Result):

@@ -22,8 +22,6 @@ from hocket.fitting.cells import Cell, spread
 from hocket.fitting.simulating import Floats, Simulator, TimeOverError
 from hocket.fitting.skeleton import Place
 
-__all__ = ["Ended", "Found", "bounds_of", "jacobian", "search", "size_costs", "weights"]
-
 Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "judged"]
 """Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
 pressed Ctrl-C, or there was nothing to search."""

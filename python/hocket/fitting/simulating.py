@@ -17,8 +17,6 @@ from hocket.fitting.cells import Cell
 from hocket.fitting.skeleton import Skeleton
 from hocket.simulating.simulation import Trials, simulate
 
-__all__ = ["Floats", "Simulator", "TimeOverError"]
-
 Floats = NDArray[np.float64]
 """Numbers; values of a skeleton are their natural logarithms."""
 

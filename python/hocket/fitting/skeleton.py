@@ -18,8 +18,6 @@ from hocket.base.units import format_bytes, format_time, parse_bytes, parse_byte
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 
-__all__ = ["Place", "Skeleton"]
-
 
 @dataclass(frozen=True)
 class _Unit:

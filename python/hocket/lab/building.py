@@ -27,23 +27,6 @@ try:
 except ImportError:  # `check_host` reports this
     netns = None
 
-__all__ = [
-    "CONTROL_INTERFACE",
-    "DATA_INTERFACE",
-    "HEADER_BYTES",
-    "QUEUE_PACKETS",
-    "Sent",
-    "build",
-    "check_host",
-    "control_address",
-    "controller",
-    "labs_built",
-    "prefix",
-    "processes",
-    "remove",
-    "sent",
-]
-
 HEADER_BYTES = 66
 """Ethernet 14, IP 20, TCP 20, timestamps 12."""
 FRAME_BYTES = 1514

@@ -14,8 +14,6 @@ from hocket.lab.laboratory import Lab
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation
 from hocket.simulating.simulation import Simulation, simulate
 
-__all__ = ["Compared", "LinkLoad", "Point", "compared", "expected"]
-
 
 @dataclass(frozen=True)
 class Point:

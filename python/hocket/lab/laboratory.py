@@ -25,8 +25,6 @@ from hocket.lab.wiring import Wiring
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import crowded
 
-__all__ = ["MOST_BYTES_PER_S", "Lab", "down", "is_in_use", "labs", "temporary"]
-
 MOST_BYTES_PER_S = 12.5e6
 _LEAST_BYTES_PER_S = 1000.0
 """The largest rate of a link: 100 Mbit/s. Above it, the processors limit the rate rather than the network."""

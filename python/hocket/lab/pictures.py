@@ -7,12 +7,9 @@ from typing import TypeAlias
 import altair as alt
 
 from hocket.base.units import format_bytes, format_time
-from hocket.definitions.topology import Topology
+from hocket.definitions.topology import LinkUse, Topology
 from hocket.drawing.link_map import link_chart
 from hocket.lab.comparing import Compared
-from hocket.simulating.simulation import LinkUse
-
-__all__ = ["compared_chart"]
 
 Chart: TypeAlias = "alt.LayerChart | alt.VConcatChart"
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from hocket._native import Error
 from hocket.definitions.topology import Link, Topology, Vertex
 
-__all__ = ["MOST_VERTICES", "Cable", "Wiring"]
-
 MOST_VERTICES = 256
 """The largest number of namespaces on one host."""
 

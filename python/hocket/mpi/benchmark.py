@@ -20,21 +20,6 @@ from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import kept
 
-__all__ = [
-    "DOUBLE_BYTES",
-    "NATIVE_NAME",
-    "Bench",
-    "Measurement",
-    "NotMeasured",
-    "Prediction",
-    "bench",
-    "call_of",
-    "compiled_program",
-    "deviation",
-    "reason",
-    "unit_bytes",
-]
-
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
 

@@ -17,8 +17,6 @@ from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded
 from hocket.mpi.preload import kept
 
-__all__ = ["Calibration", "Level", "Range", "Work", "calibrate", "measured"]
-
 _LARGE_BYTES = 64 * 1024
 """From this size on, both directions of an exchange count as meeting if all messages are eager."""
 

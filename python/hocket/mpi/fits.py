@@ -14,8 +14,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "Floats", "Line", "Resampled", "line", "parts_of", "resampled"]
-
 Floats = NDArray[np.float64]
 
 _QUANTILE = 0.25

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from hocket._native import Error
 
-__all__ = ["KINDS", "Installation", "compiled", "kind_of"]
-
 KINDS = {"mpich": "MPICH", "openmpi": "Open MPI"}
 """The names that MPIs of a kind give themselves, by kind."""
 

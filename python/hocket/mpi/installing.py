@@ -15,8 +15,6 @@ from hocket.base.version import version
 from hocket.mpi.installation import Installation, kind_of
 from hocket.mpi.preload import build
 
-__all__ = ["Installed", "install", "name_of"]
-
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 _MODULES = "modulefiles"
 _MODULE = "hocket"

@@ -15,8 +15,6 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.names import among
 
-__all__ = ["GROUPS", "JobLog", "LogEntry", "Report", "ReportRow", "Use", "log_files", "read_job_log"]
-
 _VERSION = 1
 _LARGEST = (1 << 63) - 1
 _ENDING = ".jsonl"

@@ -12,8 +12,6 @@ from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["Dialogue", "JobEndedError", "end", "lines_of", "parsed", "wait_for"]
-
 _MOST_SECONDS_TO_END = 10.0
 
 

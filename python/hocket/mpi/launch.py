@@ -14,18 +14,6 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, own_folder
 from hocket.rules.choosing import rules_text
 
-__all__ = [
-    "LOGS",
-    "Launcher",
-    "command",
-    "crowded",
-    "environment",
-    "joined_rules",
-    "note_for_root",
-    "on_hosts",
-    "saved_rules",
-]
-
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
 """Returns the command that runs a program on a number of ranks, as `command` does."""
 

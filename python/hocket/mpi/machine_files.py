@@ -10,8 +10,6 @@ from hocket.base.version import version
 from hocket.mpi.calibration import Calibration, Level, Range, Work
 from hocket.mpi.fits import Estimate
 
-__all__ = ["Model", "machine_file"]
-
 Model = Literal["hockney", "loggp"]
 
 _FASTEST_S_PER_BYTE = 1e-15

@@ -31,8 +31,6 @@ from hocket.definitions.library import COLLECTIVES, REDUCTIONS, find_collective
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import kept
 
-__all__ = ["Domain", "Multicast", "Sent", "Status", "build"]
-
 _LEFT, _COMPLETE = 0, 1
 _MOST_RANK = 2**31 - 1
 

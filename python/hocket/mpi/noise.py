@@ -15,8 +15,6 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import end
 from hocket.mpi.preload import kept
 
-__all__ = ["Kinds", "Recording", "by_duration", "noise_trace", "record"]
-
 _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
 """Timer interrupts, kernel work, daemons and other programs differ by about a power of ten."""
 

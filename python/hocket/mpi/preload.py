@@ -13,8 +13,6 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation, compiled
 
-__all__ = ["NATIVE", "build", "cache_folder", "kept", "library_flag", "own_folder"]
-
 NATIVE = Path(__file__).parent / "native"
 """The C sources, a folder for each binary, and libhocket: `make setup` copies them from `mpi/` of the repository."""
 

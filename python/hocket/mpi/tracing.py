@@ -19,8 +19,6 @@ from hocket.mpi.preload import kept, library_flag
 from hocket.traces import Trace
 from hocket.traces.file import compressed
 
-__all__ = ["program_name", "trace"]
-
 
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
     """Run a program and write a trace of its calls; return the trace and the program's exit status.

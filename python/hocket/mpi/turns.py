@@ -13,8 +13,6 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import Dialogue, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 
-__all__ = ["Turns", "Way"]
-
 _OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 """Open MPI looks at variables that choose algorithms only if this is set; without those its choices stay the same."""
 

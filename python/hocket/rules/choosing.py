@@ -16,8 +16,6 @@ from hocket.base.names import unknown
 from hocket.definitions.calls import made_of_any
 from hocket.definitions.library import Algorithm, find, find_collective
 
-__all__ = ["LIBRARY_RULES", "choose", "rules_text"]
-
 LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_libraries()))
 """What MPI libraries choose over a network, as rules, by names such as "mpich-5.0"; each text tells its source."""
 

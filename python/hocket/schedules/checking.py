@@ -9,8 +9,6 @@ from hocket.base.checks import instance
 from hocket.definitions.verification import Verdict, finding
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["verify_schedule"]
-
 
 def verify_schedule(schedule: Schedule) -> Verdict:
     """Check the messages of a schedule, with eager and with rendezvous sends.

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from hocket._native import Error
 from hocket.schedules.schedule import Schedule, length_bytes
 
-__all__ = ["dependency_graph", "ends_awaited", "paired"]
-
 T = TypeVar("T")
 
 _MOST_TASKS = 20_000

@@ -17,8 +17,6 @@ from hocket.base import checks
 from hocket.base.files import read_text
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["BUFFERS", "COLLECTIVES", "Action", "Block", "Buffer", "Msccl", "Place", "Step"]
-
 Buffer = str
 """`i`: input, `o`: output, `s`: scratch."""
 

@@ -14,8 +14,6 @@ from hocket.base import checks
 from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.msccl import Action, Block, Msccl, Place, Step
 
-__all__ = ["verify_msccl"]
-
 _Chunk = tuple[int, str, int]
 """A chunk: a GPU, a buffer, and an index in the buffer."""
 _Clock = NDArray[np.int32]

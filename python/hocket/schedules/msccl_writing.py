@@ -19,8 +19,6 @@ from hocket.schedules.dependencies import ends_awaited
 from hocket.schedules.msccl import BUFFERS, COLLECTIVES, Block, Msccl, Place, Step
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["as_msccl"]
-
 _MOST_COUNT = 71  # chunks of a step
 _MOST_STEPS = 256  # steps of a thread block
 _MOST_BLOCKS = 216  # thread blocks of a GPU

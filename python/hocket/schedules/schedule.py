@@ -21,8 +21,6 @@ from hocket.definitions.machine import Machine, parsed
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Schedule", "length_bytes", "record"]
-
 Form = Literal["goal", "goal_binary", "json"]
 """The form of a schedule's file: GOAL text, GOAL's binary form, or Hocket's own form."""
 

@@ -9,8 +9,6 @@ from hocket.base.call import Call
 from hocket.definitions.calls import made_of_any
 from hocket.simulating.simulation import MachineLike, as_machine
 
-__all__ = ["Bound", "bound"]
-
 
 @dataclass(frozen=True)
 class Bound:

@@ -41,8 +41,6 @@ from hocket.simulating.simulation import (
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Best", "Comparison", "Default", "NotCompared", "compare", "made_for", "of_algorithm"]
-
 
 @dataclass(frozen=True)
 class NotCompared:

@@ -23,8 +23,6 @@ from hocket.schedules.dependencies import paired
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.simulation import Event, Simulation, simulate
 
-__all__ = ["PARTS", "Step", "critical_path", "matched", "total"]
-
 PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "noise")
 """The parts of the time on a critical path."""
 

@@ -12,9 +12,6 @@ from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import ONE_TRIAL, MeasuredAs, Trials, trials_request
 
-__all__ = ["recording_s", "simulation_s"]
-
-
 _CALLS = {"imb": 20}
 """Calls of a measurement, if it is not one."""
 

@@ -21,8 +21,6 @@ from hocket.simulating.simulation import ONE_TRIAL, Engine, MachineLike, Simulat
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Explanation", "Remedy", "effort_s", "explain"]
-
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halved, kind="latency")),
     ("twice the bandwidth", partial(halved, kind="bandwidth")),

@@ -11,8 +11,6 @@ from hocket.base import checks
 from hocket.base.checks import mapping, several, text, whole
 from hocket.simulating.simulation import MachineLike, as_machine
 
-__all__ = ["Delivery", "simulate_multicast"]
-
 
 @dataclass(frozen=True)
 class Delivery:

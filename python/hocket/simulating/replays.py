@@ -32,8 +32,6 @@ from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["DEFAULT_RULES", "AlgorithmUse", "FunctionUse", "RankUse", "Replay", "replay", "replay_events"]
-
 DEFAULT_RULES = _native.replay_rules()
 """The rules of collective calls that no other rule decides; they choose much as MPICH does."""
 

@@ -26,26 +26,6 @@ from hocket.schedules.schedule import Schedule
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = [
-    "UNTIL_DECIDED",
-    "Engine",
-    "Event",
-    "Kept",
-    "LinkUse",
-    "Links",
-    "MachineLike",
-    "MeasuredAs",
-    "OnTrials",
-    "Passage",
-    "Simulation",
-    "Statistics",
-    "Trials",
-    "as_machine",
-    "simulate",
-    "trials_request",
-    "values_of",
-]
-
 Engine: TypeAlias = Literal["auto", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""
 

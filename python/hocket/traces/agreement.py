@@ -9,8 +9,6 @@ from hocket._native import Error
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
 
-__all__ = ["check_agreement"]
-
 
 def check_agreement(trace: Trace) -> None:
     """Check that all ranks of a communicator call the same collectives, and that every received message was sent.

@@ -15,8 +15,6 @@ from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
-__all__ = ["ARGUMENTS", "OPERATORS", "TYPES", "write_allprof"]
-
 _TYPE_NAMES = """
 INT INTEGER LONG SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_SHORT FLOAT REAL DOUBLE DOUBLE_PRECISION LONG_DOUBLE BYTE
 FLOAT_INT DOUBLE_INT LONG_INT 2INT SHORT_INT LONG_DOUBLE_INT LOGICAL CHARACTER DOUBLE_COMPLEX

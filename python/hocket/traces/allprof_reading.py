@@ -20,8 +20,6 @@ from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, traces_of
 from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
 
-__all__ = ["is_log", "read_allprof"]
-
 _FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
 _LONGEST_NUMBER = 20  # the most characters of an address: 64 bits
 _LARGEST_TIME_US = 1e18

@@ -16,21 +16,6 @@ from hocket._native import Error
 from hocket.traces.chakra_schema import classes
 from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
 
-__all__ = [
-    "COLLECTIVE",
-    "COMPUTE",
-    "FIRST_BYTES",
-    "METADATA",
-    "RECEIVE",
-    "SEND",
-    "Node",
-    "begins",
-    "encoded",
-    "files_of",
-    "in_order",
-    "nodes_of",
-]
-
 METADATA, COMPUTE, SEND, RECEIVE, COLLECTIVE = 1, 4, 5, 6, 7
 """The NodeTypes that matter here; nodes of other types only take time."""
 

@@ -22,8 +22,6 @@ from hocket.traces.lines import Budget, reading
 from hocket.traces.reconstruction import RankLog, Request, traces_of
 from hocket.traces.trace import SELF, WORLD, Communicator, Trace
 
-__all__ = ["read_chakra"]
-
 _MOST_BYTES = 1 << 53
 _LARGEST_TAG = (1 << 31) - 1
 _MOST_US = 1 << 53

@@ -12,8 +12,6 @@ from typing import Any
 
 from hocket._native import Error
 
-__all__ = ["classes"]
-
 _VALUES = {
     "double_val": (3, "double"),
     "float_val": (5, "float"),

@@ -19,8 +19,6 @@ from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.lines import Lines, lines_of, reading
 from hocket.traces.trace import ANY, NOBODY, SELF, THIS_ROOT, WORLD, Call, Communicator, RankTrace, Trace
 
-__all__ = ["compressed", "read", "write"]
-
 _FORMAT, _VERSION = "hocket-trace", 1
 _TEXTS = ("program", "mpi", "date")
 _MOST_RANKS = 1 << 20

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-__all__ = ["FUNCTIONS", "Function", "Kind"]
-
 
 class Kind(Enum):
     """Kinds of functions, as far as replays distinguish them."""

@@ -13,8 +13,6 @@ from typing import BinaryIO
 from hocket._native import Error
 from hocket.base.checks import memory
 
-__all__ = ["LONGEST_LINE", "MOST_BYTES", "Budget", "Lines", "lines_of", "reading"]
-
 LONGEST_LINE = 1 << 24
 """The longest line in bytes: room for a communicator of a million ranks."""
 

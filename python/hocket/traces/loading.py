@@ -15,8 +15,6 @@ from hocket.traces.lines import lines_of
 from hocket.traces.simgrid_reading import begins_trace, excerpt, is_meant, read_simgrid
 from hocket.traces.trace import Trace
 
-__all__ = ["load"]
-
 _MOST_EMPTY_LINES = 1 << 20
 """The number of lines without an action that are searched for the first action."""
 

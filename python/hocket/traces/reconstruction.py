@@ -10,8 +10,6 @@ from typing import Any
 from hocket._native import Error
 from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, RankTrace
 
-__all__ = ["MOST_BYTES", "Message", "RankLog", "Receive", "Request", "match", "traces_of"]
-
 MOST_BYTES = (1 << 63) - 1
 """The largest size and count in traces."""
 

@@ -16,8 +16,6 @@ from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
 
-__all__ = ["write_simgrid"]
-
 _BYTE = 6  # SimGrid's number for MPI_BYTE
 _FLOPS_PER_S = 1e9
 

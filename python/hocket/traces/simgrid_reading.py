@@ -19,8 +19,6 @@ from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, traces_of
 from hocket.traces.trace import ANY, WORLD, Trace
 
-__all__ = ["begins_trace", "excerpt", "is_meant", "read_simgrid"]
-
 _FLOPS_PER_S = 1e9
 _MOST_RANKS = 1 << 20
 _ANY_SOURCES, _ANY_TAG = ("-555", "-333"), "-444"

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-__all__ = ["ANY", "NOBODY", "SELF", "THIS_ROOT", "WORLD", "Call", "Communicator", "RankTrace", "Trace"]
-
 WORLD, SELF = 0, 1
 """The numbers of MPI_COMM_WORLD and MPI_COMM_SELF at every rank."""
 

@@ -17,18 +17,6 @@ from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.schedules.schedule import record
 from hocket.tuning.choice import Choice, Point
 
-__all__ = [
-    "USUAL_SIZES",
-    "Candidates",
-    "algorithm_of",
-    "call_at",
-    "candidates",
-    "of_any_machine",
-    "of_catalogue",
-    "of_library",
-    "whole_sizes",
-]
-
 USUAL_SIZES = tuple(8 * 4**i for i in range(10))
 """The default sizes for tuning, in bytes."""
 

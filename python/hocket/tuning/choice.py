@@ -10,20 +10,6 @@ from hocket._native import Error
 from hocket.base.units import format_bytes
 from hocket.definitions.library import KNOWN
 
-__all__ = [
-    "DEFAULT",
-    "Choice",
-    "Decision",
-    "Estimate",
-    "Owner",
-    "Point",
-    "choice_of",
-    "chosen",
-    "has_sizes",
-    "rule_of",
-    "rules_of",
-]
-
 Owner = Literal["default", "catalogue", "mpi", "composition"]
 """The owner of a choice: the MPI by default, Hocket's catalogue, the MPI when told, or a composition of other calls."""
 

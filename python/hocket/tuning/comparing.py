@@ -17,8 +17,6 @@ from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import to_hocket
 from hocket.simulating.simulation import simulate
 
-__all__ = ["Difference", "Side", "differences", "is_simulated", "kept_gain"]
-
 
 @dataclass(frozen=True)
 class Side:

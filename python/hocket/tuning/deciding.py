@@ -9,8 +9,6 @@ from math import ceil, exp, inf, log
 
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen
 
-__all__ = ["Regret", "Times", "acceptable", "decide", "fastest", "held_out", "merge", "regrets"]
-
 Times = Mapping[Choice, Estimate]
 """The time of each choice at a point."""
 

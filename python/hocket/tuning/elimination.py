@@ -18,8 +18,6 @@ from statistics import median
 
 from hocket.tuning.choice import Choice, Estimate
 
-__all__ = ["CONFIDENCE", "Race", "estimate", "rank_of_bound", "share_of_check"]
-
 CONFIDENCE = 0.95
 """The probability that all intervals of a race hold."""
 

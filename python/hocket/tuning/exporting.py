@@ -12,8 +12,6 @@ from hocket.rules.tuning_files import Choice as Named
 from hocket.rules.tuning_files.counterparts import Known
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 
-__all__ = ["Exporter", "exporter_for", "function_of"]
-
 _FUNCTIONS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
 """Measured functions whose names differ from the collective's."""
 _SEGMENT_SIZE = "_segmentsize"

@@ -15,8 +15,6 @@ from hocket.base.units import format_bytes, format_time
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found
 
-__all__ = ["Violation", "compositions", "violations"]
-
 _COMPOSITIONS: Mapping[str, tuple[str, ...]] = {
     "allgather": ("gather + broadcast", "alltoall"),
     "allreduce": ("reduce + broadcast", "reduce_scatter + allgather"),

@@ -27,20 +27,6 @@ from hocket.tuning.pairing import AGAIN
 from hocket.tuning.records import Found, Records
 from hocket.tuning.simulating import Simulated, predicted
 
-__all__ = [
-    "MOMENTS",
-    "Choices",
-    "Measured",
-    "add_rounds",
-    "measure_points",
-    "number_of_choices",
-    "of_guidelines",
-    "of_the_catalogue",
-    "own_choices",
-    "pair_points",
-    "ways_of",
-]
-
 _FIRST_ROUNDS = 20
 _ROUNDS_AT_ONCE = 5
 MOMENTS = 12

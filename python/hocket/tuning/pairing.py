@@ -24,8 +24,6 @@ from hocket.tuning.deciding import Times, fastest, held_out, merge
 from hocket.tuning.elimination import CONFIDENCE, estimate
 from hocket.tuning.records import Found
 
-__all__ = ["AGAIN", "BY_RULES", "OWN", "compared", "confirmed", "noise_of", "nominated", "ratio", "rivals", "times_of"]
-
 AGAIN = Choice("default", "native, again")
 """The MPI's default a second time."""
 

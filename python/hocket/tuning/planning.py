@@ -18,8 +18,6 @@ from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, 
 from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
 
-__all__ = ["Plan", "concluded", "decided", "plan_of", "refined", "tuned_collectives", "unsettled"]
-
 _NEAR = 1.25
 """Neighbours with different choices are near if the larger size is at most this factor above the smaller one."""
 

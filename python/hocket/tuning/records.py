@@ -13,8 +13,6 @@ from hocket._native import Error
 from hocket.base.files import make_folder, parse_object
 from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
-__all__ = ["Found", "Records"]
-
 _FORMAT = 3
 
 

@@ -20,8 +20,6 @@ from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
 from hocket.tuning.records import Found
 
-__all__ = ["RULES_FILE", "Tuning", "markdown"]
-
 RULES_FILE = "hocket.rules"
 """The file name of the rules among the results."""
 

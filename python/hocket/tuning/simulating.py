@@ -19,8 +19,6 @@ from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catal
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found, Records
 
-__all__ = ["NOISY_TRIALS", "Simulated", "predicted", "simulate_points", "usual_trials"]
-
 NOISY_TRIALS = 64
 """The default number of trials on a machine with noise."""
 

@@ -22,18 +22,6 @@ from hocket.tuning.choice import DEFAULT, Decision, Estimate, Point, rules_of
 from hocket.tuning.deciding import Times, decide
 from hocket.tuning.simulating import Simulated, predicted
 
-__all__ = [
-    "Application",
-    "Effect",
-    "Gain",
-    "Proposed",
-    "TracedCall",
-    "Tuned",
-    "fewest_rules",
-    "propose",
-    "traced_calls",
-]
-
 
 @dataclass(frozen=True)
 class Application:

@@ -25,8 +25,6 @@ from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
 from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, BySimulation, Work
 
-__all__ = ["Checked", "checked", "tune", "tuned"]
-
 _RECORDS, _CHECKED = "measurements.jsonl", "guidelines.jsonl"
 
 

@@ -21,8 +21,6 @@ from hocket.tuning.measuring import Measured, add_rounds, measure_points, ways_o
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, predicted
 
-__all__ = ["Judged", "Tried", "try_ways"]
-
 _MOST_TURNS = 6
 
 

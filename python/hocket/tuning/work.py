@@ -18,8 +18,6 @@ from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, simulate_points
 
-__all__ = ["CONFIRMED", "JUDGED", "RACED", "REFINED", "TRAINED", "ByMeasurement", "BySimulation", "Work"]
-
 TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
 """The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 

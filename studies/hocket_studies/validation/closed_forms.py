@@ -11,8 +11,6 @@ from hocket.definitions.library import catalogue
 from hocket.simulating.simulation import Simulation, simulate
 from hocket_studies.validation.comparison import Case, Comparison
 
-__all__ = ["closed_forms"]
-
 RANKS = (2, 3, 4, 7, 8, 16, 27, 64)
 SIZES_BYTES = (8, 1000, 65536, 1 << 20)
 MACHINE = "cluster"

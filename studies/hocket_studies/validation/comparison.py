@@ -8,8 +8,6 @@ from math import ceil, floor, sqrt
 from statistics import median
 from typing import Any
 
-__all__ = ["Case", "Comparison", "not_run"]
-
 _Z = 1.96  # of 95 %
 
 

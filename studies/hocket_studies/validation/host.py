@@ -17,8 +17,6 @@ from hocket.mpi.launch import command
 from hocket.mpi.machine_files import machine_file
 from hocket_studies.validation.comparison import Case, Comparison, not_run
 
-__all__ = ["host"]
-
 RANKS = 2
 _NAME = "validation"
 _COLLECTIVES = ("allreduce", "broadcast", "allgather", "alltoall", "reduce_scatter")

@@ -17,8 +17,6 @@ from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
 from hocket_studies.validation.comparison import Case, Comparison, not_run
 
-__all__ = ["Builder", "laboratory"]
-
 Builder = Callable[[Machine], AbstractContextManager[Lab]]
 """What builds a lab of a machine for as long as it is used."""
 

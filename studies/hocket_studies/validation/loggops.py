@@ -17,8 +17,6 @@ from hocket.schedules.schedule import record
 from hocket.simulating.simulation import simulate
 from hocket_studies.validation.comparison import Case, Comparison, not_run
 
-__all__ = ["by_hand", "loggopsim_output", "loggopsim_published"]
-
 _L, _O, _GAP, _PER_BYTE, _GAMMA = 5e-6, 2e-6, 3e-6, 1e-9, 1e-9
 _SIZES_BYTES = (8, 1000, 65536)
 _SECONDS = 60

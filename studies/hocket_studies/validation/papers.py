@@ -12,8 +12,6 @@ from hocket_studies import STUDIES, Claim, Study
 from hocket_studies.study import Rows, Work
 from hocket_studies.validation.comparison import Case, Comparison
 
-__all__ = ["paper"]
-
 _NUMBER = re.compile(r"(?<![\w.^])\d+(?:\.\d+)?(?![\w.^-])")
 
 

@@ -10,8 +10,6 @@ from hocket_studies.validation.comparison import Comparison
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["deviations"]
-
 _WIDTH, _STEP = 420, 26  # pixels
 _LEAST = 1e-16
 """Where deviations of zero are drawn, on a logarithmic axis."""

@@ -14,8 +14,6 @@ from typing import Any
 from hocket.base.version import version
 from hocket_studies.validation.comparison import Comparison
 
-__all__ = ["COLUMNS", "Run", "as_data", "cells", "facts", "markdown", "share"]
-
 COLUMNS = ("beside", "cases", "median", "interval", "worst", "not comparable, and why")
 _ROUNDING = 1e-9
 

@@ -21,8 +21,6 @@ from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import simulate
 from hocket_studies.validation.comparison import Case, Comparison, not_run
 
-__all__ = ["simgrid"]
-
 Step: TypeAlias = "tuple[list[tuple[int, int]], list[int]]"
 """What a rank sends, pairs of a rank and bytes, and from whom it receives, at a time."""
 

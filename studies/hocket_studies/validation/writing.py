@@ -31,8 +31,6 @@ from hocket_studies.validation.papers import paper
 from hocket_studies.validation.report import COLUMNS, as_data, cells, facts, markdown
 from hocket_studies.validation.simgrid_comparison import simgrid
 
-__all__ = ["Validation"]
-
 
 @dataclass(frozen=True)
 class Validation:

@@ -21,8 +21,6 @@ from hocket.lab.comparing import Compared, Point, compared, expected
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["compare", "print_compared"]
-
 
 @click.command()
 @bench_options(usual=(ALL,), limit_s=10.0, by=installation_options)

@@ -9,8 +9,6 @@ from hocket.lab import building
 from hocket.lab.laboratory import down as remove
 from hocket.lab.laboratory import is_in_use, labs
 
-__all__ = ["down"]
-
 
 @click.command()
 @click.argument("names", nargs=-1)

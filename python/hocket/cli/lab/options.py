@@ -18,8 +18,6 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
 
-__all__ = ["DEFAULT", "building", "built", "in_lab", "scale_option"]
-
 DEFAULT = "lab"
 """The default name of a lab."""
 

@@ -10,8 +10,6 @@ from hocket.cli.output import print_json, print_table
 from hocket.lab import building
 from hocket.lab.laboratory import Lab, labs
 
-__all__ = ["status"]
-
 
 @click.command()
 @options.as_json

@@ -11,8 +11,6 @@ from hocket.cli.lab.options import DEFAULT, building, scale_option
 from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab
 
-__all__ = ["up"]
-
 
 @click.command()
 @click.argument("machine", type=options.MACHINE, shell_complete=completion.machines)

@@ -30,8 +30,6 @@ from hocket.mpi.launch import Launcher
 if TYPE_CHECKING:
     from hocket.lab.laboratory import Lab
 
-__all__ = ["ALL", "Asked", "bench", "bench_options", "print_bench"]
-
 ALL = "all"
 """The name of all algorithms together."""
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,8 +10,6 @@ from hocket.cli.output import print_facts, print_json
 from hocket.mpi import Installation
 from hocket.mpi import build as build_library
 
-__all__ = ["build"]
-
 
 @click.command()
 @installation_options

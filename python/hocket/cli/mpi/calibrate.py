@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hocket.mpi.launch import Launcher
     from hocket.mpi.machine_files import Model
 
-__all__ = ["calibrate"]
-
 _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
 
 

@@ -11,8 +11,6 @@ from hocket.cli.mpi.options import installation_options, rule_options
 from hocket.cli.output import print_json
 from hocket.mpi import Installation, environment, saved_rules
 
-__all__ = ["env"]
-
 
 @click.command()
 @rule_options

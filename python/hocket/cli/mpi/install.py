@@ -12,8 +12,6 @@ from hocket.mpi.installing import Installed
 from hocket.mpi.installing import install as install_library
 from hocket.mpi.launch import joined_rules
 
-__all__ = ["install"]
-
 
 @click.command()
 @click.option(

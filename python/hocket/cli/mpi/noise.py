@@ -15,8 +15,6 @@ from hocket.cli import options
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
 
-__all__ = ["noise"]
-
 
 def _processors(text: str) -> tuple[int, ...]:
     usable = os.sched_getaffinity(0)

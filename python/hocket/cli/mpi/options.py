@@ -16,19 +16,6 @@ from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
 if TYPE_CHECKING:
     from hocket.lab.laboratory import Lab
 
-__all__ = [
-    "found_installation",
-    "hosts_option",
-    "installation_options",
-    "lab_option",
-    "measuring_options",
-    "mpi_options",
-    "placed_in",
-    "rule_options",
-    "rules_options",
-    "say_what_root_lacks",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -14,8 +14,6 @@ from hocket.cli import options
 from hocket.cli.output import print_facts, print_result, print_table, progress
 from hocket.mpi.job_logs import GROUPS, Report, ReportRow, log_files, read_job_log
 
-__all__ = ["report"]
-
 _NUMBERS = ("jobs", "calls", "data", "time", "share", "per call")
 _UNKNOWN = "-"
 

@@ -12,8 +12,6 @@ from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import crowded
 
-__all__ = ["run"]
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")

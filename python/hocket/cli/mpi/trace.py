@@ -18,8 +18,6 @@ from hocket.mpi.tracing import program_name
 from hocket.mpi.tracing import trace as trace_program
 from hocket.traces import Call, RankTrace, Trace
 
-__all__ = ["trace"]
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")

@@ -13,8 +13,6 @@ from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import FORMATS, converted, format_of, read, written
 from hocket.tuning.comparing import kept_gain
 
-__all__ = ["convert"]
-
 
 @click.command()
 @click.argument("source", type=click.Path())

@@ -9,8 +9,6 @@ from hocket.cli.output import print_json
 from hocket.cli.rules.options import print_notes
 from hocket.rules.tuning_files import DEFAULTS, defaults_of
 
-__all__ = ["defaults"]
-
 
 @click.command()
 @click.argument("library", metavar=f"[{'|'.join(DEFAULTS)}]")

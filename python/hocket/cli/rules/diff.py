@@ -15,8 +15,6 @@ from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import read
 from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 
-__all__ = ["diff"]
-
 
 @click.command()
 @click.argument("one", type=click.Path())

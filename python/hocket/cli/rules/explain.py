@@ -13,8 +13,6 @@ from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import from_option, function_option
 from hocket.rules.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
 
-__all__ = ["explain"]
-
 
 @click.command()
 @click.argument("file", type=click.Path())

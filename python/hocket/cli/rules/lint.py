@@ -10,8 +10,6 @@ from hocket.cli.output import print_json
 from hocket.cli.rules.options import from_option
 from hocket.rules.tuning_files import findings, format_of, read
 
-__all__ = ["lint"]
-
 
 @click.command()
 @click.argument("file", type=click.Path())

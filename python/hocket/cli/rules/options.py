@@ -9,8 +9,6 @@ import click
 from hocket.cli.options import Read
 from hocket.rules.tuning_files.formats import FORMATS
 
-__all__ = ["RANKS", "SIZES", "from_option", "function_option", "print_notes"]
-
 RANKS = (4, 16, 64)
 """The default numbers of ranks for comparing files."""
 SIZES = tuple(8 * 16**step for step in range(6))

@@ -10,8 +10,6 @@ from hocket.cli import options
 from hocket.cli.output import print_result, write_picture
 from hocket.simulating.sweeps import Table
 
-__all__ = ["plot"]
-
 
 @click.command()
 @click.argument("table", type=click.Path())

@@ -10,8 +10,6 @@ from hocket.base.files import read_text
 from hocket.fitting.measurements import hocket_bench, imb, osu, pico, table
 from hocket.fitting.measurements.measurement import Format, Reading, Told
 
-__all__ = ["FORMATS", "read_measurements"]
-
 FORMATS: tuple[Format, ...] = tuple(module.FORMAT for module in (pico, table, osu, imb, hocket_bench))
 """The formats, in the order in which they are tried."""
 

@@ -15,8 +15,6 @@ from hocket.definitions.parameters import values_of
 from hocket.fitting.measurements.measurement import DEFAULT, Format, Measurement, Reading, Told
 from hocket.mpi.benchmark import NATIVE_NAME, call_of
 
-__all__ = ["FORMAT"]
-
 _MOST_LETTERS = 100  # letters of a name
 _KEYS = ("collective", "ranks", "measurements")
 

@@ -22,8 +22,6 @@ from hocket.fitting.measurements.measurement import (
     positive,
 )
 
-__all__ = ["FORMAT"]
-
 _BENCHMARK = re.compile(r"^# Benchmarking (\S+)")
 _PROCESSES = re.compile(r"^# #processes = ([0-9]+)")
 _HEAD = re.compile(r"#bytes\s+#repetitions")

@@ -16,22 +16,6 @@ from hocket.definitions.library import REDUCTIONS, find
 from hocket.definitions.parameters import values_of
 from hocket.simulating.simulation import MeasuredAs
 
-__all__ = [
-    "DEFAULT",
-    "Format",
-    "Measurement",
-    "Reading",
-    "Told",
-    "at",
-    "call_of",
-    "count",
-    "floats",
-    "has_columns",
-    "positive",
-    "program_of",
-    "rows_of",
-]
-
 DEFAULT = "default"
 """The algorithm of a measurement whose library chose it by itself."""
 

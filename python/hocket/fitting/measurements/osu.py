@@ -22,8 +22,6 @@ from hocket.fitting.measurements.measurement import (
     positive,
 )
 
-__all__ = ["FORMAT"]
-
 _TITLE = re.compile(r"^# OSU MPI(?P<device>\S*) (?P<name>.+?) Latency Test", re.MULTILINE)
 _NAMES = {"all_to_all_personalized_exchange": "alltoall", "reduce_scatter_block": "reduce_scatter"}
 

@@ -28,8 +28,6 @@ from hocket.fitting.measurements.measurement import (
     rows_of,
 )
 
-__all__ = ["FORMAT"]
-
 _COLUMNS = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
 _ELEMENT_BYTES = 4
 

@@ -25,8 +25,6 @@ from hocket.fitting.measurements.measurement import (
     rows_of,
 )
 
-__all__ = ["FORMAT"]
-
 _COLUMNS = ("collective", "algorithm", "ranks", "size_bytes", "time_s")
 
 

@@ -15,8 +15,6 @@ from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
 from hocket.rules.tuning_files.translation import HOCKET, known_of
 
-__all__ = ["Finding", "findings"]
-
 _HINTS = ("gap", "meaning of ranks", "other algorithm")
 """Kinds of findings that may be intended."""
 _LARGEST_ELEMENT = 16  # bytes: a complex number of double precision

@@ -12,8 +12,6 @@ from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.translation import HOCKET, Translated, translated
 
-__all__ = ["ANCHORS", "Converted", "converted"]
-
 ANCHORS = tuple(sorted({count + more for count in (1 << k for k in range(1, 14)) for more in (0, 1)}))
 """The numbers of ranks for which a file is exact where it cannot be for all: powers of two up to 8192, and one more."""
 

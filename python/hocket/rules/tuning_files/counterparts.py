@@ -14,8 +14,6 @@ from types import MappingProxyType
 
 from hocket.base.names import unknown
 
-__all__ = ["FUNCTIONS_OF", "LIBRARIES", "WHOLE_BYTES", "Known", "Library", "library_of"]
-
 WHOLE_BYTES = 1 << 40
 """Hocket's size of a segment that is the whole message: 1 TiB; libraries write 0."""
 

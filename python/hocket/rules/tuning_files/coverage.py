@@ -9,8 +9,6 @@ from hocket.base.checks import memory
 from hocket.rules.tuning_files.form import Rule, Span
 from hocket.rules.tuning_files.grid import boundaries
 
-__all__ = ["Coverage", "deciding"]
-
 
 class Coverage:
     """The pairs of ranks and sizes that some rules are for, on a grid of all numbers at which one begins or ends.

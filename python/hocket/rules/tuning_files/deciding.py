@@ -13,8 +13,6 @@ from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, measu
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import HOCKET
 
-__all__ = ["ASSUMED", "Verdict", "accepts", "decided", "situation", "verdicts"]
-
 ASSUMED = {
     "comm_type": "intra",
     "comm_hierarchy": "flat",

@@ -10,8 +10,6 @@ from hocket.rules.choosing import LIBRARY_RULES
 from hocket.rules.tuning_files import hocket_rules, mpich_json
 from hocket.rules.tuning_files.form import Rules
 
-__all__ = ["DEFAULTS", "Defaults", "default_rules", "defaults_of"]
-
 
 @dataclass(frozen=True)
 class Defaults:

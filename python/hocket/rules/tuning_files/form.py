@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from hocket._native import Error
 
-__all__ = ["ANY", "Choice", "Format", "Rule", "Rules", "Situation", "Span", "at", "measured", "shown"]
-
 
 @dataclass(frozen=True)
 class Span:

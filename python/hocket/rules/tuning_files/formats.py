@@ -14,8 +14,6 @@ from hocket.rules.tuning_files import hocket_rules, mpich_json, nccl_csv, openmp
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
 from hocket.rules.tuning_files.form import Format, Rules
 
-__all__ = ["FORMATS", "format_of", "read", "written"]
-
 _MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})

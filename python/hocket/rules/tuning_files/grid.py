@@ -10,8 +10,6 @@ from typing import TypeVar
 from hocket._native import Error
 from hocket.rules.tuning_files.form import Choice, Rule, Span
 
-__all__ = ["Row", "boundaries", "merged", "rows", "spans"]
-
 T = TypeVar("T")
 
 

@@ -15,8 +15,6 @@ from hocket.definitions.library import KNOWN, find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
 
-__all__ = ["FORMATS", "collective_of", "has_blocks", "line_of", "of_function"]
-
 _NATIVE = "native"
 _POWER_OF_TWO = "power_of_two"
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from hocket.rules.tuning_files.form import at
 
-__all__ = ["Member", "Node", "parse"]
-
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}

@@ -25,8 +25,6 @@ from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Spa
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
-__all__ = ["FORMATS", "LIBRARY", "as_text", "default_tree", "known_names"]
-
 LIBRARY = "mpich-5.0"
 Tree = dict[str, Any]
 

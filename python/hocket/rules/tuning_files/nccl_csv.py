@@ -14,8 +14,6 @@ from hocket._native import Error
 from hocket.rules.tuning_files.form import Format, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import rows
 
-__all__ = ["FORMATS"]
-
 _LIBRARY = "nccl-2"
 _NAMES = {"bcast": "broadcast", "reduce_scatter": "reducescatter"}
 _LARGEST = (1 << 32) - 1  # stands for any size

@@ -22,8 +22,6 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.grid import Row, rows
 
-__all__ = ["FORMATS", "FUNCTIONS"]
-
 FUNCTIONS = (
     "allgather",
     "allgatherv",

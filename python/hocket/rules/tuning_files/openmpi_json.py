@@ -21,8 +21,6 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
 
-__all__ = ["FORMATS", "LIBRARY", "MISSPELT"]
-
 LIBRARY = "openmpi-6.0"
 MISSPELT = "segsize"
 """What the converter of Open MPI writes for "seg_size"; it is read as a parameter that nothing knows."""

@@ -11,8 +11,6 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES, Known
 from hocket.rules.tuning_files.form import Choice
 from hocket.rules.tuning_files.hocket_rules import collective_of
 
-__all__ = ["HOCKET", "Translated", "known_of", "to_hocket", "translated"]
-
 HOCKET = "hocket"
 
 

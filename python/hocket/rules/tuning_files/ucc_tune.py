@@ -14,8 +14,6 @@ from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 
-__all__ = ["FORMATS"]
-
 _LIBRARY = "ucc-1"
 _MEMORIES = ("cpu", "host", "cuda", "cuda_managed", "cuda-managed", "rocm", "rocm_managed")
 _OF_HOSTS = ("cpu", "host")

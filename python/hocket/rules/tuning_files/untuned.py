@@ -13,8 +13,6 @@ from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import to_hocket
 
-__all__ = ["Untuned", "untuned"]
-
 
 @dataclass(frozen=True)
 class Untuned:

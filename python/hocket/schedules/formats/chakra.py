@@ -18,8 +18,6 @@ from hocket.schedules.schedule import Schedule
 from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encoded, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading
 
-__all__ = ["FORMAT"]
-
 _ENDING = ".et"
 _MOST_BYTES = 1 << 53
 

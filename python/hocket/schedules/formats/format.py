@@ -12,8 +12,6 @@ from hocket.schedules.schedule import Schedule
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
 
-__all__ = ["Format"]
-
 
 @dataclass(frozen=True)
 class Format:

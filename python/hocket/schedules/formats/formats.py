@@ -16,8 +16,6 @@ from hocket.schedules.formats import chakra, goal, goal_binary, json, msccl_xml
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["FORMATS", "format_for", "format_of", "load", "save"]
-
 _MODULES = (json, goal_binary, msccl_xml, chakra, goal)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({module.FORMAT.name: module.FORMAT for module in _MODULES})

@@ -2,8 +2,6 @@
 
 from hocket.schedules.formats.native import native
 
-__all__ = ["FORMAT"]
-
 _MAGIC = (4223).to_bytes(8, "little")
 
 FORMAT = native(

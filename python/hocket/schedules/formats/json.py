@@ -3,8 +3,6 @@
 from hocket.schedules.formats.native import native
 from hocket.schedules.schedule import Schedule
 
-__all__ = ["FORMAT"]
-
 
 def _load(file: str) -> Schedule:
     """Read a file; if its name tells the format, the compiled module reads it as a stream."""

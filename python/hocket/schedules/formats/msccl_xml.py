@@ -15,8 +15,6 @@ from hocket.schedules.schedule import Schedule
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
 
-__all__ = ["FORMAT"]
-
 
 def _read(file: str, size_bytes: int | None) -> Schedule:
     content = Msccl.load(file)

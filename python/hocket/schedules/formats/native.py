@@ -8,8 +8,6 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Form, Schedule
 
-__all__ = ["native"]
-
 
 def native(
     form: Form,

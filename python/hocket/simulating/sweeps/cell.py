@@ -18,8 +18,6 @@ from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
 
-__all__ = ["Cell", "Setting", "Source", "Variant", "digest", "known", "simulate_cell"]
-
 _RESULTS = ("parameters", "trials", "messages", "message_bytes", "engine")
 
 

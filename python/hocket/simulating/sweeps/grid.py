@@ -23,8 +23,6 @@ from hocket.definitions.variants import toml
 from hocket.simulating.simulation import Trials
 from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 
-__all__ = ["Grid"]
-
 T = TypeVar("T")
 
 _KEYS = ("algorithms", "collective", "load", "machine", "noises", "ranks", "seed", "sizes", "trials", "until-ci")

@@ -11,8 +11,6 @@ from hocket.base.files import parse_object
 from hocket.base.version import version
 from hocket.simulating.sweeps.row import Row
 
-__all__ = ["Journal"]
-
 _COLUMNS = {column.name for column in fields(Row)}
 
 

@@ -11,8 +11,6 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.simulating.sweeps.row import Row
 
-__all__ = ["rows_of"]
-
 _BEYOND = 1 << 64
 _PARAMETER = "param_"
 _COLUMNS = {column.name: str(column.type) for column in fields(Row) if column.name != "parameters"}

@@ -22,8 +22,6 @@ from hocket.simulating.sweeps.row import Row
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["FORMATS", "Table", "check_format"]
-
 
 @dataclass(frozen=True)
 class Table(Result):
