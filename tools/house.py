@@ -77,7 +77,7 @@ def types(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
 
 def lines(files: Iterable[Path]) -> int:
     """Return the number of lines, without the tests at the end of a file of Rust."""
-    texts = (file.read_text().partition("\n#[cfg(test)]\nmod ")[0] for file in files if file.suffix in SUFFIXES)
+    texts = (file.read_text().partition("\n#[cfg(test)]\nmod tests {")[0] for file in files if file.suffix in SUFFIXES)
     return sum(len(text.splitlines()) for text in texts)
 
 
