@@ -17,6 +17,7 @@ from hocket_studies import STUDIES, Claim, Figure
 from hocket_studies.study import Rows, Work, as_csv
 
 _VALIDATION = "validation"
+_HERE = (_VALIDATION, "jitter")  # share memory, or measure
 
 
 @click.command()
@@ -58,11 +59,11 @@ def study(
     """
     if quick and full:
         raise click.UsageError("got --quick and --full, expected one of them at most")
+    if name == _VALIDATION and (numbers or trials is not None):
+        raise click.UsageError("study validation has neither figures nor trials, expected no --figure and no --trials")
+    if name in _HERE and executor.name != "local":
+        raise click.UsageError(f"--executor: got {executor.name}, but study {name} runs in one process, expected local")
     if name == _VALIDATION:
-        if numbers or trials is not None:
-            raise click.UsageError(
-                "study validation has neither figures nor trials, expected no --figure and no --trials"
-            )
         from hocket_studies.validation.writing import Validation
 
         scope = "quick" if quick else "full" if full else "default"

@@ -267,9 +267,10 @@ fn simulated(
 
 /// An estimate of the seconds of one core for a simulation, by the formulas of an algorithm of the catalogue.
 #[pyfunction]
-fn effort_s(machine: &PythonMachine, call: &PythonCall, trials: TrialsRequest) -> PyResult<f64> {
+fn effort_s(machine: &PythonMachine, call: &PythonCall, trials: TrialsRequest, measured_as: &str) -> PyResult<f64> {
     let trials = trials.trials().map_err(raise)?;
-    hocket::effort_s(call.entry()?, &call.content(), &machine.platform(), trials).map_err(raise)
+    let calls = request::way(measured_as).calls() as f64;
+    Ok(calls * hocket::effort_s(call.entry()?, &call.content(), &machine.platform(), trials).map_err(raise)?)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.

@@ -1,5 +1,6 @@
 //! Replays of traces.
 
+use hocket::Way;
 use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::Rules;
 use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
@@ -46,7 +47,7 @@ impl ReplayRequest {
         let Replayed { mut many, accounts, calls } =
             hocket_replay::replay(meaning, columns, &rules, platform, options)?;
         let events = std::mem::take(&mut many.first.trace);
-        let found = Found::new(many, platform, seed);
+        let found = Found::new(many, platform, seed, Way::Isolated);
         Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, found }, events, calls })
     }
 }

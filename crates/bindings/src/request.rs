@@ -167,7 +167,7 @@ pub struct How {
     #[pyo3(from_py_with = engine)]
     pub engine: Engine,
     /// The benchmark that measures the time.
-    #[pyo3(from_py_with = way)]
+    #[pyo3(from_py_with = asked_way)]
     pub measured_as: Way,
     /// Whether to report the operations of each rank.
     pub events: bool,
@@ -179,9 +179,13 @@ pub struct How {
     pub trials: TrialsRequest,
 }
 
-fn way(name: &Bound<'_, PyAny>) -> PyResult<Way> {
-    let name: String = name.extract()?;
-    Ok(Way::ALL.into_iter().find(|(each, _)| *each == name).expect("a way that Python has checked").1)
+fn asked_way(name: &Bound<'_, PyAny>) -> PyResult<Way> {
+    Ok(way(&name.extract::<String>()?))
+}
+
+/// The way of this name.
+pub fn way(name: &str) -> Way {
+    Way::ALL.into_iter().find(|(each, _)| *each == name).expect("a way that Python has checked").1
 }
 
 fn engine(name: &Bound<'_, PyAny>) -> PyResult<Engine> {

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use hocket::Simulated;
+use hocket::{Simulated, Way};
 use hocket::pacing::Step;
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
@@ -18,7 +18,7 @@ pub struct Found {
     pub machine: String,
     pub seed: u64,
     pub trials: usize,
-    /// When the last rank ended, in each trial.
+    /// The time of each trial.
     pub times_s: Vec<f64>,
     /// The load of links in the first trial, in networks with contention.
     pub links: Option<Links>,
@@ -28,13 +28,13 @@ pub struct Found {
 }
 
 impl Found {
-    pub fn new(many: Many, platform: &Platform, seed: u64) -> Self {
+    pub fn new(many: Many, platform: &Platform, seed: u64, way: Way) -> Self {
         let Many { ends, first: outcome } = many;
         Self {
             machine: platform.name.clone(),
             seed,
             trials: ends.len(),
-            times_s: ends.iter().map(|ends| ends.last_s).collect(),
+            times_s: ends.iter().map(way.time_s()).collect(),
             links: platform.network.fabric().map(|_| Links::new(&outcome.links)),
             version: VERSION,
             outcome,
@@ -113,7 +113,7 @@ impl Trace {
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
             steps,
-            found: Found::new(many, platform, how.trials.seed),
+            found: Found::new(many, platform, how.trials.seed, how.measured_as),
         };
         Self { simulation, events, link_uses, passages }
     }

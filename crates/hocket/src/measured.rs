@@ -37,11 +37,21 @@ impl Way {
         Self::ALL.into_iter().find(|(_, way)| *way == self).expect("a way of the list").0
     }
 
-    /// The times of a trial, as the benchmark reports them: its last end is the time of the call.
-    pub fn reported(self, ends: Ends) -> Ends {
+    /// The time that the benchmark reports of a trial.
+    pub fn time_s(self) -> fn(&Ends) -> f64 {
+        if self == Self::BarrierMean { |ends| ends.mean_s } else { |ends| ends.last_s }
+    }
+
+    /// The times of one call in a trial. Marks count from the common start of isolated calls, so others have none.
+    pub fn of_one_call(self, ends: Ends) -> Ends {
         let calls = if self == Self::Loop { f64::from(MEASURED) } else { 1.0 };
         let [first_s, mean_s, last_s] = [ends.first_s, ends.mean_s, ends.last_s].map(|time_s| time_s / calls);
-        Ends { first_s, mean_s, last_s: if self == Self::BarrierMean { mean_s } else { last_s }, ..ends }
+        Ends { first_s, mean_s, last_s, marks_s: if self == Self::Isolated { ends.marks_s } else { Vec::new() } }
+    }
+
+    /// How many calls the benchmark makes.
+    pub fn calls(self) -> u64 {
+        if self == Self::Loop { (WARM_UP + MEASURED).into() } else { 1 }
     }
 
     /// Calls `run` with the program that a benchmark runs.

@@ -55,11 +55,12 @@ pub fn simulate_trials(
     trials: Trials,
     options: Options<'_>,
 ) -> Result<Simulated> {
+    let options = Options { time_s: way.time_s(), ..options };
     let run = |program: &dyn AnyProgram, call: &Call, options| {
         let mut many = way.measure(program, call, |program| {
             hocket_simulate::simulate_trials(program, call, platform, trials, options)
         })?;
-        many.ends.iter_mut().for_each(|ends| *ends = way.reported(take(ends)));
+        many.ends.iter_mut().for_each(|ends| *ends = way.of_one_call(take(ends)));
         Ok(many)
     };
     let alone = |many| Simulated { call: call.clone(), steps: Vec::new(), predicted: None, many };

@@ -371,7 +371,7 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         ),
         (
             periodic.replace("10 us", "1 ms") + "overlap = \"stall\"",
-            "m.toml:7: noise.os.duration: got \"1 ms\", expected a time below the period, as programs would never run",
+            "m.toml:7: noise.os.duration: got \"1 ms\", expected a time below the period, or else programs would never run",
         ),
         (
             periodic.to_owned() + "phase = \"late\"",
@@ -434,7 +434,7 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         ),
         (
             recorded("full.txt", b"0 1\n1 2\n") + "overlap = \"stall\"",
-            "m.toml: noise.os.length is missing, expected a time above the sum of all durations, as programs would never run",
+            "m.toml: noise.os.length is missing, expected a time above the sum of all durations, or else programs would never run",
         ),
     ];
     for (keys, expected) in cases {

@@ -145,7 +145,7 @@ impl Repeated<'_> {
             let done = ends.len() as u64;
             let next = (2 * done).max(FIRST_ROUND).min(count);
             ends.extend(run(first + done..first + next)?);
-            if next == count || interval_share(&ends) <= share {
+            if next == count || interval_share(&ends, self.options.time_s) <= share {
                 return Ok(ends);
             }
         }
@@ -251,9 +251,9 @@ const OTHER_ORDER: &str = "the order of a rank's operations depends on noise";
 const LOOK: Duration = Duration::from_micros(500);
 
 /// Half the length of the mean time's confidence interval, as a share of the mean.
-fn interval_share(ends: &[Ends]) -> f64 {
+fn interval_share(ends: &[Ends], time_s: fn(&Ends) -> f64) -> f64 {
     let count = ends.len() as f64;
-    let mean = ends.iter().map(|end| end.last_s).sum::<f64>() / count;
-    let variance = ends.iter().map(|end| (end.last_s - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let mean = ends.iter().map(time_s).sum::<f64>() / count;
+    let variance = ends.iter().map(|end| (time_s(end) - mean).powi(2)).sum::<f64>() / (count - 1.0);
     1.96 * (variance / count).sqrt() / mean
 }

@@ -169,7 +169,7 @@ void begin_job_log(void)
         if (stat(named, &about) || (S_ISDIR(about.st_mode) && access(named, W_OK | X_OK)))
             tell_no_log(named, strerror(errno));
         else if (!S_ISDIR(about.st_mode) || !realpath(named, folder))
-            tell_no_log(named, "not a folder, expected a folder");
+            tell_no_log(named, "not a folder");
         else
             shim.log_job = 1;
     }

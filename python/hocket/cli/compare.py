@@ -41,7 +41,7 @@ from hocket.simulating.simulation import Engine, MeasuredAs, Trials
 @options.call
 @options.machine
 @options.engine
-@options.measured_as
+@options.as_measured
 @compared_trials_option
 @options.seed
 @options.until
@@ -113,7 +113,7 @@ def compare(
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
     announce(list(efforts_s.values()), jobs=jobs, yes=yes)
-    table = _Rows(candidates, libraries, sizes, machine, repeated)
+    table = _Rows(candidates, libraries, sizes, machine, repeated, has_bounds=measured_as == "isolated")
     known: Comparison | None = None
 
     def note(found: Comparison) -> None:
@@ -197,11 +197,13 @@ class _Rows:
         sizes: Sequence[int],
         machine: Machine,
         trials: Trials,
+        *,
+        has_bounds: bool,
     ) -> None:
         self._libraries = libraries
         self._left = list(sizes)
         self._has_trials = bool(machine.noise) and trials.count > 1
-        further = {**dict.fromkeys(libraries, _WIDEST_DEFAULT), _BOUND: _WIDEST_BOUND}
+        further = dict.fromkeys(libraries, _WIDEST_DEFAULT) | ({_BOUND: _WIDEST_BOUND} if has_bounds else {})
         self._table = SizeTable(sizes, len(candidates), further, with_reach=self._has_trials)
         self._has_title = False
 
@@ -226,14 +228,14 @@ class _Rows:
             click.secho(found.title, bold=True)
             self._has_title = True
         places = found.places(size_bytes)
-        bound_s = found.bounds[size_bytes].time_s
         defaults = {default.library: default for default in found.defaults if default.size_bytes == size_bytes}
         choices = [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
-        over_bound = f"{format_time(bound_s)} {factor(places[0].time_s, bound_s):>5}"
+        if (bound := found.bounds.get(size_bytes)) is not None:
+            choices.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}")
         self._table.print_row(
             size_bytes,
             places,
-            [*choices, over_bound],
+            choices,
             reach=found.reach(size_bytes) if self._has_trials else None,
             note="" if size_bytes in found.finished_bytes else _SO_FAR,
         )
@@ -248,7 +250,7 @@ def _default_cell(default: Default | None, fastest_s: float) -> str:
 def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Sequence[str]) -> None:
     """Print the times of all algorithms, one row each."""
     click.secho(found.title, bold=True)
-    names = [*(algorithm.name for algorithm in candidates), _BOUND, *libraries]
+    names = [*(algorithm.name for algorithm in candidates), *([_BOUND] if found.bounds else []), *libraries]
     sizes = found.sizes_bytes
     times_s: dict[tuple[int, str], float | None] = {**found.times_s}
     times_s |= {(size_bytes, _BOUND): bound.time_s for size_bytes, bound in found.bounds.items()}
@@ -300,7 +302,8 @@ def _entry(found: Comparison) -> dict[str, Any]:
 
 def _records(found: Comparison) -> list[dict[str, Any]]:
     """Return a row for each algorithm and library at each size, including algorithms that refuse the size."""
-    simulated = [{**row, "lower_bound_s": found.bounds[row["size_bytes"]].time_s} for row in found.records()]
+    bounds_s = {size_bytes: bound.time_s for size_bytes, bound in found.bounds.items()}
+    simulated = [{**row, "lower_bound_s": bounds_s.get(row["size_bytes"])} for row in found.records()]
     defaults = [
         {
             "library": one.library,

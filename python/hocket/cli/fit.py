@@ -58,7 +58,7 @@ def _condition(text: str) -> str:
 )
 @click.option("--algorithm", metavar="NAME", help="The algorithm measured in OSU or IMB output, or `default`.")
 @options.ranks(help="Number of ranks of OSU output.")
-@options.measured_as
+@options.measured_as(help="How the times of plain CSV files were measured.")
 @options.parameter
 @click.option(
     "--cells",

@@ -219,11 +219,10 @@ machine = click.option(
 engine = click.option(
     "--engine", type=OneOf(["auto", "dataflow", "events"]), default="auto", help="The engine that keeps virtual time."
 )
-measured_as = click.option(
-    "--as",
-    "measured_as",
-    type=OneOf(["isolated", "pico", "osu", "imb"]),
-    default="isolated",
+measured_as = partial(
+    click.option, "--as", "measured_as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated"
+)
+as_measured = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )

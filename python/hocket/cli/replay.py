@@ -72,15 +72,15 @@ def replay(
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
         texts[rules] = rules_text(rules)
-    options: dict[str, Any] = {
+    how: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,
         "trials": asked_trials(trials, seed, until_ci, machine),
     }
     if timeline is None and plot is None:
-        found = replay_trace(trace, machine, **options)
+        found = replay_trace(trace, machine, **how)
     else:
-        found, events = replay_events(trace, machine, **options)
+        found, events = replay_events(trace, machine, **how)
     if plot is not None:
         files.write(plot, picture_of(lambda: space_time_chart(events, title=found.title), Path(plot).suffix))
     if timeline is not None:

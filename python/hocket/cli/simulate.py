@@ -39,7 +39,7 @@ _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 @options.call
 @options.machine
 @options.engine
-@options.measured_as
+@options.as_measured
 @options.trials
 @options.seed
 @options.until

@@ -19,8 +19,16 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "overhead": (
         (
-            *("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer"),
-            *("send_overhead", "software_latency"),
+            "o",
+            "o_send",
+            "o_receive",
+            "O",
+            "O_send",
+            "O_receive",
+            "g",
+            "new_peer",
+            "send_overhead",
+            "software_latency",
         ),
         (),
     ),
@@ -30,8 +38,19 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 _OF_COSTS = ("network", "node", "host")  # sections that contain costs
 _OF_HOST = (
-    *("from", "o", "o_send", "o_receive", "g", "O", "O_send", "O_receive"),
-    *("both_ways", "S", "request", "answer", "new_peer"),
+    "from",
+    "o",
+    "o_send",
+    "o_receive",
+    "g",
+    "O",
+    "O_send",
+    "O_receive",
+    "both_ways",
+    "S",
+    "request",
+    "answer",
+    "new_peer",
 )
 """The keys of a loggp network that may be in [host]."""
 

@@ -207,7 +207,8 @@ def _lines(comparison: Comparison) -> list[Line]:
 
 
 def _bounds(comparison: Comparison) -> list[Line]:
-    bounds_s = {size: comparison.bounds[size].time_s for size in comparison.sizes_bytes if size > 0}
+    sizes = [size for size in comparison.sizes_bytes if size > 0 and size in comparison.bounds]
+    bounds_s = {size: comparison.bounds[size].time_s for size in sizes}
     times_s = {size: bound_s for size, bound_s in bounds_s.items() if bound_s > 0}
     return [Line(_BOUND, colour="black", marker="stroke", dash=(2, 3), times_s=times_s)] if times_s else []
 

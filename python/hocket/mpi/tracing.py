@@ -36,11 +36,7 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
         status = wait_for(command(installation, ranks, program, variables), crowded(ranks))
         if not raw.exists() or not raw.stat().st_size:
-            did = (
-                f"ended with status {status}"
-                if status
-                else f"called no MPI_Init and MPI_Finalize of {installation.library}"
-            )
+            did = f"ended with status {status}" if status else f"did not reach MPI_Finalize of {installation.library}"
             raise Error(f"no trace: {program[0]} {did}")
         found = replace(traces.read(raw), file=path)
         files.write(path, compressed(raw.read_bytes()))

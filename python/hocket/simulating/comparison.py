@@ -178,9 +178,11 @@ class Comparison(Result):
         return time_s.reach if time_s.mean > 0 else None
 
     def times_the_bound(self, size_bytes: int) -> float | None:
-        """Return the fastest time at a size as a multiple of the lower bound; None if the bound is zero."""
-        bound_s = self.bounds[size_bytes].time_s
-        return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound_s if bound_s > 0 else None
+        """Return the fastest time at a size as a multiple of the lower bound; None if the bound is zero or unknown."""
+        bound = self.bounds.get(size_bytes)
+        if bound is None or bound.time_s == 0:
+            return None
+        return min(self.times_s[size_bytes, a] for a in self.fastest(size_bytes)) / bound.time_s
 
     def times_the_fastest(self, default: Default) -> float | None:
         """Return the time of a library's choice as a multiple of the fastest time; None if it is unknown."""
@@ -252,8 +254,8 @@ def compare(
         sizes: Instead of calls: sizes in bytes, or as texts such as "64KiB" and "8B..64MiB"; a barrier needs none.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: The engine that keeps virtual time.
-        measured_as: How a benchmark measures the times; see `hocket.simulate`. Lower bounds are those of isolated
-            calls, and zero otherwise.
+        measured_as: How a benchmark measures the times; see `hocket.simulate`. Only isolated calls have lower
+            bounds.
         trials: The trials on a machine with noise, with the same seed for all; by default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0".
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
@@ -286,7 +288,7 @@ def compare(
         chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
-    bounds = _bounds(collective, calls, machine, measured_as)
+    bounds = _bounds(collective, calls, machine) if measured_as == "isolated" else {}
     wrong, not_verified = _verified(candidates)
     known: dict[_Key, _Found] = {}
     again: set[_Key] = set()
@@ -392,13 +394,12 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     return [Call(ranks=ranks, size_bytes=size) for size in several_sizes("sizes", sizes)]
 
 
-def _bounds(collective: str, calls: Sequence[Call], machine: Machine, measured_as: MeasuredAs) -> dict[int, Bound]:
+def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
     """Return the lower bounds of valid calls by size; the algorithms report what is wrong with the others."""
     bounds = {}
     for call in calls:
         with suppress(Error):
-            isolated = bound(collective, call, machine=machine)
-            bounds[call.size_bytes] = isolated if measured_as == "isolated" else Bound(0.0, 0.0, 0.0)
+            bounds[call.size_bytes] = bound(collective, call, machine=machine)
     return bounds
 
 
@@ -461,7 +462,7 @@ def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
 
 def _only_one(what: str, found: Collection[object]) -> None:
     if len(found) > 1:
-        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected the same in all calls")
+        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one")
 
 
 def _try_to_simulate(task: _Task, *, wrong: Mapping[str, str], run: Callable[..., Simulation]) -> _Found:

@@ -12,9 +12,6 @@ from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import ONE_TRIAL, MeasuredAs, Trials, trials_request
 
-_CALLS = {"imb": 20}
-"""Calls of a measurement, if it is not one."""
-
 
 def simulation_s(
     algorithm: Algorithm,
@@ -30,8 +27,7 @@ def simulation_s(
     """
     with suppress(Error):
         if algorithm.program is None:
-            once_s = _native.effort_s(machine.parsed, made(algorithm, call, machine), trials_request(trials))
-            return once_s * _CALLS.get(measured_as, 1)
+            return _native.effort_s(machine.parsed, made(algorithm, call, machine), trials_request(trials), measured_as)
     return 0.0
 
 

@@ -321,8 +321,15 @@ class _Encoder:
 
 
 _SAID = (
-    *("root", "count", "counts", "type_bytes", "recv_count", "recv_counts", "recv_type_bytes"),
-    *("commutative", "in_place"),
+    "root",
+    "count",
+    "counts",
+    "type_bytes",
+    "recv_count",
+    "recv_counts",
+    "recv_type_bytes",
+    "commutative",
+    "in_place",
 )
 
 

@@ -429,7 +429,7 @@ def simulate(
     """
     known, kept = as_machine(machine), _kept(keep)
     if isinstance(what, Schedule) and measured_as != "isolated":
-        raise Error(f'measured_as: got "{shown(measured_as)}", expected "isolated": a schedule is one call')
+        raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as a schedule describes one call")
     if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
         name = "links" if kept["links"] else "passages"
         raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")

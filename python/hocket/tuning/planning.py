@@ -77,7 +77,9 @@ def plan_of(
 
 def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
-    changes = _changes(records.known(plan.training), lambda one: times_of(one, BY_RULES), tolerance)
+    changes = _changes(
+        [records.found[point] for point in plan.training], lambda one: times_of(one, BY_RULES), tolerance
+    )
     return tuple(point for ends in changes for point in _between(ends))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import ceil
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import monotonic
 from typing import Any
 
 from hocket.base.parallel import ignore
@@ -84,24 +83,15 @@ def try_ways(
     Raises:
         Error: The program fails, or a result is wrong.
     """
-    begun_s = monotonic()
+    begun_s = by.clock()
     simulated: dict[Point, Times] = {}
     for point in points:
         simulated[point] = _simulated(point, model)
         on_done()
-    ways = [Tried("simulation", _fastest_at(simulated), monotonic() - begun_s)]
+    ways = [Tried("simulation", _fastest_at(simulated), by.clock() - begun_s)]
     measured = _measured(points, by, limit_s, on_done)
     ways.append(Tried("measurement", _fastest_at(measured[0]), measured[1]))
-    beside = Measured(
-        by.installation,
-        by.tolerance,
-        by.launcher,
-        model,
-        choices=by.choices,
-        start=by.start,
-        clock=by.clock,
-        wait=by.wait,
-    )
+    beside = replace(by, model=model, _ratios={}, ended={})
     both = _measured(points, beside, limit_s, on_done)
     ways.append(Tried("both", _fastest_at(both[0]), both[1]))
     wanted = {point: sorted({way.choices[point] for way in ways}) for point in points}
@@ -118,13 +108,13 @@ def _measured(
     points: Sequence[Point], by: Measured, limit_s: float, on_done: Callable[[], object]
 ) -> tuple[dict[Point, Times], float]:
     """Return measured times of choices that rules can express (none at unreached points), and the time it took."""
-    begun_s = monotonic()
+    begun_s = by.clock()
     with TemporaryDirectory() as folder, Records(Path(folder) / "records", {}) as records:
         measure_points(points, (), by, records, limit_s=limit_s, on_done=on_done)
         found: dict[Point, Times] = {point: {} for point in points}
         for point, here in records.found.items():
             found[point] = {choice: one for choice, one in here.times.items() if choice.owner != "mpi"}
-    return found, monotonic() - begun_s
+    return found, by.clock() - begun_s
 
 
 def _fastest_at(times: Mapping[Point, Times]) -> dict[Point, Choice]:

@@ -198,7 +198,7 @@ def test_bad_input_builds_nothing(
     assert "has its own scale, expected a machine file" in bad_input(f"{compare} --lab {name} --scale 1/2")
     bench = f"mpi bench allreduce --size 8B -n 2 --mpicc {installation.mpicc}"
     assert "--hosts: cannot be combined with --lab" in bad_input(f"{bench} --lab {name} --hosts a,b")
-    assert "--ways: expected --lab" in bad_input("tune allreduce -n 2 --ways")
+    assert "--ways: needs --lab" in bad_input("tune allreduce -n 2 --ways")
     assert "--ways: expected no --output" in bad_input(f"tune allreduce -n 2 --ways --lab {torus} -o ways")
     assert "expected at least 1000 B/s" in bad_input(f"lab up {torus} --name {name} --scale 1/1000000")
     assert "expected at least 1000 B/s" in bad_input(f"{compare} --lab {torus} --scale 1e-400")

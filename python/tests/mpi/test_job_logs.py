@@ -56,9 +56,7 @@ def test_a_job_without_calls_has_a_log(mpi: Mpi, ranks: int, tmp_path: Path) -> 
     assert (log.ranks, log.entries) == (ranks, ())
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"), [("nowhere", "No such file or directory"), ("file", "not a folder, expected a folder")]
-)
+@pytest.mark.parametrize(("name", "problem"), [("nowhere", "No such file or directory"), ("file", "not a folder")])
 def test_a_folder_that_is_none_is_one_line_and_the_job_runs(mpi: Mpi, name: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / name

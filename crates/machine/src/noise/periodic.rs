@@ -29,7 +29,7 @@ impl Periodic {
             overlap: Overlap::read(section)?,
         };
         if read.overlap == Overlap::Stall && read.duration_s >= read.period_s {
-            return Err(section.reject("duration", "a time below the period, as programs would never run"));
+            return Err(section.reject("duration", "a time below the period, or else programs would never run"));
         }
         Ok(read)
     }
