@@ -269,8 +269,8 @@ fn simulated(
 #[pyfunction]
 fn effort_s(machine: &PythonMachine, call: &PythonCall, trials: TrialsRequest, measured_as: &str) -> PyResult<f64> {
     let trials = trials.trials().map_err(raise)?;
-    let calls = request::way(measured_as).calls() as f64;
-    Ok(calls * hocket::effort_s(call.entry()?, &call.content(), &machine.platform(), trials).map_err(raise)?)
+    let (call, entry, way) = (call.content(), call.entry()?, request::way(measured_as));
+    hocket::effort_s(entry, &call, &machine.platform(), way, trials).map_err(raise)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.

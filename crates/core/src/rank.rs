@@ -123,6 +123,11 @@ impl<'r> Rank<'r> {
         self.world().start_timer(self.seat.rank.get(), self.moment());
     }
 
+    /// The next message of this rank to each peer costs as much as the first one.
+    pub fn forget_peers(&self) {
+        self.world().forget_peers(self.seat.rank.get());
+    }
+
     /// The program will depend on the lengths of messages ([`Received::len`]), and says so before it receives the first
     /// one: recording its schedule then takes several passes.
     pub fn reads_lengths(&self) {

@@ -96,6 +96,8 @@ pub trait World {
     fn mark(&mut self, _rank: usize, _mark: u16, _now: Moment) {}
     /// From now on, the time that `rank` takes is counted.
     fn start_timer(&mut self, _rank: usize, _now: Moment) {}
+    /// The next message of `rank` to each peer costs as much as the first one.
+    fn forget_peers(&mut self, _rank: usize) {}
     /// The program of `rank` will depend on the lengths of messages that it receives.
     fn reads_lengths(&mut self, _rank: usize) {}
     /// The program of `rank` has ended.

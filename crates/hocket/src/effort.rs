@@ -4,6 +4,7 @@ use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
 use hocket_simulate::{NetworkModel, Platform, Trials};
 
+use crate::measured::Way;
 use crate::price::{messages, sent_bytes};
 
 /// The cost of a message without contention, in seconds of one core.
@@ -28,8 +29,8 @@ const VERIFIED_FOR_ALL: usize = 16;
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
-pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, trials: Trials) -> Result<f64> {
-    let messages = messages(entry, call)?;
+pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, way: Way, trials: Trials) -> Result<f64> {
+    let messages = way.messages(messages(entry, call)?, call.ranks);
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
     if platform.network.fabric().is_none() {

@@ -49,9 +49,13 @@ impl Way {
         Ends { first_s, mean_s, last_s, marks_s: if self == Self::Isolated { ends.marks_s } else { Vec::new() } }
     }
 
-    /// How many calls the benchmark makes.
-    pub fn calls(self) -> u64 {
-        if self == Self::Loop { (WARM_UP + MEASURED).into() } else { 1 }
+    /// How many messages the benchmark sends, if a call has so many.
+    pub fn messages(self, of_a_call: f64, ranks: usize) -> f64 {
+        match self {
+            Self::Isolated => of_a_call,
+            Self::Barrier | Self::BarrierMean => of_a_call + ranks as f64 * (ranks as f64).log2().ceil(),
+            Self::Loop => of_a_call * f64::from(WARM_UP + MEASURED),
+        }
     }
 
     /// Calls `run` with the program that a benchmark runs.
@@ -82,6 +86,7 @@ impl<'a> AfterBarrier<'a> {
 impl Program for AfterBarrier<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         self.barrier.program().part(r, &self.barrier_call).await;
+        r.forget_peers();
         r.start_timer();
         self.program.part(r, c).await;
     }

@@ -638,6 +638,10 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         self.outcomes.take(slot)
     }
 
+    fn forget_peers(&mut self, rank: usize) {
+        self.peers.forget(rank as u32);
+    }
+
     fn drop_ended(&mut self) {
         self.refuse("the losing branch of a first is dropped, and its operations have to be undone");
     }

@@ -1085,6 +1085,10 @@ impl<N: Network> Clockwork for Events<'_, N> {
         Some(&self.woken[rank])
     }
 
+    fn forget_peers(&mut self, rank: usize) {
+        self.peers.forget(rank as u32);
+    }
+
     fn withdraw(&mut self, rank: usize, slot: u32) {
         self.outcomes.abandon(slot);
         self.mailboxes.withdraw(rank, |posted| *posted == slot);

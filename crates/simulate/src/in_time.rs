@@ -62,6 +62,8 @@ pub trait Clockwork {
     fn withdraw(&mut self, rank: usize, slot: u32);
     /// As [`World::drop_ended`].
     fn drop_ended(&mut self) {}
+    /// As [`World::forget_peers`].
+    fn forget_peers(&mut self, rank: usize);
     /// As [`World::woken`].
     fn woken(&self, _rank: usize) -> Option<&Woken> {
         None
@@ -388,6 +390,10 @@ impl<C: Clockwork> World for InTime<C> {
             self.marks_s.resize(number + 1, 0.0);
         }
         self.marks_s[number] = self.marks_s[number].max(time.seconds());
+    }
+
+    fn forget_peers(&mut self, rank: usize) {
+        self.clockwork.forget_peers(rank);
     }
 
     fn start_timer(&mut self, rank: usize, now: Moment) {

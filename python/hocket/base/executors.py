@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import optional
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+_WAIT_S = 30.0
+"""How long to wait for the first worker."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,30 @@ def _local(_kind: ExecutorKind, jobs: int) -> AbstractContextManager[Executor]:
 
 @contextmanager
 def _mpi(_kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
+    alone = optional("mpi4py.MPI", extra="mpi").COMM_WORLD.size == 1
+    if alone and shutil.which("mpiexec") is None:
+        raise Error(
+            "--executor: got mpi, expected mpiexec on the PATH, or mpiexec -n P python -m mpi4py.futures -m hocket"
+        )
     executor: Executor = optional("mpi4py.futures", extra="mpi").MPIPoolExecutor(jobs, main=False)
     try:
         yield executor
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _client(distributed: Any, scheduler: Any) -> Any:
+    """Return a client of a scheduler that has workers.
+
+    Raises:
+        Error: There is no scheduler at that address, or it gets no workers.
+    """
+    try:
+        client = distributed.Client(scheduler)
+        client.wait_for_workers(1, timeout=_WAIT_S)
+        return client
+    except (OSError, ValueError) as error:
+        raise Error(f"--executor: no workers of Dask at {scheduler}: {error}") from None
 
 
 @contextmanager
@@ -71,7 +94,7 @@ def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
     try:
         with (
             nullcontext(kind.address) if kind.address else distributed.LocalCluster(n_workers=jobs, **own) as scheduler,
-            distributed.Client(scheduler) as client,
+            _client(distributed, scheduler) as client,
         ):
             yield client.get_executor()
     except distributed.KilledWorker as error:

@@ -84,6 +84,8 @@ def simulate(
     --size.
     """
     if names[:1] == ("schedule",):
+        if measured_as != "isolated":
+            raise click.UsageError(f"--as: got {measured_as}, expected isolated, as a schedule describes one call")
         subject = _schedule(names, ranks, size, call_of)
     else:
         subject = _call(options.chosen(names, algorithms), ranks, size, call_of)

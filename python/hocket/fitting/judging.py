@@ -32,6 +32,7 @@ class Judged:
         parameters: The values of its parameters that were given, as "name=value".
         ranks: Number of ranks.
         size_bytes: The size of the call.
+        measured_as: How the benchmark measured the time, see `hocket.simulate`.
         measured_s: The measured time.
         simulated_s: The simulated time.
         use: What the cell was for.
@@ -44,6 +45,7 @@ class Judged:
     parameters: str
     ranks: int
     size_bytes: int
+    measured_as: str
     measured_s: float
     simulated_s: float
     use: Use
@@ -56,6 +58,7 @@ class Judged:
         one = cell.measurement
         return cls(
             collective=one.collective,
+            measured_as=one.measured_as,
             algorithm=one.algorithm,
             parameters=one.label.partition(" ")[2],
             ranks=one.ranks,
