@@ -28,15 +28,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for step in 0..size - 1 {
         rounds.enter(0).await;
         let (outgoing, arriving) = (block(rank + size - step), block(rank + 2 * size - step - 1));
-        if r.circuits() != Some(1) {
-            r.sendrecv(right, outgoing, left, arriving).await;
-        } else if rank.is_multiple_of(2) {
-            r.send(right, outgoing).await;
-            r.recv(left, arriving).await;
-        } else {
-            r.recv(left, arriving).await;
-            r.send(right, outgoing).await;
-        }
+        rounds.sendrecv(right, outgoing, left, arriving).await;
     }
     rounds.end().await;
 }

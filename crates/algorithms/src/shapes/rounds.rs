@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use hocket_core::{Rank, Started};
+use hocket_core::{Rank, Span, Started};
 
 /// A program that goes round by round; each rank meets some peers in a round. On most networks, this has no effect. On
 /// a network with circuits, whose nodes have k ports for them (see [`Rank::circuits`]), rounds form batches, the same
@@ -48,12 +48,31 @@ impl<'r, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Rounds<'r, P> {
         }
     }
 
+    /// As [`Rank::sendrecv`]. Where a node has one port for circuits, even ranks send first and odd ranks receive first.
+    pub async fn sendrecv(&self, to: usize, data: Span, from: usize, into: Span) {
+        if self.rank.circuits() == Some(1) {
+            Box::pin(in_turns(self.rank, (to, data), (from, into))).await;
+        } else {
+            self.rank.sendrecv(to, data, from, into).await;
+        }
+    }
+
     /// This rank has finished its last round. Returns when all its circuits are released, including the circuits that
     /// came with messages.
     pub async fn end(self) {
         if let Some(known) = self.known {
             Box::pin(known.end(self.rank, self.peers)).await;
         }
+    }
+}
+
+async fn in_turns(r: &Rank<'_>, (to, data): (usize, Span), (from, into): (usize, Span)) {
+    if r.rank().is_multiple_of(2) {
+        r.send(to, data).await;
+        r.recv(from, into).await;
+    } else {
+        r.recv(from, into).await;
+        r.send(to, data).await;
     }
 }
 
