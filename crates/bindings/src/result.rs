@@ -2,8 +2,8 @@
 
 use std::mem::take;
 
-use hocket::{Simulated, Way};
 use hocket::pacing::Step;
+use hocket::{Simulated, Way};
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Many, Outcome, Passage, Platform, Record};
@@ -92,13 +92,7 @@ pub struct Trace {
 
 impl Trace {
     /// The trace of a simulated call.
-    pub fn new(
-        call: CallRequest,
-        parameters: Values,
-        found: Simulated,
-        platform: &Platform,
-        how: &How,
-    ) -> Self {
+    pub fn new(call: CallRequest, parameters: Values, found: Simulated, platform: &Platform, how: &How) -> Self {
         let Simulated { steps, predicted, mut many, .. } = found;
         let fabric = platform.network.fabric().filter(|_| how.links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));

@@ -35,7 +35,9 @@ impl Trace {
         }
         let overlap = Overlap::read(section)?;
         if overlap == Overlap::Stall && events.iter().map(|(_, duration)| duration).sum::<f64>() >= length_s {
-            return Err(section.reject("length", "a time above the sum of all durations, or else programs would never run"));
+            return Err(
+                section.reject("length", "a time above the sum of all durations, or else programs would never run")
+            );
         }
         let durations = events.iter().scan(0.0, |taken, (_, duration)| {
             *taken += duration;
