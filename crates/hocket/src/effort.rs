@@ -30,7 +30,7 @@ const VERIFIED_FOR_ALL: usize = 16;
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, way: Way, trials: Trials) -> Result<f64> {
-    let messages = way.messages(messages(entry, call)?, call.ranks);
+    let messages = way.calls() * messages(entry, call)? + way.barrier_messages(call.ranks);
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
     if platform.network.fabric().is_none() {
@@ -38,7 +38,7 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, way: Way, trial
         return Ok(messages * if is_quiet { APART_S } else { recorded_s });
     }
     let packets = match &platform.network {
-        NetworkModel::Packets(network) => sent_bytes(entry, call)? / network.packet_bytes,
+        NetworkModel::Packets(network) => way.calls() * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
     };
     Ok((messages * SHARED_S + packets * PACKET_S) * if is_quiet { 1.0 } else { count })

@@ -49,13 +49,15 @@ impl Way {
         Ends { first_s, mean_s, last_s, marks_s: if self == Self::Isolated { ends.marks_s } else { Vec::new() } }
     }
 
-    /// How many messages the benchmark sends, if a call has so many.
-    pub fn messages(self, of_a_call: f64, ranks: usize) -> f64 {
-        match self {
-            Self::Isolated => of_a_call,
-            Self::Barrier | Self::BarrierMean => of_a_call + ranks as f64 * (ranks as f64).log2().ceil(),
-            Self::Loop => of_a_call * f64::from(WARM_UP + MEASURED),
-        }
+    /// How many calls the benchmark makes.
+    pub fn calls(self) -> f64 {
+        if self == Self::Loop { f64::from(WARM_UP + MEASURED) } else { 1.0 }
+    }
+
+    /// How many messages the benchmark's barrier sends.
+    pub fn barrier_messages(self, ranks: usize) -> f64 {
+        let has_barrier = matches!(self, Self::Barrier | Self::BarrierMean);
+        if has_barrier { ranks as f64 * (ranks as f64).log2().ceil() } else { 0.0 }
     }
 
     /// Calls `run` with the program that a benchmark runs.
@@ -100,16 +102,14 @@ struct BackToBack<'a> {
 impl Program for BackToBack<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         let (rank, place) = (r.rank(), |place| place);
-        let buffers = || {
-            let (input, result) = (c.input_len(rank), c.result_len(rank));
-            (Span::new(Buffer::Input, input), Span::new(Buffer::Result, result))
-        };
+        let input = Span::new(Buffer::Input, c.input_len(rank));
+        let result = Span::new(Buffer::Result, c.result_len(rank));
         for number in 0..WARM_UP + MEASURED {
             if number == WARM_UP {
                 r.start_timer();
             }
             let members = Members::Computed(r.size(), &place);
-            let again = Subgroup::at(r, (members, rank), buffers(), number * TAGS, 1);
+            let again = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
             self.program.part(&again.rank(), c).await;
         }
     }

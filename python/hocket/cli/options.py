@@ -139,8 +139,7 @@ def call(command: F) -> F:
         root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
     ) -> Any:
         fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
-        usual: dict[str, Any] = {"root": 0, "neighbors": None, "element_bytes": 1, "in_place": False, "param": ()}
-        given: dict[str, Any] = {name: value for name, value in fields.items() if value != usual[name]}
+        given: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
         return command(call_of=partial(_call, **given), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))

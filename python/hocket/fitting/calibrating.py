@@ -84,7 +84,12 @@ def overheads(
 ) -> tuple[float, float]:
     """Return what a call takes until its program begins, and what a message takes beyond that of MPI, in seconds.
 
-    `machine` gives the machine whose messages take so many seconds more; `on_done` is called after each algorithm.
+    Args:
+        installation: The MPI.
+        launcher: How programs are started.
+        ranks: Number of ranks.
+        machine: The machine whose messages take so many seconds more.
+        on_done: Called after each algorithm.
     """
     measured_s, base_s, per_message = [], [], []
     for collective in COLLECTIVES:

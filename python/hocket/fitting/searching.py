@@ -125,7 +125,13 @@ class _Best:
 
 
 def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: int) -> Found:
-    """Search for values: of random points, given by a seed, the best few are improved.
+    """Search for values.
+
+    Args:
+        simulator: Who simulates.
+        cells: The cells.
+        seed: The seed of the points.
+        starts: How many points are improved.
 
     Raises:
         Error: SciPy is missing, or a cell takes no time.

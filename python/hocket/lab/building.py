@@ -124,9 +124,13 @@ def labs_built() -> set[str]:
 
 
 def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[], object] = lambda: None) -> None:
-    """Make a lab of a new name. If that fails, the finished parts stay. `on_done` is called after each vertex.
+    """Make a lab. If that fails, the finished parts stay.
 
-    The rate is that of message bytes that a link carries.
+    Args:
+        lab: Its name, which no other lab has.
+        wiring: Its wiring.
+        rate_bytes_per_s: Message bytes per second that a link carries.
+        on_done: Called after each vertex.
 
     Raises:
         Error: The kernel refuses.

@@ -19,7 +19,14 @@ from hocket.simulating.simulation import Simulation, simulate
 class Point:
     """An algorithm at a size. The times are times of the machine.
 
-    The interval is the 95 % confidence interval of the measured median, or reaches over all of few samples.
+    Attributes:
+        algorithm: Its name.
+        size_bytes: The size of the call.
+        measured_s: The median of the samples.
+        low_s: Lower end of its 95 % confidence interval, or the smallest of few samples.
+        high_s: Upper end.
+        samples: Number of samples.
+        simulated_s: The simulated time.
     """
 
     algorithm: str

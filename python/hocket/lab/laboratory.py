@@ -42,6 +42,19 @@ exec nsenter --net=/run/netns/PREFIX"$vertex" -- unshare --uts /bin/sh -c "hostn
 """
 
 
+@dataclass(frozen=True)
+class _Start:
+    """How to make an MPI start a program in a lab.
+
+    Attributes:
+        options: Returns the options of its launcher, given the file that replaces ssh and the hosts.
+        variables: Environment variables of programs: messages go over TCP from the node's own address.
+    """
+
+    options: Callable[[str, str], list[str]]
+    variables: Mapping[str, str]
+
+
 def _mpich(enter: str, hosts: str) -> list[str]:
     return ["-launcher", "ssh", "-launcher-exec", enter, "-iface", building.CONTROL_INTERFACE, "-hosts", hosts]
 
@@ -53,8 +66,10 @@ def _open_mpi(enter: str, hosts: str) -> list[str]:
 
 
 _STARTS = {
-    "MPICH": (_mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}),
-    "Open MPI": (
+    "MPICH": _Start(
+        _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}
+    ),
+    "Open MPI": _Start(
         _open_mpi,
         {
             "OMPI_MCA_pml": "ob1",
@@ -64,8 +79,7 @@ _STARTS = {
         },
     ),
 }
-"""By the MPI's own name: what returns the options of its launcher, given the file that replaces ssh and the hosts; and
-environment variables of programs, so that messages go over TCP from the node's own address."""
+"""By the MPI's own name."""
 
 
 @dataclass(frozen=True)
@@ -189,10 +203,9 @@ class Lab:
         start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)
         if start is None:
             raise Error(f"{installation.library}: labs support only {' or '.join(_STARTS)}")
-        options_of, of_mpi = start
-        settings = {**of_mpi, **crowded(ranks), **variables}
+        settings = {**start.variables, **crowded(ranks), **variables}
         parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *program]
-        options = options_of(enter, ",".join(hosts))
+        options = start.options(enter, ",".join(hosts))
         return [*inside, str(installation.mpiexec), *options, "-n", str(ranks), *parts]
 
 

@@ -48,9 +48,15 @@ class Recording:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Interruptions of similar duration, on all processors, from `least_s` to below `most_s`.
+    """Interruptions of similar duration, on all processors.
 
-    The period is the mean time between them on a processor, the duration is their mean, the share is that of all time.
+    Attributes:
+        least_s: The shortest duration, inclusive.
+        most_s: The longest duration, exclusive.
+        events: Number of interruptions.
+        period_s: The mean time between them on a processor.
+        duration_s: Their mean duration.
+        share: The share of time that they took.
     """
 
     least_s: float

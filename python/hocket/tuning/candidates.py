@@ -63,7 +63,11 @@ def candidates(
 ) -> Candidates:
     """Return the choices that accept a call at a point; choices whose ranks do the same are grouped.
 
-    The call is similar to a given one, by default with doubles for reductions, else with bytes; a machine completes it.
+    Args:
+        choices: The choices.
+        point: The point.
+        like: A similar call; by default a call with doubles for reductions, else with bytes.
+        machine: The machine that completes the call.
     """
     alike: dict[object, list[Choice]] = {}
     refused: dict[str, str] = {}

@@ -56,9 +56,15 @@ class Difference:
 def differences(
     one: Rules, two: Rules, machine: Machine, *, functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int]
 ) -> Iterator[Difference]:
-    """Give the calls for which two sets of rules choose differently; both choices are simulated on the machine.
+    """Give the calls for which two sets of rules choose differently.
 
-    The sizes are those of messages, in bytes; a barrier has none.
+    Args:
+        one: The first rules.
+        two: The second.
+        machine: The machine on which both choices are simulated.
+        functions: The MPI functions of the calls.
+        ranks: Their numbers of ranks.
+        sizes: Their messages, in bytes; a barrier has none.
     """
     for call in _calls(functions, ranks, sizes):
         sides = [_side(rules, call) for rules in (one, two)]
@@ -77,8 +83,14 @@ def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int],
     """Return the share of one rule set's gain that another rule set keeps; None if no gain is known.
 
     Only calls with known times count. The gain of a call is the logarithm of a ratio: the default time of the second
-    set's library, over the time of the rules' choice. The gain of a rule set is the sum over the calls. Their sizes are
-    those of messages, in bytes; a barrier has none.
+    set's library, over the time of the rules' choice. The gain of a rule set is the sum over the calls.
+
+    Args:
+        one: The first rules.
+        two: The second rules, of a library whose default choices are known.
+        machine: The machine on which the choices are simulated.
+        ranks: The numbers of ranks of the calls.
+        sizes: Their messages, in bytes; a barrier has none.
     """
     if two.library not in DEFAULTS:
         return None

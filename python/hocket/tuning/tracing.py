@@ -209,9 +209,13 @@ def _told(gain: Gain) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The run without proposed rules, with all of them, and with the kept ones; and the effects of the rules.
+    """The gains of rules for the whole run.
 
-    First are the effects of the kept rules in their order, then those of the others, the last dropped first.
+    Attributes:
+        baseline: The run without proposed rules.
+        all_rules: The run with all proposed rules.
+        kept: The run with the kept rules.
+        effects: The effects of the rules: first the kept rules in their order, then the others, the last dropped first.
     """
 
     baseline: Replay = field(repr=False)

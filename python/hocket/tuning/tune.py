@@ -83,10 +83,15 @@ def tuned(
     machine: Machine | None,
     on_begin: Callable[[Plan], object] = ignore,
 ) -> Tuning:
-    """Run all stages of a plan; `on_begin` is called before the first one.
+    """Run all stages of a plan.
 
-    The tolerance is the share by which a choice may be slower than the fastest. The folder keeps results, and tuning
-    resumes from it. The machine is the one that the work simulates.
+    Args:
+        plan: The calls to tune.
+        work: Finds the times.
+        tolerance: The share by which a choice may be slower than the fastest.
+        folder: The folder that keeps results and from which tuning resumes; None for none.
+        machine: The machine that the work simulates, if there is one.
+        on_begin: Called before the first stage.
 
     Raises:
         Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
@@ -116,9 +121,13 @@ def checked(
 
 @dataclass(frozen=True)
 class Checked:
-    """Defaults of an MPI that are slower than a guideline allows, among the calls that were measured.
+    """The result of checking the defaults of an MPI.
 
-    Undecided calls are measured, but not known well enough; left out are those for which there was no time.
+    Attributes:
+        violations: Defaults that are slower than a guideline allows.
+        calls: The number of measured calls.
+        undecided: The number of measured calls whose times are not known well enough.
+        left_out: The number of calls that were not measured for lack of time.
     """
 
     violations: tuple[Violation, ...]

@@ -77,8 +77,12 @@ def try_ways(
     is the fastest of all ways' choices by the new measurements. All ways choose among the algorithms that are not made
     for a topology; ways that measure also consider the MPI's default.
 
-    The settings of measurements have no model; the machine of the model is the real one. The time limit is that of each
-    way's measurements, and of judging. `on_done` is called after each point, four times in all.
+    Args:
+        points: The calls.
+        by: Settings of measurements, without a model.
+        model: The simulation, for the ways that simulate; its machine is the real one.
+        limit_s: Time limit for each way's measurements, and for judging.
+        on_done: Called after each point, four times in all.
 
     Raises:
         Error: The program fails, or a result is wrong.

@@ -28,7 +28,12 @@ ASSUMED = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says of a call: why it is not for the call, which is empty for the rule that decides."""
+    """What a rule says of a call.
+
+    Attributes:
+        rule: The rule.
+        why_not: Why it is not for the call; empty for the rule that decides.
+    """
 
     rule: Rule
     why_not: str = ""
