@@ -1,29 +1,38 @@
 //! Sets of numbers that fill up from below, cheap to copy.
 
+use std::iter::from_fn;
 use std::rc::Rc;
 
-/// A set of numbers, kept as bits in words of 64; the full words before the first missing number are only counted.
+/// A set of numbers, kept as bits in words of 64. Full words before the first missing number are only counted, so that
+/// one word, which takes no memory of its own, is mostly enough.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Set {
-    /// Number of full words before `words`. The first of `words` lacks a number; none if there are no more words.
+    /// Number of full words before `first`.
     full: usize,
-    words: Option<Rc<[u64]>>,
+    /// The word with the first missing number.
+    first: u64,
+    /// The words behind it; the last one is not empty.
+    rest: Option<Rc<[u64]>>,
 }
 
 impl Set {
-    pub fn contains(&self, number: usize) -> bool {
-        self.word(number / 64) >> (number % 64) & 1 == 1
-    }
-
     /// The numbers below `end` that are not in the set, in ascending order.
-    pub fn missing(&self, end: usize) -> impl DoubleEndedIterator<Item = usize> {
-        (64 * self.full..end).filter(|number| !self.contains(*number))
+    pub fn missing(&self, end: usize) -> impl Iterator<Item = usize> {
+        let missing = move |at: usize| {
+            let bits_of_end = end - 64 * at;
+            let below = if bits_of_end < 64 { (1 << bits_of_end) - 1 } else { u64::MAX };
+            numbers(!self.word(at) & below).map(move |bit| 64 * at + bit)
+        };
+        (self.full..end.div_ceil(64)).flat_map(missing)
     }
 
     /// This set with an additional number.
     pub fn with(&self, number: usize) -> Self {
-        let at = number / 64;
-        let word = |i: usize| self.word(i) | if i == at { 1 << (number % 64) } else { 0 };
+        let (at, bit) = (number / 64, 1 << (number % 64));
+        if at == self.full && self.first | bit != u64::MAX {
+            return Self { first: self.first | bit, ..self.clone() };
+        }
+        let word = |i: usize| self.word(i) | if i == at { bit } else { 0 };
         Self::of_words(self.full, self.end().max(at + 1), word)
     }
 
@@ -40,28 +49,41 @@ impl Set {
     }
 
     fn is_within(&self, other: &Self) -> bool {
-        let place = |set: &Self| set.words.as_ref().map(Rc::as_ptr);
-        self.full == other.full && place(self) == place(other)
-            || (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
+        (other.full.min(self.end())..self.end()).all(|i| self.word(i) & !other.word(i) == 0)
     }
 
     /// The set of the words below `end`; words below `full` are known to be full.
     fn of_words(full: usize, end: usize, word: impl Fn(usize) -> u64) -> Self {
         let full = (full..end).find(|i| word(*i) != u64::MAX).unwrap_or(end);
-        Self { full, words: (full < end).then(|| (full..end).map(word).collect()) }
+        let first = if full < end { word(full) } else { 0 };
+        Self { full, first, rest: (full + 1 < end).then(|| (full + 1..end).map(word).collect()) }
     }
 
     fn word(&self, at: usize) -> u64 {
-        if at < self.full { u64::MAX } else { self.words().get(at - self.full).copied().unwrap_or(0) }
+        match at.checked_sub(self.full) {
+            None => u64::MAX,
+            Some(0) => self.first,
+            Some(behind) => self.rest().get(behind - 1).copied().unwrap_or(0),
+        }
     }
 
     fn end(&self) -> usize {
-        self.full + self.words().len()
+        let rest = self.rest();
+        self.full + rest.len() + usize::from(self.first != 0 || !rest.is_empty())
     }
 
-    fn words(&self) -> &[u64] {
-        self.words.as_deref().unwrap_or_default()
+    fn rest(&self) -> &[u64] {
+        self.rest.as_deref().unwrap_or_default()
     }
+}
+
+/// The positions of the bits that are set, in ascending order.
+fn numbers(mut word: u64) -> impl Iterator<Item = usize> {
+    from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        bit
+    })
 }
 
 #[cfg(test)]
@@ -78,7 +100,8 @@ mod tests {
         assert_eq!(up, down);
         assert_eq!(up.missing(194).collect::<Vec<_>>(), [70, 192, 193]);
         for number in numbers {
-            assert_eq!(up.contains(number), number != 200, "{number}");
+            let is_missing = up.missing(number + 1).any(|missing| missing == number);
+            assert_eq!(is_missing, number == 200, "{number}");
         }
     }
 
