@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aside::{aside, aside_unless_python};
 use call::PythonCall;
+use hocket::Scene;
 use hocket::pacing::{self, Gap};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
@@ -267,10 +268,23 @@ fn simulated(
 
 /// An estimate of the seconds of one core for a simulation, by the formulas of an algorithm of the catalogue.
 #[pyfunction]
-fn effort_s(machine: &PythonMachine, call: &PythonCall, trials: TrialsRequest, measured_as: &str) -> PyResult<f64> {
+fn effort_s(
+    machine: &PythonMachine,
+    call: &PythonCall,
+    trials: TrialsRequest,
+    measured_as: &str,
+    arrivals: &Bound<'_, PyAny>,
+) -> PyResult<f64> {
     let trials = trials.trials().map_err(raise)?;
-    let (call, entry, way) = (call.content(), call.entry()?, request::way(measured_as));
-    hocket::effort_s(entry, &call, &machine.platform(), way, trials).map_err(raise)
+    let (call, entry) = (call.content(), call.entry()?);
+    let scene = Scene { way: request::way(measured_as), arrivals: request::arrivals(arrivals)? };
+    hocket::effort_s(entry, &call, &machine.platform(), &scene, trials).map_err(raise)
+}
+
+/// Whether arrivals differ between trials.
+#[pyfunction]
+fn are_drawn(arrivals: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(request::arrivals(arrivals)?.is_some_and(|arrivals| arrivals.are_drawn()))
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
@@ -367,9 +381,10 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose, collective_named,
-        collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s,
-        parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        are_drawn, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
+        collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
+        parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
+        simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::call::PythonCall;

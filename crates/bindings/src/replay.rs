@@ -1,10 +1,9 @@
 //! Replays of traces.
 
-use hocket::Way;
 use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::Rules;
 use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
-use hocket_simulate::Platform;
+use hocket_simulate::{Many, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
@@ -44,10 +43,10 @@ impl ReplayRequest {
             Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, surroundings)?))
         })?;
         let options = Options { scale_compute, trials, trace, is_interrupted };
-        let Replayed { mut many, accounts, calls } =
+        let Replayed { many: Many { ends, mut first }, accounts, calls } =
             hocket_replay::replay(meaning, columns, &rules, platform, options)?;
-        let events = std::mem::take(&mut many.first.trace);
-        let found = Found::new(many, platform, seed, Way::Isolated);
+        let events = std::mem::take(&mut first.trace);
+        let found = Found::new(first, ends.iter().map(|ends| ends.last_s).collect(), platform, seed);
         Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, found }, events, calls })
     }
 }

@@ -1,14 +1,16 @@
 //! Requests from Python.
 
-use hocket::Way;
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
+use hocket::{Arrivals, Scene, Way};
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, budget, names};
 use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
+
+use crate::wire::raise;
 
 /// A call as Python requests it. Results repeat it, without fields that they show in another form or do not depend on.
 #[derive(Clone, Debug, FromPyObject, Serialize)]
@@ -169,6 +171,9 @@ pub struct How {
     /// The benchmark that measures the time.
     #[pyo3(from_py_with = asked_way)]
     pub measured_as: Way,
+    /// When the ranks begin the call.
+    #[pyo3(from_py_with = arrivals)]
+    pub arrivals: Option<Arrivals>,
     /// Whether to report the operations of each rank.
     pub events: bool,
     /// Whether to report the use of each link.
@@ -177,6 +182,25 @@ pub struct How {
     pub passages: bool,
     /// Which trials.
     pub trials: TrialsRequest,
+}
+
+impl How {
+    /// Who calls when, and how the time is measured.
+    pub fn scene(&self) -> Scene {
+        Scene { way: self.measured_as, arrivals: self.arrivals.clone() }
+    }
+}
+
+/// Arrivals as text, or as a time for each rank in seconds; none for None.
+pub fn arrivals(asked: &Bound<'_, PyAny>) -> PyResult<Option<Arrivals>> {
+    if asked.is_none() {
+        return Ok(None);
+    }
+    let arrivals = match asked.extract::<String>() {
+        Ok(text) => Arrivals::parse(&text),
+        Err(_) => Arrivals::listed(&asked.extract::<Vec<f64>>()?),
+    };
+    arrivals.map(Some).map_err(raise)
 }
 
 fn asked_way(name: &Bound<'_, PyAny>) -> PyResult<Way> {

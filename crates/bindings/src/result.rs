@@ -2,11 +2,11 @@
 
 use std::mem::take;
 
+use hocket::Simulated;
 use hocket::pacing::Step;
-use hocket::{Simulated, Way};
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
-use hocket_simulate::{Ends, Fabric, Many, Outcome, Passage, Platform, Record};
+use hocket_simulate::{Ends, Fabric, Outcome, Passage, Platform, Record};
 use serde::Serialize;
 
 use crate::request::{CallRequest, How, Values};
@@ -28,13 +28,12 @@ pub struct Found {
 }
 
 impl Found {
-    pub fn new(many: Many, platform: &Platform, seed: u64, way: Way) -> Self {
-        let Many { ends, first: outcome } = many;
+    pub fn new(outcome: Outcome, times_s: Vec<f64>, platform: &Platform, seed: u64) -> Self {
         Self {
             machine: platform.name.clone(),
             seed,
-            trials: ends.len(),
-            times_s: ends.iter().map(way.time_s()).collect(),
+            trials: times_s.len(),
+            times_s,
             links: platform.network.fabric().map(|_| Links::new(&outcome.links)),
             version: VERSION,
             outcome,
@@ -51,6 +50,8 @@ pub struct Simulation {
     pub parameters: Values,
     pub engine: &'static str,
     pub measured_as: &'static str,
+    /// With arrivals: the time from the first to the last arrival, in each trial.
+    pub arriving_s: Vec<f64>,
     pub formula_s: Option<f64>,
     pub formula_is_exact: bool,
     pub rank_time_s: RankTime,
@@ -93,7 +94,7 @@ pub struct Trace {
 impl Trace {
     /// The trace of a simulated call.
     pub fn new(call: CallRequest, parameters: Values, found: Simulated, platform: &Platform, how: &How) -> Self {
-        let Simulated { steps, predicted, mut many, .. } = found;
+        let Simulated { steps, predicted, mut many, times_s, arriving_s, .. } = found;
         let fabric = platform.network.fabric().filter(|_| how.links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
         let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));
@@ -102,12 +103,13 @@ impl Trace {
             parameters,
             engine: many.first.engine,
             measured_as: how.measured_as.name(),
+            arriving_s,
             formula_s: predicted.map(|predicted| predicted.time_s),
             formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
             steps,
-            found: Found::new(many, platform, how.trials.seed, how.measured_as),
+            found: Found::new(many.first, times_s, platform, how.trials.seed),
         };
         Self { simulation, events, link_uses, passages }
     }

@@ -95,7 +95,7 @@ impl Runnable {
                 Self::Python(_) => Subject::Own(program),
                 Self::Recorded(schedule) => Subject::Recorded(schedule),
             };
-            hocket::simulate_trials(&subject, call, platform, gap, how.measured_as, trials, options)
+            hocket::simulate_trials(&subject, call, platform, gap, &how.scene(), trials, options)
         })?;
         simulated.map_err(|error| watch.why(raise(error)))
     }

@@ -78,6 +78,11 @@ pub enum Step {
         /// In seconds.
         time_s: f64,
     },
+    /// Waits until this time. Worlds without time do not wait.
+    Wait {
+        /// In seconds from the common start.
+        until_s: f64,
+    },
     /// Opens a circuit to `peer`. The received length is 1 if the circuit is open, or if the network has no circuits.
     Connect {
         /// The other end.
@@ -97,7 +102,7 @@ impl Step {
             Self::Send { data, .. } => data.len,
             Self::Recv { into, .. } => into.len,
             Self::Combine { target, .. } | Self::Copy { target, .. } => target.len,
-            Self::Compute { .. } | Self::Connect { .. } | Self::Disconnect { .. } => 0,
+            Self::Compute { .. } | Self::Wait { .. } | Self::Connect { .. } | Self::Disconnect { .. } => 0,
         }
     }
 }

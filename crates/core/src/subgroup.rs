@@ -142,7 +142,7 @@ impl View for Subgroup<'_> {
                 Step::Combine { source: self.span(source), target: self.span(target), side }
             }
             Step::Copy { source, target } => Step::Copy { source: self.span(source), target: self.span(target) },
-            Step::Compute { .. } => step,
+            Step::Compute { .. } | Step::Wait { .. } => step,
             Step::Connect { .. } if !self.has_circuits => return None,
             Step::Connect { peer } => Step::Connect { peer: self.members.at(peer) },
             Step::Disconnect { peer } => Step::Disconnect { peer: self.members.at(peer) },

@@ -41,6 +41,13 @@ impl Rank<'_> {
         self.operation(Step::Compute { time_s })
     }
 
+    /// Waits until `until_s` seconds after the common start, without using the processor. Worlds without time do not
+    /// wait.
+    #[inline]
+    pub fn wait_until(&self, until_s: f64) -> Operation<'_, ()> {
+        self.operation(Step::Wait { until_s })
+    }
+
     /// Opens a circuit to `peer` ahead of the messages to it. Returns true if the circuit is open or the network has
     /// none, false if it is refused: messages then request circuits as they come.
     #[inline]

@@ -4,8 +4,9 @@ use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
 use hocket_simulate::{NetworkModel, Platform, Trials};
 
-use crate::measured::Way;
+use crate::arrivals::Arrivals;
 use crate::price::{messages, sent_bytes};
+use crate::simulation::Scene;
 
 /// The cost of a message without contention, in seconds of one core.
 const APART_S: f64 = 1e-7;
@@ -29,10 +30,15 @@ const VERIFIED_FOR_ALL: usize = 16;
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
-pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, way: Way, trials: Trials) -> Result<f64> {
+pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, trials: Trials) -> Result<f64> {
+    let Scene { way, arrivals } = scene;
     let messages = way.calls() * messages(entry, call)? + way.barrier_messages(call.ranks);
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
+    let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
+    if platform.network.fabric().is_none() && are_one_by_one {
+        return Ok(count * messages * if is_quiet { APART_S } else { RECORDED_S });
+    }
     if platform.network.fabric().is_none() {
         let recorded_s = RECORDED_S + count * REPEATED_S / trials.threads as f64;
         return Ok(messages * if is_quiet { APART_S } else { recorded_s });
@@ -41,7 +47,7 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, way: Way, trial
         NetworkModel::Packets(network) => way.calls() * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
     };
-    Ok((messages * SHARED_S + packets * PACKET_S) * if is_quiet { 1.0 } else { count })
+    Ok((messages * SHARED_S + packets * PACKET_S) * if is_quiet && !are_one_by_one { 1.0 } else { count })
 }
 
 /// An estimate of the seconds for recording a call.

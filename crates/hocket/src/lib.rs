@@ -1,5 +1,6 @@
 //! Algorithms by name in every world: the interface for commands, bindings and tests.
 
+mod arrivals;
 pub mod cases;
 mod effort;
 mod measured;
@@ -9,10 +10,11 @@ mod simulation;
 mod surroundings;
 mod verification;
 
+pub use arrivals::{Arrivals, Lateness, Who};
 pub use effort::{effort_s, recording_effort_s, verification_effort_s};
 pub use measured::Way;
 pub use price::{Predicted, messages, predict};
-pub use simulation::{Simulated, Subject, simulate, simulate_trials};
+pub use simulation::{Scene, Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
 pub use verification::{Report, verify, verify_calls, verify_schedule};
 

@@ -46,7 +46,8 @@ impl Way {
     pub fn of_one_call(self, ends: Ends) -> Ends {
         let calls = if self == Self::Loop { f64::from(MEASURED) } else { 1.0 };
         let [first_s, mean_s, last_s] = [ends.first_s, ends.mean_s, ends.last_s].map(|time_s| time_s / calls);
-        Ends { first_s, mean_s, last_s, marks_s: if self == Self::Isolated { ends.marks_s } else { Vec::new() } }
+        let marks_s = if self == Self::Isolated { ends.marks_s } else { Vec::new() };
+        Ends { first_s, mean_s, last_s, end_s: ends.end_s, marks_s }
     }
 
     /// How many calls the benchmark makes.

@@ -3,10 +3,11 @@
 use std::mem::take;
 
 use hocket_algorithms::Entry;
-use hocket_core::{AnyProgram, Call, Result};
+use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_record::Schedule;
 use hocket_simulate::{Many, Options, Outcome, Platform, Trials, as_call};
 
+use crate::arrivals::{Arrivals, Arriving};
 use crate::measured::Way;
 use crate::pacing::{Gap, Step, pace};
 use crate::price::{Predicted, predict};
@@ -21,6 +22,21 @@ pub enum Subject<'a> {
     Recorded(&'a Schedule),
 }
 
+/// Who calls when, and how the time is measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scene {
+    /// How a benchmark measures the time.
+    pub way: Way,
+    /// When the ranks begin an isolated call; none if all begin at the same time.
+    pub arrivals: Option<Arrivals>,
+}
+
+impl From<Way> for Scene {
+    fn from(way: Way) -> Self {
+        Self { way, arrivals: None }
+    }
+}
+
 /// The result of a simulation.
 pub struct Simulated {
     /// The call, with the gaps of its steps.
@@ -31,6 +47,10 @@ pub struct Simulated {
     pub predicted: Option<Predicted>,
     /// The trials.
     pub many: Many,
+    /// The time of each trial, as the scene measures it.
+    pub times_s: Vec<f64>,
+    /// With arrivals: the time from the first to the last arrival, in each trial.
+    pub arriving_s: Vec<f64>,
 }
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
@@ -42,37 +62,117 @@ pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Option
 }
 
 /// Runs a subject in virtual time, once per trial, see [`hocket_simulate::simulate_trials`]. `gap` is the gap between
-/// packets, for algorithms with steps. `way` is how the time is measured; formulas predict only the isolated time.
+/// packets, for algorithms with steps. Formulas predict only isolated calls that all ranks begin at the same time.
 ///
 /// # Errors
-/// As there; or a gap for a subject without steps, or on a machine without packets.
+/// As there; or a gap for a subject without steps, or on a machine without packets; or arrivals of other ranks.
 pub fn simulate_trials(
     subject: &Subject<'_>,
     call: &Call,
     platform: &Platform,
     gap: Gap,
-    way: Way,
+    scene: &Scene,
     trials: Trials,
     options: Options<'_>,
 ) -> Result<Simulated> {
-    let options = Options { time_s: way.time_s(), ..options };
     let run = |program: &dyn AnyProgram, call: &Call, options| {
+        Played { program, call, platform, trials, options }.play(scene)
+    };
+    match subject {
+        Subject::Listed(entry) => {
+            let (call, steps) = pace(entry, call, platform, gap)?;
+            let predicted = if *scene == Scene::default() { predict(entry, &call, platform)? } else { None };
+            let options = Options { winners_are_alike: true, ..options };
+            let played = as_call(entry.program(), platform, |program| run(program, &call, options))?;
+            Ok(Simulated { call, steps, predicted, ..played })
+        }
+        Subject::Own(program) => as_call(*program, platform, |program| run(program, call, options)),
+        Subject::Recorded(schedule) => run(*schedule, call, options),
+    }
+}
+
+/// A program that is simulated in a scene.
+struct Played<'a> {
+    program: &'a dyn AnyProgram,
+    call: &'a Call,
+    platform: &'a Platform,
+    trials: Trials,
+    options: Options<'a>,
+}
+
+impl Played<'_> {
+    fn play(&self, scene: &Scene) -> Result<Simulated> {
+        match &scene.arrivals {
+            None => self.measured(scene.way),
+            Some(arrivals) => {
+                arrivals.check(self.call.ranks)?;
+                self.arriving(arrivals)
+            }
+        }
+    }
+
+    fn measured(&self, way: Way) -> Result<Simulated> {
+        let Self { program, call, platform, trials, options } = *self;
+        let options = Options { time_s: &way.time_s(), ..options };
         let mut many = way.measure(program, call, |program| {
             hocket_simulate::simulate_trials(program, call, platform, trials, options)
         })?;
         many.ends.iter_mut().for_each(|ends| *ends = way.of_one_call(take(ends)));
-        Ok(many)
-    };
-    let alone = |many| Simulated { call: call.clone(), steps: Vec::new(), predicted: None, many };
-    match subject {
-        Subject::Listed(entry) => {
-            let (call, steps) = pace(entry, call, platform, gap)?;
-            let predicted = if way == Way::Isolated { predict(entry, &call, platform)? } else { None };
-            let options = Options { winners_are_alike: true, ..options };
-            let many = as_call(entry.program(), platform, |program| run(program, &call, options))?;
-            Ok(Simulated { call, steps, predicted, many })
+        let times_s = many.ends.iter().map(way.time_s()).collect();
+        Ok(self.found(many, times_s, Vec::new()))
+    }
+
+    fn arriving(&self, arrivals: &Arrivals) -> Result<Simulated> {
+        let Self { trials, options, .. } = *self;
+        let times_s = |trial| arrivals.times_s(self.call.ranks, trials.seed, trial);
+        let many = if arrivals.are_drawn() {
+            self.one_by_one(times_s)?
+        } else {
+            self.after(&times_s(trials.first), trials, options)?
+        };
+        let arriving_s =
+            (trials.first..).take(many.ends.len()).map(|trial| Arrivals::length_s(&times_s(trial))).collect();
+        let times_s = many.ends.iter().map(|ends| ends.end_s).collect();
+        Ok(self.found(many, times_s, arriving_s))
+    }
+
+    /// The trials one after the other, each with its own arrivals.
+    fn one_by_one(&self, times_s: impl Fn(u64) -> Vec<f64>) -> Result<Many> {
+        let Self { trials, options, .. } = *self;
+        let mut first = None;
+        let mut run = |trial| {
+            let observes = first.is_none();
+            let one = Options {
+                trace: options.trace && observes,
+                passages: options.passages && observes,
+                on_trials: &|_| (),
+                ..options
+            };
+            let alone = Trials { first: trial, count: 1, until_interval: None, ..trials };
+            let many = self.after(&times_s(trial), alone, one)?;
+            first.get_or_insert(many.first);
+            (options.on_trials)(trial + 1 - trials.first);
+            Ok(many.ends)
+        };
+        let ends =
+            trials.enough(|ends| ends.end_s, |range| Ok(range.map(&mut run).collect::<Result<Vec<_>>>()?.concat()))?;
+        Ok(Many { ends, first: first.ok_or_else(|| Error::new("trials: got 0, expected at least 1"))? })
+    }
+
+    /// Trials after these arrivals. Their ends count from the last arrival.
+    fn after(&self, times_s: &[f64], trials: Trials, options: Options<'_>) -> Result<Many> {
+        let last_s = times_s.iter().copied().fold(0.0, f64::max);
+        let options = Options { time_s: &|ends| ends.end_s - last_s, ..options };
+        let program = Arriving { program: self.program, times_s };
+        let mut many = hocket_simulate::simulate_trials(&program, self.call, self.platform, trials, options)?;
+        for ends in &mut many.ends {
+            ends.end_s -= last_s;
+            ends.marks_s.clear();
         }
-        Subject::Own(program) => as_call(*program, platform, |program| run(program, call, options)).map(alone),
-        Subject::Recorded(schedule) => run(*schedule, call, options).map(alone),
+        Ok(many)
+    }
+
+    fn found(&self, many: Many, times_s: Vec<f64>, arriving_s: Vec<f64>) -> Simulated {
+        Simulated { call: self.call.clone(), steps: Vec::new(), predicted: None, many, times_s, arriving_s }
     }
 }

@@ -250,7 +250,7 @@ impl World for InMemory<'_> {
             }
             Step::Combine { source, target, side } => self.combine(rank, source, target, side),
             Step::Copy { source, target } => self.copy(rank, source, target),
-            Step::Compute { .. } | Step::Disconnect { .. } => {}
+            Step::Compute { .. } | Step::Wait { .. } | Step::Disconnect { .. } => {}
             Step::Connect { peer } => received.len = usize::from((self.circuits.opens)(rank, peer)),
         }
         Progress::Done((at.now, received))

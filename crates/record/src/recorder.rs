@@ -145,7 +145,7 @@ impl Recorder {
             Step::Copy { source, target } if source == target => return None,
             Step::Copy { source, target } => Action::Copy { source, target },
             Step::Compute { time_s } => Action::Compute { time_s },
-            Step::Connect { .. } | Step::Disconnect { .. } => return None,
+            Step::Wait { .. } | Step::Connect { .. } | Step::Disconnect { .. } => return None,
         })
     }
 

@@ -622,6 +622,11 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     }
 
     #[inline(always)]
+    fn wait_until(&mut self, rank: usize, now: T::Clock, until_s: f64) -> Begun<T::Clock> {
+        let end = now.max(self.timing.start().plus(until_s));
+        Begun::Done((end, Received { source: rank as u32, len: 0 }))
+    }
+
     fn work(&mut self, rank: usize, now: T::Clock, duration_s: f64) -> Begun<T::Clock> {
         if !self.goes_on() {
             return Begun::Never;

@@ -1040,6 +1040,15 @@ impl<N: Network> Clockwork for Events<'_, N> {
         Begun::Waits(slot)
     }
 
+    fn wait_until(&mut self, rank: usize, now: Placed, until_s: f64) -> Begun<Placed> {
+        if until_s <= now.time_s {
+            return Begun::Done((now, Received { source: rank as u32, len: 0 }));
+        }
+        let (slot, rank) = (self.outcomes.open(), rank as u32);
+        self.at(until_s, Action::Complete { rank, slot, from: rank, len: 0 });
+        Begun::Waits(slot)
+    }
+
     fn work(&mut self, rank: usize, now: Placed, duration_s: f64) -> Begun<Placed> {
         let slot = self.outcomes.open();
         let occupation = Occupation::work(rank, now.position(), duration_s);

@@ -50,6 +50,8 @@ pub trait Clockwork {
     fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Begun<Self::Clock>;
     /// `rank` works for `duration_s` from `now` on, or as soon after as it can.
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
+    /// `rank` waits from `now` on until `until_s`.
+    fn wait_until(&mut self, rank: usize, now: Self::Clock, until_s: f64) -> Begun<Self::Clock>;
     /// `rank` connects or disconnects at `now`. The outcome has length 1 if a circuit is open or there are none.
     fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> Begun<Self::Clock> {
         Begun::Done((now, Received { source: rank as u32, len: usize::from(connection.connects) }))
@@ -86,6 +88,9 @@ pub struct Outcome {
     /// empty in [`Many`](crate::Many), which has `ends`.
     #[serde(skip)]
     pub rank_times_s: Vec<f64>,
+    /// When the last rank ended, in seconds from the common start; in [`Many`](crate::Many), `ends` has it.
+    #[serde(skip)]
+    pub end_s: f64,
     /// When the last rank reached each mark ([`hocket_core::Rank::mark`]), in seconds; empty in [`Many`](crate::Many).
     #[serde(skip)]
     pub marks_s: Vec<f64>,
@@ -224,6 +229,7 @@ impl<C: Clockwork> InTime<C> {
         let outcome = Outcome {
             engine,
             rank_times_s: timers.lengths_s(),
+            end_s: timers.ends.iter().map(|end| end.seconds()).fold(0.0, f64::max),
             marks_s: self.marks_s,
             messages: self.messages,
             message_bytes: self.message_bytes,
@@ -299,6 +305,7 @@ impl<C: Clockwork> InTime<C> {
             Step::Combine { source, .. } => (Kind::Reduce, rank, 0, source.len),
             Step::Copy { source, .. } => (Kind::Copy, rank, 0, source.len),
             Step::Compute { .. } => (Kind::Compute, rank, 0, 0),
+            Step::Wait { .. } => return,
             Step::Connect { peer } => (Kind::Connect, peer, 0, 0),
             Step::Disconnect { peer } => (Kind::Disconnect, peer, 0, 0),
         };
@@ -333,6 +340,10 @@ impl<C: Clockwork> World for InTime<C> {
             }
             Step::Recv { from, tag, .. } => {
                 let begun = self.clockwork.recv(rank, time, from, tag);
+                return self.answer(at, step, begun);
+            }
+            Step::Wait { until_s } => {
+                let begun = self.clockwork.wait_until(rank, time, until_s);
                 return self.answer(at, step, begun);
             }
             Step::Connect { .. } | Step::Disconnect { .. } if !self.has_circuits => {

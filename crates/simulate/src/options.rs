@@ -30,7 +30,7 @@ pub struct Options<'a> {
     /// catalogue (a contract test checks it); for other programs it is checked at run time, which triples the time.
     pub winners_are_alike: bool,
     /// The time of a trial, whose mean [`Trials::until_interval`](crate::Trials) is about; by default the last end.
-    pub time_s: fn(&Ends) -> f64,
+    pub time_s: &'a dyn Fn(&Ends) -> f64,
     /// Asked from time to time; the simulation stops when it returns true.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// Progress callback: receives the number of finished trials from time to time.
@@ -44,7 +44,7 @@ impl Default for Options<'_> {
             trace: false,
             passages: false,
             winners_are_alike: false,
-            time_s: |ends| ends.last_s,
+            time_s: &|ends| ends.last_s,
             is_interrupted: &|| false,
             on_trials: &|_| (),
         }

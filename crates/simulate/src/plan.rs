@@ -92,42 +92,47 @@ pub struct Ends {
     pub mean_s: f64,
     /// The last.
     pub last_s: f64,
+    /// When the last rank ended, from the common start. Other times are from the start of each rank's timer.
+    pub end_s: f64,
     /// When the last rank reached each mark of the program.
     pub marks_s: Vec<f64>,
 }
 
 impl Ends {
-    /// The ends for ranks that ended, and reached marks, at these times.
-    pub fn of(times_s: impl ExactSizeIterator<Item = f64>, marks_s: Vec<f64>) -> Self {
+    /// The ends for ranks that took these times, and reached marks at these. The last one ended at `end_s`.
+    pub fn of(times_s: impl ExactSizeIterator<Item = f64>, end_s: f64, marks_s: Vec<f64>) -> Self {
         let mut sums = Sums::<1>::NONE;
         let ranks = times_s.len();
-        times_s.for_each(|time_s| sums.add(&[time_s]));
+        times_s.for_each(|time_s| sums.add(&[time_s], &[end_s]));
         Self { marks_s, ..sums.ends(0, ranks) }
     }
 }
 
-/// The first, the last and the sum of some ranks' times, in trials side by side.
+/// The first, the last and the sum of some ranks' times, and the last of their ends, in trials side by side.
 struct Sums<const TRIALS: usize> {
     first_s: [f64; TRIALS],
     sum_s: [f64; TRIALS],
     last_s: [f64; TRIALS],
+    end_s: [f64; TRIALS],
 }
 
 impl<const TRIALS: usize> Sums<TRIALS> {
-    const NONE: Self = Self { first_s: [f64::INFINITY; TRIALS], sum_s: [0.0; TRIALS], last_s: [0.0; TRIALS] };
+    const NONE: Self =
+        Self { first_s: [f64::INFINITY; TRIALS], sum_s: [0.0; TRIALS], last_s: [0.0; TRIALS], end_s: [0.0; TRIALS] };
 
-    fn add(&mut self, times_s: &[f64; TRIALS]) {
+    fn add(&mut self, times_s: &[f64; TRIALS], ends_s: &[f64; TRIALS]) {
         for (trial, time_s) in times_s.iter().enumerate() {
             self.first_s[trial] = if *time_s < self.first_s[trial] { *time_s } else { self.first_s[trial] };
             self.sum_s[trial] += time_s;
             self.last_s[trial] = if *time_s > self.last_s[trial] { *time_s } else { self.last_s[trial] };
+            self.end_s[trial] = if ends_s[trial] > self.end_s[trial] { ends_s[trial] } else { self.end_s[trial] };
         }
     }
 
     fn ends(&self, trial: usize, ranks: usize) -> Ends {
         let (first_s, last_s) = (self.first_s[trial], self.last_s[trial]);
         let mean_s = (self.sum_s[trial] / ranks as f64).clamp(first_s, last_s);
-        Ends { first_s, mean_s, last_s, marks_s: Vec::new() }
+        Ends { first_s, mean_s, last_s, end_s: self.end_s[trial], marks_s: Vec::new() }
     }
 }
 
@@ -192,7 +197,7 @@ impl Plan {
         for end in &self.ends {
             let begin = begins.next().map_or(Lanes::START, |place| places[*place as usize]);
             let end = places[*end as usize];
-            sums.add(&std::array::from_fn(|lane| end.0[lane] - begin.0[lane]));
+            sums.add(&std::array::from_fn(|lane| end.0[lane] - begin.0[lane]), &end.0);
         }
         std::array::from_fn(|lane| Ends {
             marks_s: marks.iter().map(|mark| mark.0[lane]).collect(),

@@ -43,6 +43,31 @@ impl Default for Trials {
     }
 }
 
+impl Trials {
+    /// As many trials as requested, in rounds that `run` runs. `time_s` is the time of a trial.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn enough(
+        &self,
+        time_s: impl Fn(&Ends) -> f64,
+        mut run: impl FnMut(Range<u64>) -> Result<Vec<Ends>>,
+    ) -> Result<Vec<Ends>> {
+        const FIRST_ROUND: u64 = 64;
+        let Self { first, count, until_interval, .. } = *self;
+        let Some(share) = until_interval else { return run(first..first + count) };
+        let mut ends = Vec::new();
+        loop {
+            let done = ends.len() as u64;
+            let next = (2 * done).max(FIRST_ROUND).min(count);
+            ends.extend(run(first + done..first + next)?);
+            if next == count || interval_share(&ends, &time_s) <= share {
+                return Ok(ends);
+            }
+        }
+    }
+}
+
 /// The outcome of many trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Many {
@@ -135,20 +160,9 @@ impl Repeated<'_> {
         Ok(Many { ends, first })
     }
 
-    /// As many trials as requested, in rounds that `run` runs.
-    fn enough(&self, mut run: impl FnMut(Range<u64>) -> Result<Vec<Ends>>) -> Result<Vec<Ends>> {
-        const FIRST_ROUND: u64 = 64;
-        let Trials { first, count, until_interval, .. } = self.trials;
-        let Some(share) = until_interval else { return run(first..first + count) };
-        let mut ends = Vec::new();
-        loop {
-            let done = ends.len() as u64;
-            let next = (2 * done).max(FIRST_ROUND).min(count);
-            ends.extend(run(first + done..first + next)?);
-            if next == count || interval_share(&ends, self.options.time_s) <= share {
-                return Ok(ends);
-            }
-        }
+    /// As [`Trials::enough`].
+    fn enough(&self, run: impl FnMut(Range<u64>) -> Result<Vec<Ends>>) -> Result<Vec<Ends>> {
+        self.trials.enough(self.options.time_s, run)
     }
 
     /// Writes the plan of the program. If the program uses `first` and its winners may matter, the plan is written
@@ -170,7 +184,7 @@ impl Repeated<'_> {
         let options = Options { trace: false, ..self.options };
         let timing = Recording(&tape);
         let (timers, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, order, options)?;
-        (first.rank_times_s, first.marks_s) = Default::default();
+        (first.rank_times_s, first.end_s, first.marks_s) = Default::default();
         let nodes = |times: Vec<_>| times.into_iter().map(Symbol::node).collect::<Vec<_>>();
         let has_first = tape.has_first();
         let (begins, ends) = (nodes(timers.begins), nodes(timers.ends));
@@ -242,7 +256,8 @@ impl Repeated<'_> {
 
 /// Takes the times from an outcome.
 fn ends_of(outcome: &mut Outcome) -> Ends {
-    Ends::of(take(&mut outcome.rank_times_s).into_iter(), take(&mut outcome.marks_s))
+    let (times_s, end_s) = (take(&mut outcome.rank_times_s), outcome.end_s);
+    Ends::of(times_s.into_iter(), end_s, take(&mut outcome.marks_s))
 }
 
 const OTHER_ORDER: &str = "the order of a rank's operations depends on noise";
@@ -251,9 +266,9 @@ const OTHER_ORDER: &str = "the order of a rank's operations depends on noise";
 const LOOK: Duration = Duration::from_micros(500);
 
 /// Half the length of the mean time's confidence interval, as a share of the mean.
-fn interval_share(ends: &[Ends], time_s: fn(&Ends) -> f64) -> f64 {
+fn interval_share(ends: &[Ends], time_s: impl Fn(&Ends) -> f64) -> f64 {
     let count = ends.len() as f64;
-    let mean = ends.iter().map(time_s).sum::<f64>() / count;
+    let mean = ends.iter().map(&time_s).sum::<f64>() / count;
     let variance = ends.iter().map(|end| (time_s(end) - mean).powi(2)).sum::<f64>() / (count - 1.0);
     1.96 * (variance / count).sqrt() / mean
 }

@@ -951,7 +951,9 @@ impl World for Symbolic<'_> {
             Asked::Combine { source, target, side } => self.combine(at, source, target, side),
             Asked::Copy { source, target } if source != target => self.copy(at, source, target),
             Asked::Compute { .. } => self.begin(at, Verb::Compute, None, None).map(|step| self.end_local(at, step)),
-            Asked::Copy { .. } | Asked::Connect { .. } | Asked::Disconnect { .. } => return self.idle(at),
+            Asked::Copy { .. } | Asked::Wait { .. } | Asked::Connect { .. } | Asked::Disconnect { .. } => {
+                return self.idle(at);
+            }
         };
         let Some(waiting) = begun else { return Progress::Never };
         match waiting {

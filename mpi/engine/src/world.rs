@@ -249,7 +249,7 @@ impl World for Messages {
                 self.copy(source, target);
                 return self.done(at);
             }
-            Step::Connect { .. } | Step::Disconnect { .. } => return self.done(at),
+            Step::Wait { .. } | Step::Connect { .. } | Step::Disconnect { .. } => return self.done(at),
         };
         self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done)
     }

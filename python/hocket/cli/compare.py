@@ -25,12 +25,13 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import picture_of
-from hocket.drawing.wording import MEASURED, ONE_SAMPLE, TOLD_APART, best_lines, default_lines, not_compared_lines
+from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, default_lines, measured, not_compared_lines
 from hocket.rules.tuning_files import DEFAULTS
+from hocket.simulating.arrivals import Arrivals, are_drawn
 from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import Engine, MeasuredAs, Trials
+from hocket.simulating.simulation import Engine, MeasuredAs
 
 
 @click.command()
@@ -42,6 +43,7 @@ from hocket.simulating.simulation import Engine, MeasuredAs, Trials
 @options.machine
 @options.engine
 @options.as_measured
+@options.arrivals
 @compared_trials_option
 @options.seed
 @options.until
@@ -69,6 +71,7 @@ def compare(
     machine: Machine,
     engine: Engine,
     measured_as: MeasuredAs,
+    arrivals: Arrivals | None,
     trials: int | None,
     seed: int,
     until_ci: float | None,
@@ -103,17 +106,18 @@ def compare(
     libraries = DEFAULTS if defaults else ()
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
-    repeated = replace(compared_trials(trials, seed, until_ci, machine), threads=threads)
+    options.check_arrivals(arrivals, measured_as)
+    repeated = replace(compared_trials(trials, seed, until_ci, machine, arrivals), threads=threads)
+    estimate = partial(simulation_s, machine=machine, trials=repeated, measured_as=measured_as, arrivals=arrivals)
     efforts_s = {
-        (call.size_bytes, each.name): simulation_s(
-            each, of_algorithm(each, call), machine=machine, trials=repeated, measured_as=measured_as
-        )
-        for call in calls
-        for each in candidates
+        (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
     announce(list(efforts_s.values()), jobs=jobs, yes=yes)
-    table = _Rows(candidates, libraries, sizes, machine, repeated, has_bounds=measured_as == "isolated")
+    is_random = bool(machine.noise) or are_drawn(arrivals)
+    has_bounds = measured_as == "isolated" and arrivals is None
+    has_trials = is_random and repeated.count > 1
+    table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
     known: Comparison | None = None
 
     def note(found: Comparison) -> None:
@@ -138,7 +142,7 @@ def compare(
             _print_all(found, candidates, libraries)
         else:
             table.print_rest(found)
-        _print_summary(found, pictures)
+        _print_summary(found, pictures, is_random=is_random)
 
     try:
         with open_executor(executor, jobs=jobs) as pool, progress("simulating", work(keys)) as bar:
@@ -148,6 +152,7 @@ def compare(
                 machine=machine,
                 engine=engine,
                 measured_as=measured_as,
+                arrivals=arrivals,
                 trials=repeated,
                 defaults=libraries,
                 keep=[] if links is None else ["links"],
@@ -195,14 +200,13 @@ class _Rows:
         candidates: Sequence[Algorithm],
         libraries: Sequence[str],
         sizes: Sequence[int],
-        machine: Machine,
-        trials: Trials,
         *,
+        has_trials: bool,
         has_bounds: bool,
     ) -> None:
         self._libraries = libraries
         self._left = list(sizes)
-        self._has_trials = bool(machine.noise) and trials.count > 1
+        self._has_trials = has_trials
         further = dict.fromkeys(libraries, _WIDEST_DEFAULT) | ({_BOUND: _WIDEST_BOUND} if has_bounds else {})
         self._table = SizeTable(sizes, len(candidates), further, with_reach=self._has_trials)
         self._has_title = False
@@ -318,17 +322,19 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
     return [*simulated, *defaults, *map(vars, found.not_compared)]
 
 
-def _print_summary(found: Comparison, pictures: dict[str, str | None]) -> None:
+def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
     for name, values in found.parameters.items():
         print_words(f" {name}: {values}", is_piped_whole=False)
     if found.finished_bytes:
         click.echo("\nfastest")
     for sizes, names in best_lines(found):
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
-    if found.machine.noise:
+    if is_random:
         print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}", is_piped_whole=False)
-    if found.simulations[0].measured_as != "isolated":
-        print_words(f"  times of a call {MEASURED[found.simulations[0].measured_as]}", is_piped_whole=False)
+    first = found.simulations[0]
+    if first.measured_as != "isolated" or first.arrivals is not None:
+        arrivals = "" if first.arrivals is None else f"; arrivals: {first.arrivals}"
+        print_words(f"  times of a call {measured(first)}{arrivals}", is_piped_whole=False)
     for name in found.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
     for library in dict.fromkeys(default.library for default in found.defaults):

@@ -22,6 +22,7 @@ from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
+from hocket.simulating.arrivals import Arrivals, read_arrivals
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -111,6 +112,16 @@ def check_files(files: Mapping[str, str | None]) -> None:
             other = options.setdefault(os.path.realpath(path), option)
             if other != option:
                 raise click.UsageError(f"{other} and {option}: got {path} twice, expected two files")
+
+
+def check_arrivals(arrivals: Arrivals | None, measured_as: str) -> None:
+    """Check that only isolated calls have arrivals.
+
+    Raises:
+        UsageError: The ranks of a benchmark arrive together.
+    """
+    if arrivals is not None and measured_as != "isolated":
+        raise click.UsageError(f"--as: got {measured_as}, expected isolated, as --arrive is given")
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
@@ -224,6 +235,13 @@ measured_as = partial(
 as_measured = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
+)
+arrivals = click.option(
+    "--arrive",
+    "arrivals",
+    type=Read(read_arrivals, name="arrivals"),
+    help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a time "
+    "for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
 )
 trials = click.option(
     "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."

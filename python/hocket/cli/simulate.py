@@ -23,8 +23,9 @@ from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import PICTURES, picture_of
 from hocket.drawing.timeline import timeline as timeline_text
-from hocket.drawing.wording import MEASURED, carried, formula
+from hocket.drawing.wording import carried, formula, late, measured
 from hocket.schedules.schedule import Schedule
+from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Engine, Kept, MeasuredAs, Passage, Simulation
 from hocket.simulating.simulation import simulate as simulate_call
@@ -40,6 +41,7 @@ _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 @options.machine
 @options.engine
 @options.as_measured
+@options.arrivals
 @options.trials
 @options.seed
 @options.until
@@ -67,6 +69,7 @@ def simulate(
     machine: Machine,
     engine: Engine,
     measured_as: MeasuredAs,
+    arrivals: Arrivals | None,
     trials: int,
     seed: int,
     until_ci: float | None,
@@ -93,10 +96,12 @@ def simulate(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
     _check_maps(machine, links, links_over_time)
-    repeated = asked_trials(trials, seed, until_ci, machine)
+    options.check_arrivals(arrivals, measured_as)
+    repeated = asked_trials(trials, seed, until_ci, machine, arrivals)
     wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in wanted.items() if path is not None]
-    announce([subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as)], yes=yes)
+    effort_s = subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as, arrivals=arrivals)
+    announce([effort_s], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
         on_trials = bar.reach if has_trials else None
@@ -105,6 +110,7 @@ def simulate(
             machine=machine,
             engine=engine,
             measured_as=measured_as,
+            arrivals=arrivals,
             trials=repeated,
             keep=keep,
             on_trials=on_trials,
@@ -190,13 +196,12 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
 
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
+    is_plain = found.measured_as == "isolated" and found.arrivals is None
     facts = [
-        ("time", f"{format_time(found.time_s.mean)} {MEASURED[found.measured_as]}"),
+        ("time", f"{format_time(found.time_s.mean)} {measured(found)}"),
         *spread(found),
-        (
-            "first rank ends" if found.measured_as == "isolated" else "fastest rank",
-            format_time(found.rank_time_s["min"]),
-        ),
+        *late(found),
+        ("first rank ends" if is_plain else "fastest rank", format_time(found.rank_time_s["min"])),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),
     ]

@@ -29,6 +29,25 @@ MEASURED = {
 }
 """Whose time is given, by how it is measured."""
 
+
+def measured(found: Simulation) -> str:
+    """Return whose time is given."""
+    return "from the last arrival until the last rank ends" if found.arrivals else MEASURED[found.measured_as]
+
+
+def late(found: Simulation) -> list[tuple[str, str]]:
+    """Return when the ranks began the call, if they did not begin together."""
+    if found.arrivals is None:
+        return []
+    arriving_s = sum(found.arriving_s) / len(found.arriving_s)
+    mean, most = (format_time(found.rank_time_s[name]) for name in ("mean", "max"))
+    return [
+        ("arrivals", f"{found.arrivals}; the last one {format_time(arriving_s)} after the first"),
+        ("since the first arrival", format_time(found.time_s.mean + arriving_s)),
+        ("a rank in the call", f"{mean}, at most {most}"),
+    ]
+
+
 _MOST_STEPS = 16  # shown
 _ROUNDING = 1e-9  # difference up to which a formula and a simulation with the same terms agree
 _MOST_FASTER = 5  # shown

@@ -25,6 +25,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
+from hocket.simulating.arrivals import Arrivals, are_drawn
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.simulation import (
     UNTIL_DECIDED,
@@ -237,6 +238,7 @@ def compare(
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     measured_as: MeasuredAs = "isolated",
+    arrivals: Arrivals | None = None,
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
     keep: Iterable[Kept] = (),
@@ -256,7 +258,9 @@ def compare(
         engine: The engine that keeps virtual time.
         measured_as: How a benchmark measures the times; see `hocket.simulate`. Only isolated calls have lower
             bounds.
-        trials: The trials on a machine with noise, with the same seed for all; by default until the fastest is known.
+        arrivals: When the ranks begin the call; see `hocket.simulate`. There are no lower bounds then.
+        trials: The trials on a machine with noise, or with arrivals that are drawn, with the same seed for all; by
+            default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0".
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
         executor: The executor that does the work; by default threads, one per processor.
@@ -288,7 +292,8 @@ def compare(
         chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
-    bounds = _bounds(collective, calls, machine) if measured_as == "isolated" else {}
+    is_plain = measured_as == "isolated" and arrivals is None
+    bounds = _bounds(collective, calls, machine) if is_plain else {}
     wrong, not_verified = _verified(candidates)
     known: dict[_Key, _Found] = {}
     again: set[_Key] = set()
@@ -304,10 +309,18 @@ def compare(
             again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
         on_done(compared())
 
-    rounds = _rounds(trials, machine)
+    rounds = _rounds(trials, are_random=bool(machine.noise) or are_drawn(arrivals))
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
-        run = partial(simulate, machine=machine, engine=engine, measured_as=measured_as, trials=round_trials, keep=kept)
+        run = partial(
+            simulate,
+            machine=machine,
+            engine=engine,
+            measured_as=measured_as,
+            arrivals=arrivals,
+            trials=round_trials,
+            keep=kept,
+        )
         work = partial(_try_to_simulate, wrong=wrong, run=run)
         do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
@@ -327,11 +340,11 @@ _CLOSE = 0.01
 """If the relative error of both means is at most this, two algorithms are not distinguished further."""
 
 
-def _rounds(trials: Trials, machine: Machine) -> list[Trials]:
+def _rounds(trials: Trials, *, are_random: bool) -> list[Trials]:
     """Return the numbers of trials for possibly fastest algorithms, in rising order."""
     if not instance("trials", trials, Trials, "hocket.Trials").until_decided:
         return [trials]
-    if not machine.noise:
+    if not are_random:
         return [replace(trials, count=1)]
     counts = takewhile(lambda count: count < trials.count, accumulate(repeat(_MORE_TRIALS), mul, initial=_FIRST_TRIALS))
     return [replace(trials, count=count) for count in (*counts, trials.count)]

@@ -22,6 +22,7 @@ from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.schedules.schedule import Schedule
+from hocket.simulating.arrivals import Arrivals, as_arrivals
 
 if TYPE_CHECKING:
     import altair as alt
@@ -306,6 +307,8 @@ class Simulation(Result):
         steps: For an algorithm with steps on a machine with a topology: for each step "overlap", the number of messages
             that share the busiest link, and "gap_packets", the gap between two packets of a message.
         times_s: Time when the last rank ended, in each trial.
+        arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
+        arriving_s: With arrivals: the time from the first to the last arrival, in each trial.
         marks: Time when the last rank reached each mark of the program, over the trials. In redundant exchanges, the
             marks are the times when results were complete after 0, 1, 2, ... of the exchanges.
         marks_s: The same in each trial.
@@ -321,6 +324,7 @@ class Simulation(Result):
     machine: str
     engine: str
     measured_as: str
+    arrivals: str | None
     seed: int
     trials: int
     time_s: Statistics
@@ -341,6 +345,7 @@ class Simulation(Result):
     times_s: tuple[float, ...] = field(repr=False)
     marks: tuple[Statistics, ...]
     marks_s: tuple[tuple[float, ...], ...] = field(repr=False)
+    arriving_s: tuple[float, ...] = field(repr=False)
     events: tuple[Event, ...] = field(default=(), repr=False)
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
@@ -385,9 +390,21 @@ class Simulation(Result):
 
 
 _KEPT = ("events", "link_uses", "passages")
-_NOT_IN_DICTS = frozenset(("times_s", "marks_s", *_KEPT))
+_NOT_IN_DICTS = frozenset(("times_s", "marks_s", "arriving_s", *_KEPT))
 _NOT_IN_ROWS = frozenset(
-    ("time_s", "times_s", "rank_time_s", "parameters", "links", "circuits", "steps", "marks", "marks_s", *_KEPT)
+    (
+        "time_s",
+        "times_s",
+        "rank_time_s",
+        "parameters",
+        "links",
+        "circuits",
+        "steps",
+        "marks",
+        "marks_s",
+        "arriving_s",
+        *_KEPT,
+    )
 )
 
 
@@ -398,6 +415,7 @@ def simulate(
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
     measured_as: MeasuredAs = "isolated",
+    arrivals: Arrivals | None = None,
     trials: Trials = ONE_TRIAL,
     keep: Iterable[Kept] = (),
     on_trials: OnTrials | None = None,
@@ -411,7 +429,9 @@ def simulate(
         engine: The engine that keeps virtual time.
         measured_as: How a benchmark measures the time, see `MeasuredAs`. Messages and kept events include those of the
             barrier, or of all calls of a loop.
-        trials: The trials on a machine with noise.
+        arrivals: When the ranks begin the call; by default, at the same time. The time of the call then counts
+            from the last arrival, and the time of a rank from its own arrival.
+        trials: The trials on a machine with noise, or with arrivals that are drawn.
         keep: What to keep of the first trial: "events", the operations of each rank; "links", the load of each link;
             and "passages", the load of links over time.
         on_trials: Called now and then with the number of finished trials.
@@ -435,14 +455,17 @@ def simulate(
         raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")
     asked, algorithm = _asked(what, call, known)
     told = None if on_trials is None else function("on_trials", on_trials)
+    when = as_arrivals(arrivals, measured_as)
     how = {
         "engine": among("engine", engine, get_args(Engine)),
         "measured_as": among("measured_as", measured_as, get_args(MeasuredAs)),
+        "arrivals": when,
         "trials": trials_request(trials),
         **kept,
     }
     answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
-    return _simulation(json.loads(answer))
+    said = f"{len(when)} times" if isinstance(when, list) else when
+    return _simulation(json.loads(answer), arrivals=said)
 
 
 def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
@@ -478,12 +501,14 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _simulation(found: dict[str, Any]) -> Simulation:
+def _simulation(found: dict[str, Any], *, arrivals: str | None) -> Simulation:
     simulation = found["simulation"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
     own = {
         "steps": tuple(simulation["steps"]),
         "marks_s": marks_s,
+        "arrivals": arrivals,
+        "arriving_s": tuple(simulation["arriving_s"]),
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
         "events": tuple(Event(**row) for row in found["events"]),
         "link_uses": tuple(LinkUse(**row) for row in found["link_uses"]),

@@ -1,5 +1,6 @@
 //! All tests of algorithms in worlds, in one program: the catalogue is compiled for each world once, not for each file.
 
+mod arrivals;
 mod bounds;
 mod catalogue;
 mod circuits;

@@ -1,0 +1,103 @@
+"""Ranks that begin a call late, from Python and from the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hocket
+from tests.conftest import Ran
+
+CALL = hocket.Call(ranks=4, size_bytes=64)
+LINE = "--ranks 4 --size 64"
+
+
+def test_the_time_counts_from_the_last_arrival() -> None:
+    alone = hocket.simulate("allreduce/ring", CALL)
+    late = hocket.simulate("allreduce/ring", CALL, arrivals=[5.0, 5.0, 5.0 + 2e-5, 5.0])
+    assert late.time_s.mean == pytest.approx(alone.time_s.mean)
+    assert late.arriving_s == pytest.approx((2e-5,))
+    assert late.rank_time_s["max"] == pytest.approx(alone.time_s.mean + 2e-5)
+    assert (late.arrivals, alone.arrivals, late.formula_s) == ("4 times", None, None)
+    assert late.as_dict()["arrivals"] == "4 times"
+
+
+def test_every_way_to_say_the_same_gives_the_same(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "late.csv"
+    file.write_text("rank,arrival_s,host\n2,0.00001,a\n0,0,a\n1,0,a\n3,0,b\n")
+    ways = ["rank 2, 10 us", "0us, 0 us, 10us, 0s", f"{file}"]
+    found = [
+        hocket_command("simulate broadcast binomial", *LINE.split(), "--arrive", way, "--json").json for way in ways
+    ]
+    times_s = {one["time_s"]["mean"] for one in found}
+    assert len(times_s) == 1
+    again = hocket.compare("broadcast", ranks=4, sizes=64, arrivals="rank 2, 10 us")
+    assert again.times_s[64, "binomial"] in times_s
+    assert not again.bounds
+
+
+def test_drawn_arrivals_are_trials(hocket_command: Callable[..., Ran]) -> None:
+    found = hocket.simulate("allreduce/ring", CALL, arrivals="one rank, 0..50 us", trials=hocket.Trials(40, seed=3))
+    assert found.trials == len(set(found.arriving_s)) == 40
+    assert 0 < min(found.arriving_s) < max(found.arriving_s) < 50e-6
+    compared = hocket_command("compare allreduce", *LINE.split(), "--arrive", "every rank, exponential 5 us").out
+    assert "arrivals: every rank, exponential 5 us" in " ".join(compared.split())
+    assert "16 trials" in compared or "to 256 trials" in compared
+    refused = hocket_command("simulate allreduce ring", *LINE.split(), "--arrive", "rank 1, 5 us", "--trials", "9")
+    assert (refused.status, "all trials are alike" in refused.err) == (2, True)
+
+
+def test_one_size_is_drawn_over_lateness() -> None:
+    found = hocket.compare("broadcast", ranks=4, sizes=64, arrivals="one rank, 0..9 us")
+    chart = found.plot().to_dict()
+    assert chart["layer"][0]["encoding"]["x"]["title"] == "from the first to the last arrival (us)"
+    assert (
+        "size" in hocket.compare("broadcast", ranks=4, sizes=64).plot().to_dict()["layer"][0]["encoding"]["x"]["title"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "expected"),
+    [
+        ("rank 4, 1 us", "arrivals: got rank 4, expected a rank below 4"),
+        ([0.0], "arrivals: got 1 times, expected one for each of 4 ranks"),
+        ([0.0, 0.0, float("nan"), 0.0], "arrivals: got nan, expected a time in seconds"),
+        (3, "arrivals: got 3, expected a text, or a time for each rank in seconds"),
+        ("late", 'arrivals: got "late", expected ranks and how late they are'),
+    ],
+)
+def test_wrong_arrivals_are_one_line(arrivals: Any, expected: str) -> None:
+    with pytest.raises(hocket.Error) as refused:
+        hocket.simulate("allreduce/ring", CALL, arrivals=arrivals)
+    assert str(refused.value).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rank,time\n0,1\n", "line 1: column arrival_s is missing"),
+        ("rank,arrival_s\n0,soon\n", "line 2: got '0' and 'soon'"),
+        ("rank,arrival_s\n0,1\n2,1\n", "got times of 2 ranks"),
+        ("rank,arrival_s\n", "got times of 0 ranks"),
+        ("rank,arrival_s\n0\n", "line 2: got '0' and ''"),
+        ("", "line 1: column rank is missing"),
+    ],
+)
+def test_wrong_files_are_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "late.csv"
+    file.write_text(text)
+    found = hocket_command("simulate allreduce ring", *LINE.split(), "--arrive", file)
+    assert (found.status, found.out) == (2, "")
+    assert f"--arrive: {file}: {expected}" in found.err
+
+
+def test_arrivals_and_benchmarks_exclude_each_other(hocket_command: Callable[..., Ran]) -> None:
+    late = ["--arrive", "rank 1, 1 us", "--as", "osu"]
+    for command in ("simulate allreduce ring", "compare allreduce"):
+        assert (
+            "--as: got osu, expected isolated, as --arrive is given"
+            in hocket_command(command, *LINE.split(), *late).err
+        )
+    with pytest.raises(hocket.Error, match="expected 'isolated', as arrivals are given"):
+        hocket.simulate("allreduce/ring", CALL, arrivals="rank 1, 1 us", measured_as="osu")
