@@ -30,6 +30,10 @@ pub struct About {
     pub completes: fn(&Call) -> Vec<(&'static str, u64)>,
     /// The algorithms that it is made of. In `cost` and `messages`, the name of a part is its time, or its messages.
     pub pieces: fn(&Call) -> Vec<Piece>,
+    /// The name of the order in which contributions to an element of a result are combined, if this order depends only
+    /// on the number of ranks, the rank, the root, and parameters other than segments. Algorithms of a collective that
+    /// combine in the same order share the name. None if the order also depends on the element or the size.
+    pub order: Option<&'static str>,
     /// Its steps, if its packets can be paced step by step.
     pub steps: Option<Steps>,
     /// The topology it is made for, if any. On other topologies, comparisons include it only when the user names it.
@@ -92,6 +96,7 @@ impl About {
             automatic: &[],
             completes: |_| Vec::new(),
             pieces: |_| Vec::new(),
+            order: None,
             steps: None,
             topology: None,
         }
@@ -130,6 +135,11 @@ impl About {
     /// The algorithm is made of these pieces, and accepts the calls that all of them accept.
     pub const fn made_of(self, pieces: fn(&Call) -> Vec<Piece>) -> Self {
         Self { pieces, ..self }
+    }
+
+    /// The algorithm combines all elements in the order of this name, see [`About::order`].
+    pub const fn combining(self, order: &'static str) -> Self {
+        Self { order: Some(order), ..self }
     }
 
     /// The algorithm goes step by step, and leaves between packets the gap that the call sets for the step.

@@ -13,6 +13,11 @@
 //! A range begins at its first value and ends before its second. A single value, as in `ranks=8`, means only this
 //! value. `ranks=power_of_two` may accompany a range. `size` is the size of one block; `total=FROM..TO` is the size of
 //! all blocks together. Collectives also have MPI's names: `bcast`, `reduce_scatter_block`.
+//!
+//! The line `order = fixed` demands that results of reductions do not depend on the size, to the last bit, see
+//! [`fixed_order`]. Rules for a blocking form then also decide the nonblocking form, if that has no rules of its own.
+
+mod fixed_order;
 
 use std::ops::Range;
 
@@ -36,7 +41,11 @@ pub const OF_LIBRARIES: &[(&str, &str)] = &[
 
 /// Rules in the order in which they are tried.
 #[derive(Clone, Debug, Default)]
-pub struct Rules(Vec<Rule>);
+pub struct Rules {
+    rules: Vec<Rule>,
+    /// Whether results of reductions must not depend on the size.
+    order_is_fixed: bool,
+}
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -102,14 +111,20 @@ impl Condition {
         Ok(condition)
     }
 
+    fn has_size(&self) -> bool {
+        self.size_bytes.is_some() || self.total_bytes.is_some()
+    }
+
+    fn holds_for_ranks(&self, ranks: usize) -> bool {
+        self.ranks.contains(&(ranks as u64)) && (!self.needs_power_of_two || ranks.is_power_of_two())
+    }
+
     fn holds(&self, call: &Call) -> bool {
-        let ranks = call.ranks as u64;
         let total_bytes = || (call.total() * call.element_bytes) as u64;
         let is_in = |range: &Range<u64>, bytes: &dyn Fn() -> u64| call.size_is_known() && range.contains(&bytes());
         self.size_bytes.as_ref().is_none_or(|range| is_in(range, &|| call.size_bytes()))
             && self.total_bytes.as_ref().is_none_or(|range| is_in(range, &total_bytes))
-            && self.ranks.contains(&ranks)
-            && (!self.needs_power_of_two || ranks.is_power_of_two())
+            && self.holds_for_ranks(call.ranks)
     }
 
     /// The sizes below [`MOST_LEFT`] at which the rule begins or ceases to apply.
@@ -149,42 +164,61 @@ impl Rules {
     /// A line that is no rule, an unknown algorithm or parameter, an empty range, or an automatic value that the
     /// machine does not have.
     pub fn parse_on(text: &str, file: &str, on: &Surroundings) -> Result<Self> {
-        let mut rules = Vec::new();
+        let (mut rules, mut order_is_fixed) = (Vec::new(), false);
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
-            if !line.is_empty() {
-                let rule = parse_rule(line, on).map_err(|error| error.at(format!("{file}:{}", number + 1)))?;
-                rules.push(Rule { line: number + 1, ..rule });
+            let place = |error: Error| error.at(format!("{file}:{}", number + 1));
+            if let Some(value) = directive(line) {
+                is_fixed(value).map_err(place)?;
+                order_is_fixed = true;
+            } else if !line.is_empty() {
+                rules.push(Rule { line: number + 1, ..parse_rule(line, on).map_err(place)? });
             }
         }
-        Ok(Self(rules))
+        if order_is_fixed {
+            fixed_order::check(&rules, file)?;
+        }
+        Ok(Self { rules, order_is_fixed })
     }
 
     /// The rules in the order in which they are tried.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
-        self.0.iter()
+        self.rules.iter()
+    }
+
+    /// Whether results of reductions must not depend on the size.
+    pub fn order_is_fixed(&self) -> bool {
+        self.order_is_fixed
+    }
+
+    /// The rules for one form of a collective.
+    fn of(&self, collective: Collective, is_nonblocking: bool) -> impl Iterator<Item = &Rule> {
+        let own = move |is_nonblocking| {
+            self.rules.iter().filter(move |rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking))
+        };
+        let takes_other = self.order_is_fixed && collective.reduces() && own(is_nonblocking).next().is_none();
+        own(is_nonblocking != takes_other)
     }
 
     /// These rules, and others that are tried after them.
     pub fn followed_by(mut self, others: Self) -> Self {
-        self.0.extend(others.0);
+        self.rules.extend(others.rules);
+        self.order_is_fixed |= others.order_is_fixed;
         self
     }
 
     /// Whether a rule may choose an algorithm for calls of this collective, or of any collective if none is given.
     pub fn mention(&self, collective: Option<Collective>, is_nonblocking: bool) -> bool {
-        let fits = |rule: &Rule| {
-            rule.is_nonblocking == is_nonblocking && collective.is_none_or(|wanted| rule.collective == wanted)
-        };
-        self.0.iter().any(|rule| fits(rule) && !matches!(rule.choice, Choice::Native))
+        let chooses =
+            |collective| self.of(collective, is_nonblocking).any(|rule| !matches!(rule.choice, Choice::Native));
+        collective.map_or_else(|| Collective::ALL.into_iter().any(chooses), chooses)
     }
 
     /// The number of bytes below which MPI runs all calls of a collective on `ranks` ranks: the first rule that fits is
     /// `native`, or no rule fits. These are bytes of the buffer, or bytes of each block if the call's count is the
     /// count of one block. `is_nonblocking` as in [`Rules::decide`].
     pub fn left_below(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
-        let rules =
-            || self.0.iter().filter(|rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking));
+        let rules = || self.of(collective, is_nonblocking);
         let is_left = |&bytes: &u64| {
             let call = Call::new(collective, ranks, bytes as usize);
             let first = rules().find(|rule| rule.condition.holds(&call));
@@ -210,11 +244,8 @@ impl Rules {
     /// # Errors
     /// As [`Rules::decide`].
     pub fn decide_by_rule(&self, call: &Call, is_nonblocking: bool) -> Result<(&str, &'static Entry, Call)> {
-        let fits = |rule: &&Rule| {
-            rule.collective == call.collective && rule.is_nonblocking == is_nonblocking && rule.condition.holds(call)
-        };
         let mut reason = Error::new("no rule for it");
-        for rule in self.0.iter().filter(fits) {
+        for rule in self.of(call.collective, is_nonblocking).filter(|rule| rule.condition.holds(call)) {
             match &rule.choice {
                 Choice::Native => return Err(Error::new("a rule says native")),
                 Choice::Algorithm(entry, given) => match given.accept(entry, call) {
@@ -225,6 +256,15 @@ impl Rules {
         }
         Err(reason)
     }
+}
+
+/// The value in a line `order = VALUE`.
+fn directive(line: &str) -> Option<&str> {
+    line.strip_prefix("order")?.trim_start().strip_prefix('=').map(str::trim)
+}
+
+fn is_fixed(value: &str) -> Result<()> {
+    if value == "fixed" { Ok(()) } else { Err(Error::new(format!("order: got {value:?}, expected fixed"))) }
 }
 
 fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {

@@ -212,3 +212,67 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_fixed_order_holds_for_all_sizes_and_both_forms() {
+    let text = "order = fixed\nallreduce[size=..16KiB]: recursive_doubling\nallreduce: rabenseifner\n\
+                reduce[ranks=power_of_two]: chain, segment=4KiB\nreduce[ranks=2..]: linear\nalltoall[size=1KiB..]: linear";
+    let rules = Rules::parse(text, "rules").expect("rules with one order for each number of ranks");
+    assert!(rules.order_is_fixed());
+    for (bytes, name) in [(8, "recursive_doubling"), (1 << 20, "rabenseifner")] {
+        let call = Call::new(Collective::Allreduce, 6, bytes);
+        for is_nonblocking in [false, true] {
+            let (entry, _) = rules.decide(&call, is_nonblocking).expect("decided");
+            assert_eq!((entry.name, entry.about.order), (name, Some("recursive_doubling")));
+        }
+        assert!(rules.mention(Some(Collective::Allreduce), true) && !rules.mention(Some(Collective::Alltoall), true));
+    }
+    // A form with rules of its own keeps them.
+    let rules = Rules::parse("order=fixed\nallreduce: bine\niallreduce: bine", "rules").expect("one order");
+    assert_eq!(rules.iter().count(), 2);
+}
+
+#[test]
+fn what_would_break_a_fixed_order_is_named_with_its_line() {
+    for (text, expected) in [
+        ("order = any", "rules:1: order: got \"any\", expected fixed"),
+        (
+            "order = fixed\nallreduce: ring",
+            "rules:2: allreduce: the order of ring depends on the element or the size, expected one of bine, dual_root",
+        ),
+        ("order = fixed\nreduce: native", "rules:2: reduce: native leaves the order to MPI, expected an algorithm"),
+        (
+            "order = fixed\nallreduce[size=8..]: recursive_multiplying, radix=3\nallreduce: recursive_multiplying",
+            "rules:3: allreduce: on 1 ranks, recursive_multiplying combines in another order than recursive_multiplying",
+        ),
+        (
+            "order = fixed\nallreduce[size=..4KiB]: linear\nallreduce: rabenseifner",
+            "rules:3: allreduce: on 1 ranks, rabenseifner combines in another order than linear in line 2",
+        ),
+        (
+            "order = fixed\nallreduce[ranks=..8]: linear\nallreduce[size=..4KiB]: bine\n",
+            "rules:3: allreduce: other sizes are left to MPI; expected a rule for all sizes on 8 ranks behind this one",
+        ),
+        (
+            "order = fixed\nreduce_scatter: bine",
+            "rules:2: reduce_scatter: reduce_scatter bine needs a power of two of ranks: partners are found by flipping \
+             bits of the rank (P = 3); expected a rule for all sizes on 3 ranks behind this one",
+        ),
+        (
+            "order = fixed\nallreduce: linear\niallreduce: bine",
+            "rules:3: allreduce: on 1 ranks, bine combines in another order than linear in line 2",
+        ),
+    ] {
+        let refused = Rules::parse(text, "rules").expect_err(text).to_string();
+        assert!(refused.starts_with(expected), "{refused}");
+    }
+    for text in [
+        "order = fixed\nreduce_scatter[ranks=power_of_two]: bine",
+        "order = fixed\nallreduce[ranks=..8]: linear\nallreduce[ranks=8..]: bine",
+        "order = fixed\nallreduce: recursive_multiplying, radix=3",
+        "order = fixed\nalltoall[size=8]: native",
+        "order = fixed",
+    ] {
+        assert!(Rules::parse(text, "rules").is_ok(), "{text}");
+    }
+}

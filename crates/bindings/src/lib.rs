@@ -70,6 +70,7 @@ fn describe(entry: &Entry) -> Value {
         "listing": entry.listing(),
         "cost": entry.about.cost,
         "messages": entry.about.messages,
+        "order": entry.about.order,
         "topology": entry.about.topology,
         "parameters": entry.about.parameters.iter().map(parameter).chain(gap).collect::<Vec<_>>(),
     })
@@ -209,7 +210,8 @@ fn rules(text: &str, file: &str) -> PyResult<String> {
             "total": rule.condition.total_bytes.as_ref().map(range),
         })
     };
-    write(&Rules::parse(text, file).map_err(raise)?.iter().map(rule).collect::<Vec<_>>())
+    let rules = Rules::parse(text, file).map_err(raise)?;
+    write(&json!({ "order_is_fixed": rules.order_is_fixed(), "rules": rules.iter().map(rule).collect::<Vec<_>>() }))
 }
 
 /// The dimensions of a stencil (see `Stencil::parse`; default: a torus), and its number of neighbours per rank.

@@ -3,6 +3,8 @@
 use hocket_core::{Error, Result, budget};
 use rustc_hash::FxHashMap;
 
+use crate::order::Order;
+
 /// A value: an index into the [`Arena`]. Equal values combine the same contributions in the same order, except for
 /// swapped operands of a commutative operator, so floating-point results are equal to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,6 +13,11 @@ pub struct Value(u32);
 impl Value {
     /// Memory that has never been written.
     pub const UNDEFINED: Self = Self(0);
+
+    /// Its place among the values of its arena.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// One contribution: element `element` of the input of `rank`.
@@ -141,6 +148,23 @@ impl Arena {
             }
         }
         found
+    }
+
+    /// The order in which the contributions to each value are combined, whichever elements they are; none of undefined
+    /// values.
+    pub fn orders(&self) -> Vec<Option<Order>> {
+        let mut orders: Vec<Option<Order>> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let order = match node {
+                Node::Undefined => None,
+                Node::Leaf(contribution) => Some(Order::of_rank(contribution.rank)),
+                Node::Combined(left, right) => {
+                    orders[left.index()].zip(orders[right.index()]).map(|(left, right)| left.then(right))
+                }
+            };
+            orders.push(order);
+        }
+        orders
     }
 
     /// The value as a formula over ranks, such as `(0+1)+2`, cut if it is long.

@@ -10,11 +10,13 @@ mod choices;
 mod expression;
 mod finding;
 mod messages;
+mod order;
 mod set;
 mod world;
 
 pub use choices::{Exploration, Limits};
 pub use finding::{Counterexample, Kind, Verdict};
+pub use order::{Order, orders};
 pub use world::check_room;
 
 use choices::Choices;

@@ -13,14 +13,23 @@ from hocket.definitions.library import Algorithm, find_collective
 
 @click.command("list")
 @click.argument("collective", required=False, shell_complete=completion.collectives)
+@click.option(
+    "--reproducible",
+    is_flag=True,
+    help="Only reductions that combine all elements in the same order, whatever the size; also show the order.",
+)
 @options.load
 @options.as_json
-def list_algorithms(collective: str | None, algorithms: tuple[Algorithm, ...], as_json: bool) -> None:
+def list_algorithms(
+    collective: str | None, reproducible: bool, algorithms: tuple[Algorithm, ...], as_json: bool
+) -> None:
     """List the algorithms, of one COLLECTIVE or of all."""
     wanted = find_collective(collective) if collective is not None else None
-    listed = [a for a in algorithms if wanted in (None, a.collective)]
+    listed = [a for a in algorithms if wanted in (None, a.collective) and (a.order or not reproducible)]
     if as_json:
         print_json([_entry(algorithm) for algorithm in listed])
+    elif reproducible:
+        print_table(["collective", "algorithm", "order"], [(a.collective, a.name, a.order or "") for a in listed])
     else:
         print_table(["collective", "algorithm", "what it is"], [(a.collective, a.name, a.summary) for a in listed])
 
@@ -32,5 +41,6 @@ def _entry(algorithm: Algorithm) -> dict[str, Any]:
         "summary": algorithm.summary,
         "cost": algorithm.cost,
         "messages": algorithm.messages,
+        "order": algorithm.order,
         "parameters": [vars(parameter) for parameter in algorithm.parameters],
     }

@@ -15,6 +15,7 @@ from hocket.cli.show_machine import show_machine
 from hocket.definitions.library import Algorithm, Parameter, find_collective, is_collective
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import picture
+from hocket.drawing.wording import order
 
 _RANKS = 8
 _MOST_RANKS = 64  # rows of a picture
@@ -104,6 +105,7 @@ def _entry(algorithm: Algorithm, ranks: int) -> dict[str, Any]:
         "header": algorithm.header,
         "cost": algorithm.cost,
         "messages": algorithm.messages,
+        "order": algorithm.order,
         "parameters": [vars(parameter) for parameter in algorithm.parameters],
         "listing": algorithm.listing,
         "picture": {"ranks": ranks, "text": _picture(algorithm, ranks)},
@@ -118,6 +120,7 @@ def _print(algorithm: Algorithm, ranks: int) -> None:
         [
             ("cost", f"{algorithm.cost or 'not given'}  (s; alpha s, beta and gamma s/B, n B, P ranks)"),
             ("messages", algorithm.messages or "not given"),
+            *order(algorithm),
         ]
     )
     if algorithm.parameters:

@@ -133,6 +133,8 @@ class Algorithm:
         cost: Time in the Hockney model, as a formula over P, n, alpha, beta, gamma and the parameters.
         messages: Number of messages of all ranks together, as a formula over the same names.
         parameters: Its parameters.
+        order: For a reduction whose elements are all combined in the same order, whatever the size: the name of the
+            order. Algorithms of a collective with the same name give the same bits.
         topology: The topology for which it is made, such as "torus": on other topologies, comparisons include it only
             if it is named.
         program: The generator function of an algorithm written in Python.
@@ -147,6 +149,7 @@ class Algorithm:
     cost: str | None = None
     messages: str | None = None
     parameters: tuple[Parameter, ...] = ()
+    order: str | None = None
     topology: str | None = None
     program: Program | None = None
     refuses: Refuses | None = None

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time, format_value
+from hocket.definitions.library import REDUCTIONS
 
 if TYPE_CHECKING:
     from hocket.definitions.library import Algorithm
@@ -28,6 +29,15 @@ MEASURED = {
     "imb": "on the slowest rank, in a loop of calls",
 }
 """Whose time is given, by how it is measured."""
+
+
+def order(algorithm: Algorithm) -> list[tuple[str, str]]:
+    """Return in which order a reduction combines, if that is known."""
+    if algorithm.collective not in REDUCTIONS or algorithm.program is not None:
+        return []
+    if algorithm.order is None:
+        return [("order", "depends on the element or the size")]
+    return [("order", f"{algorithm.order}, for all elements and sizes")]
 
 
 def measured(found: Simulation) -> str:

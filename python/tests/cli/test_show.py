@@ -39,6 +39,7 @@ def test_json_has_what_other_programs_need(hocket_command: Callable[..., Ran]) -
         "header",
         "cost",
         "messages",
+        "order",
         "parameters",
         "listing",
         "picture",

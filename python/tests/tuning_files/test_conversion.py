@@ -94,6 +94,17 @@ def test_what_has_no_counterpart_is_said() -> None:
     )
 
 
+def test_a_fixed_order_is_kept_by_rules_of_hocket_only() -> None:
+    rules = FORMATS["hocket"].read(
+        "order = fixed\nallreduce[size=..4KiB]: recursive_doubling\nallreduce: rabenseifner\n", "file"
+    )
+    assert rules.order_is_fixed
+    assert FORMATS["hocket"].write(rules).startswith("order = fixed\nallreduce[size=..4KiB]: recursive_doubling\n")
+    found = converted(rules, "openmpi-5.0")
+    assert not found.rules.order_is_fixed
+    assert "order = fixed is left out: with the algorithms of openmpi-5.0, sums may depend on the size" in found.notes
+
+
 def test_between_versions_of_a_library_numbers_stay() -> None:
     rules = Rules("openmpi-5.0", (Rule("allgather", Choice("bruck")), Rule("allreduce", Choice("ring"))))
     found = converted(rules, "openmpi-6.0").rules.rules

@@ -30,7 +30,8 @@ pub const ABOUT: About = About::new(
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
 )
 .exact_when(|_| true)
-.refusing(needs_commutative);
+.refusing(needs_commutative)
+.combining("bine");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (fold, result) = (Fold::new(r.size()), c.result(r));

@@ -37,7 +37,8 @@ pub const ABOUT: About = About::new(
     "2*(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|_| false)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.combining("dual_root");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

@@ -12,7 +12,8 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 
-pub const ABOUT: About = About::new("(P-1)*(2*alpha + 2*n*beta + n*gamma)", "2*(P-1)").exact_when(|_| true);
+pub const ABOUT: About =
+    About::new("(P-1)*(2*alpha + 2*n*beta + n*gamma)", "2*(P-1)").exact_when(|_| true).combining("linear");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

@@ -24,7 +24,8 @@ pub const ABOUT: About = About::new(
      + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
     "2*(P - 2^floor(log2(P))) + 2*2^floor(log2(P))*floor(log2(P))",
 )
-.exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks));
+.exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
+.combining("recursive_doubling");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

@@ -23,7 +23,8 @@ pub const ABOUT: About = About::new(
     "floor(log2(P))*(alpha + n*beta + n*gamma) + (ceil(log2(P))-floor(log2(P)))*(2*alpha + 2*n*beta + n*gamma)",
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
 )
-.exact_when(|_| true);
+.exact_when(|_| true)
+.combining("recursive_doubling");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;

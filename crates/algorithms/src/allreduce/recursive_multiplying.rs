@@ -28,7 +28,8 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| true)
 .on_ports(|c| Multiplying::of(c).most_others())
 .with_parameters(&[RADIX])
-.completing(|c| Multiplying::of(c).counts());
+.completing(|c| Multiplying::of(c).counts())
+.combining("recursive_multiplying");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (vector, Multiplying { fold, steps }) = (c.result(r), Multiplying::of(c));

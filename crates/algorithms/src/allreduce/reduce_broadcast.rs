@@ -15,7 +15,9 @@ use crate::About;
 use crate::broadcast;
 use crate::reduce::binomial::reduce_to;
 
-pub const ABOUT: About = About::new("ceil(log2(P))*(2*alpha + 2*n*beta + n*gamma)", "2*(P-1)").exact_when(|_| true);
+pub const ABOUT: About = About::new("ceil(log2(P))*(2*alpha + 2*n*beta + n*gamma)", "2*(P-1)")
+    .exact_when(|_| true)
+    .combining("reduce_broadcast");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;

@@ -52,7 +52,8 @@ pub const ABOUT: About = About::new(
 .on_ports(meeting)
 .refusing(refuses)
 .with_parameters(&[EXCHANGES, HOSTS])
-.with_automatic(&[exchanges::AUTOMATIC]);
+.with_automatic(&[exchanges::AUTOMATIC])
+.combining("redundant_butterfly");
 
 /// The most messages that a rank receives at a time: from all other members of its group, and redundant copies.
 pub fn meeting(c: &Call) -> usize {

@@ -22,7 +22,8 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, before) = (c.input(r), c.result(r));

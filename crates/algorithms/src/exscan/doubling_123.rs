@@ -20,7 +20,8 @@ pub const ABOUT: About = About::new(
     "ceil(log2(4*max(P-1, 0.75)/3))*(alpha + n*beta + max(0, P-2)/max(1, P-2)*n*gamma)",
     "P - 1 + max(0, P-2) + ceil(log2(max(P-1, 3)/3))*(P-1) - 3*(2^ceil(log2(max(P-1, 3)/3)) - 1)",
 )
-.exact_when(|c| c.ranks < 3 || (c.ranks - 1).is_multiple_of(3) && ((c.ranks - 1) / 3).is_power_of_two());
+.exact_when(|c| c.ranks < 3 || (c.ranks - 1).is_multiple_of(3) && ((c.ranks - 1) / 3).is_power_of_two())
+.combining("doubling_123");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, before) = (r.rank(), r.size(), c.input(r), c.result(r));

@@ -20,7 +20,8 @@ pub const ABOUT: About = About::new(
     "ceil(log2(P))*(alpha + n*beta) + 2*max(0, ceil(log2(P)) - 1)*n*gamma",
     "P*ceil(log2(P)) - (2^ceil(log2(P)) - 1)",
 )
-.exact_when(|c| c.ranks.is_power_of_two());
+.exact_when(|c| c.ranks.is_power_of_two())
+.combining("hillis_steele");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, before) = (r.rank(), r.size(), c.input(r), c.result(r));

@@ -21,8 +21,10 @@ use crate::about::needs_commutative;
 use crate::shapes::bine::BineTree;
 use crate::shapes::rounds::Rounds;
 
-pub const ABOUT: About =
-    About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1").exact_when(|_| true).refusing(needs_commutative);
+pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
+    .exact_when(|_| true)
+    .refusing(needs_commutative)
+    .combining("bine");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (tree, input) = (BineTree::new(r.rank(), c.root, r.size()), c.input(r));

@@ -20,7 +20,8 @@ use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P-1")
     .exact_when(|_| true)
-    .refusing(needs_root_0_or_commutative);
+    .refusing(needs_root_0_or_commutative)
+    .combining("binomial");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let input = c.input(r);

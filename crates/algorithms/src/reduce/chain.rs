@@ -22,7 +22,8 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(has_equal_segments)
 .refusing(needs_root_0_or_commutative)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));

@@ -26,7 +26,8 @@ pub const ABOUT: About = About::new("rounds*ceil(ports/k)*(alpha + n*beta) + oth
     .on_ports(most_others)
     .refusing(needs_root_0_or_commutative)
     .with_parameters(&[RADIX])
-    .completing(counts_by_digits);
+    .completing(counts_by_digits)
+    .combining("k_nomial");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (tree, input) = (k_nomial(r, c), c.input(r));

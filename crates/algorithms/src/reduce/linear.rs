@@ -12,7 +12,7 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 
-pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta + n*gamma)", "P-1").exact_when(|_| true);
+pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta + n*gamma)", "P-1").exact_when(|_| true).combining("linear");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (root, input, total) = (c.root, c.input(r), c.result(r));

@@ -27,7 +27,8 @@ pub const ABOUT: About = About::new(
     "P - 1 + 2^floor(log2(P))*floor(log2(P)) + last",
 )
 .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
-.completing(|c| vec![("last", u64::from(Fold::new(c.ranks).sits_out(c.root)))]);
+.completing(|c| vec![("last", u64::from(Fold::new(c.ranks).sits_out(c.root)))])
+.combining("rabenseifner");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, input) = (r.rank(), c.input(r));

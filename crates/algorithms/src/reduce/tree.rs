@@ -42,7 +42,8 @@ pub const ABOUT: About = About::new(
 .refusing(|c| if c.parameter(SHAPE.name) == BINARY { needs_commutative(c) } else { needs_root_0_or_commutative(c) })
 .on_ports(most_children)
 .with_parameters(&[SHAPE, Parameter { default: WHOLE_BYTES, ..SEGMENT }])
-.completing(counts);
+.completing(counts)
+.combining("tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank_at = |relative: usize| (relative + c.root) % r.size();

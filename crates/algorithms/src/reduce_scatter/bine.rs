@@ -21,7 +21,8 @@ use crate::shapes::bine::{Butterfly, Exchange};
 use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)/P*(n*beta + n*gamma)", "P*log2(P)")
-    .refusing(|c| needs_power_of_two(c).or_else(|| needs_commutative(c)));
+    .refusing(|c| needs_power_of_two(c).or_else(|| needs_commutative(c)))
+    .combining("bine");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let butterfly = Butterfly::new(r.rank(), r.size());

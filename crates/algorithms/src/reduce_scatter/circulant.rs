@@ -19,8 +19,9 @@ use crate::about::needs_commutative;
 use crate::shapes::circulant;
 use crate::shapes::rotated_blocks;
 
-pub const ABOUT: About =
-    About::new("ceil(log2(P))*alpha + (P-1)/P*(n*beta + n*gamma)", "P*ceil(log2(P))").refusing(needs_commutative);
+pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)/P*(n*beta + n*gamma)", "P*ceil(log2(P))")
+    .refusing(needs_commutative)
+    .combining("circulant");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let blocks = rotated_blocks(c, r.rank());

@@ -27,7 +27,8 @@ use crate::shapes::pat::{AGGREGATE, blocks, messages, packed, room, steps};
 pub const ABOUT: About = About::new("each*alpha + (P-1)/P*(n*beta + n*gamma)", "P*each")
     .refusing(needs_commutative)
     .with_parameters(&[AGGREGATE])
-    .completing(messages);
+    .completing(messages)
+    .combining("pat");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

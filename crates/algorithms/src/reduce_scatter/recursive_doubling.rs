@@ -21,7 +21,8 @@ use crate::shapes::group_start;
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks/P*n*(beta + gamma)", "sends")
     .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
-    .completing(counts);
+    .completing(counts)
+    .combining("recursive_doubling");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

@@ -26,7 +26,8 @@ pub const ABOUT: About = About::new(
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
 )
 .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
-.refusing(needs_commutative);
+.refusing(needs_commutative)
+.combining("recursive_halving");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, fold) = (r.rank(), Fold::new(r.size()));

@@ -27,7 +27,8 @@ pub const ABOUT: About = About::new(
     "(2*P - 1 - floor(log2(P)) - floor(log2(P+1)))*max(1, ceil(n/segment))",
 )
 .exact_when(|_| false)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+    .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

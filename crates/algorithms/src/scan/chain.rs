@@ -21,7 +21,8 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

@@ -16,7 +16,8 @@ use crate::About;
 
 pub const ABOUT: About =
     About::new("ceil(log2(P))*(alpha + n*beta + n*gamma)", "P*ceil(log2(P)) - (2^ceil(log2(P)) - 1)")
-        .exact_when(|_| true);
+        .exact_when(|_| true)
+        .combining("hillis_steele");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

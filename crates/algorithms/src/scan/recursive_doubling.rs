@@ -19,7 +19,8 @@ use crate::About;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*(alpha + n*beta) + max(0, 2*ceil(log2(P)) - 1)*n*gamma", "sends")
     .exact_when(|c| c.ranks.is_power_of_two())
-    .completing(sends);
+    .completing(sends)
+    .combining("recursive_doubling");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -17,6 +17,7 @@ mod levels;
 mod loggops;
 mod measured;
 mod multicast;
+mod orders;
 mod pacing;
 mod tori;
 mod trinaryx3;

@@ -47,6 +47,8 @@ def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None)
         return Converted(rules, ())
     made = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))))
     found = Rules(library, tuple(rule for function in rules.functions for rule in made.function(function)))
+    if rules.order_is_fixed:
+        made.notes.append(f"order = fixed is left out: with the algorithms of {library}, sums may depend on the size")
     return Converted(found, tuple(dict.fromkeys(made.notes)), made.loses)
 
 

@@ -88,10 +88,12 @@ class Rules:
     Attributes:
         library: Whose algorithms they name, with the version: "hocket", "openmpi-5.0", "mpich-5.0".
         rules: The rules.
+        order_is_fixed: Whether sums must not depend on the size; only Hocket's rules can demand this.
     """
 
     library: str
     rules: tuple[Rule, ...]
+    order_is_fixed: bool = False
 
     @property
     def functions(self) -> tuple[str, ...]:

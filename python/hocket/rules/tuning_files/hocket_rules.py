@@ -43,7 +43,8 @@ def has_blocks(function: str) -> bool:
 
 
 def _read(text: str, file: str) -> Rules:
-    return Rules("hocket", tuple(_rule(told, file) for told in json.loads(_native.rules(text, file))))
+    told = json.loads(_native.rules(text, file))
+    return Rules("hocket", tuple(_rule(one, file) for one in told["rules"]), told["order_is_fixed"])
 
 
 def _rule(told: Mapping[str, Any], file: str) -> Rule:
@@ -109,7 +110,8 @@ def _bytes(value: int) -> str:
 
 
 def _write(rules: Rules) -> str:
-    return "".join(f"{line_of(rule)}\n" for rule in rules.rules)
+    first = "order = fixed\n" if rules.order_is_fixed else ""
+    return first + "".join(f"{line_of(rule)}\n" for rule in rules.rules)
 
 
 FORMATS = (Format("hocket", "hocket", _read, _write, endings=(".rules",)),)
