@@ -3,8 +3,6 @@
 use hocket_core::{Error, Result, budget};
 use rustc_hash::FxHashMap;
 
-use crate::order::Order;
-
 /// A value: an index into the [`Arena`]. Equal values combine the same contributions in the same order, except for
 /// swapped operands of a commutative operator, so floating-point results are equal to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +15,30 @@ impl Value {
     /// Its place among the values of its arena.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// One order of combination, as a number: equal orders have equal numbers. Floating-point sums that are combined in the
+/// same order are equal to the last bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Order(u64);
+
+impl Order {
+    /// The contribution of a rank alone.
+    fn of_rank(rank: u32) -> Self {
+        Self(1).then(Self(rank.into()))
+    }
+
+    /// What was combined in this order, combined with what was combined in the other: the finalizer of MurmurHash3
+    /// (A. Appleby, 2011), twice.
+    fn then(self, other: Self) -> Self {
+        let scrambled = |bits: u64| {
+            let mixed = [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53]
+                .into_iter()
+                .fold(bits, |bits: u64, factor: u64| (bits ^ bits >> 33).wrapping_mul(factor));
+            mixed ^ mixed >> 33
+        };
+        Self(scrambled(scrambled(self.0).wrapping_add(other.0)))
     }
 }
 

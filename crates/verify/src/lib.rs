@@ -15,8 +15,9 @@ mod set;
 mod world;
 
 pub use choices::{Exploration, Limits};
+pub use expression::Order;
 pub use finding::{Counterexample, Kind, Verdict};
-pub use order::{Order, orders};
+pub use order::orders;
 pub use world::check_room;
 
 use choices::Choices;
