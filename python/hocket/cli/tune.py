@@ -54,6 +54,12 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
     type=options.Read(library_of, name="LIBRARY"),
     help="With --machine alone: try only algorithms of this library, such as openmpi-5.0, mpich, ucc or nccl.",
 )
+@click.option(
+    "--order",
+    type=options.OneOf(["any", "fixed"]),
+    default="any",
+    help="With --machine alone: fixed, if results of reductions must not depend on the size, to the last bit.",
+)
 @mpi_options
 @hosts_option
 @lab_option
@@ -106,6 +112,7 @@ def tune(
     machine: Machine | None,
     factor: float,
     library: Library | None,
+    order: str,
     mpi: str | None,
     mpicc: str | None,
     mpiexec: str | None,
@@ -139,6 +146,8 @@ def tune(
     is_simulated = not (mpi or mpicc or mpiexec or hosts or lab)
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
+    if order == "fixed" and (machine is None or not is_simulated or trace or library):
+        raise click.UsageError(f"--order: got {order}, expected --machine beside it, and no MPI, --trace or --library")
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
         measures = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
@@ -161,7 +170,7 @@ def tune(
             points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
             tune_ways(points, measured, Simulated(entered.built), entered, limit_s, as_json)
             return
-    plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms)
+    plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order == "fixed")
 
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -142,6 +143,33 @@ def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
     values = ((p, given.get(p.name, p.default)) for p in algorithm.parameters)
     cut = tuple(min(v, all_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)
     return algorithm.name, cut
+
+
+_ANY_RANKS = (3, 5, 6, 7, 9)
+"""An algorithm that takes these numbers of ranks takes all."""
+
+
+def order_of(point: Point, choice: Choice) -> object:
+    """Return the order in which a choice for a reduction combines, whatever the size; None if there is no such order.
+
+    Algorithms that do not take all numbers of ranks have none: rules are also for numbers between those of points.
+    """
+    if choice.owner != "catalogue":
+        return None
+    algorithm = algorithm_of(point, choice)
+    if algorithm.order is None or not _takes_all_ranks(algorithm):
+        return None
+    return algorithm.order, tuple(pair for pair in choice.parameters if pair[0] != "segment")
+
+
+@cache
+def _takes_all_ranks(algorithm: Algorithm) -> bool:
+    try:
+        for ranks in _ANY_RANKS:
+            made(algorithm, Call(ranks=ranks, size_bytes=ranks * DOUBLE_BYTES, element_bytes=DOUBLE_BYTES), None)
+    except Error:
+        return False
+    return True
 
 
 def algorithm_of(point: Point, choice: Choice) -> Algorithm:

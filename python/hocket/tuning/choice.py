@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hocket._native import Error
 from hocket.base.units import format_bytes
-from hocket.definitions.library import KNOWN
+from hocket.definitions.library import KNOWN, REDUCTIONS
 
 Owner = Literal["default", "catalogue", "mpi", "composition"]
 """The owner of a choice: the MPI by default, Hocket's catalogue, the MPI when told, or a composition of other calls."""
@@ -117,9 +117,18 @@ def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
     return f"{collective}{conditions}: {choice}"
 
 
-def rules_of(decisions: Iterable[Decision]) -> str:
-    """Return decisions as rules, one per line."""
-    return "".join(f"{rule_of(one.collective, one.choice, _conditions(one))}\n" for one in decisions)
+def rules_of(decisions: Iterable[Decision], *, order_is_fixed: bool = False) -> str:
+    """Return decisions as rules, one per line; with a fixed order, reductions are decided at all sizes."""
+    listed = list(decisions)
+    lines = ["order = fixed"] if order_is_fixed else []
+    for one, following in zip(listed, [*listed[1:], None], strict=True):
+        conditions = _conditions(one)
+        if order_is_fixed and one.collective in REDUCTIONS:
+            is_last = following is None or (following.collective, following.ranks) != (one.collective, one.ranks)
+            sizes = "" if is_last else f", size=..{one.sizes_bytes[1]}"
+            conditions = f"[ranks={_range(*one.ranks)}{sizes}]"
+        lines.append(rule_of(one.collective, one.choice, conditions))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _conditions(decision: Decision) -> str:

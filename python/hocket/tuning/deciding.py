@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import ceil, exp, inf, log
 
+from hocket.definitions.library import REDUCTIONS
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen
 
 Times = Mapping[Choice, Estimate]
@@ -74,6 +75,32 @@ def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
         for (first, end), row in _rank_ranges(rows):
             decisions += [Decision(collective, (first, end), sizes, choice) for sizes, choice in row]
     return decisions
+
+
+def in_one_order(times: Mapping[Point, Times], order_of: Callable[[Point, Choice], object]) -> dict[Point, Times]:
+    """Return the times of choices that combine in one order, for each reduction and number of ranks.
+
+    The order with the smallest total loss is kept, where the loss of an order is the logarithm of the time of its
+    fastest choice over the fastest time. Other collectives keep all choices.
+    """
+    found: dict[Point, Times] = {}
+    for (collective, _), of_row in groupby(sorted(times), key=lambda point: (point.collective, point.ranks)):
+        row = list(of_row)
+        if collective not in REDUCTIONS:
+            found |= {point: times[point] for point in row}
+            continue
+        orders = {order_of(point, choice) for point in row for choice in times[point]} - {None}
+        kept = {
+            order: {point: {c: t for c, t in times[point].items() if order_of(point, c) == order} for point in row}
+            for order in orders
+        }
+        losses = {
+            order: sum(_loss(times[point], fastest(here)) for point, here in of_order.items())
+            for order, of_order in kept.items()
+            if all(of_order.values())
+        }
+        found |= kept[min(losses, key=lambda order: (losses[order], str(order)))] if losses else {}
+    return found
 
 
 _Row = list[tuple[tuple[int, int], Choice]]

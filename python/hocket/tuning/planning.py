@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.mpi.benchmark import unit_bytes
-from hocket.tuning.candidates import whole_sizes
+from hocket.tuning.candidates import order_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point
-from hocket.tuning.deciding import Regret, Times, decide, held_out, merge, regrets
+from hocket.tuning.deciding import Regret, Times, decide, held_out, in_one_order, merge, regrets
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
-from hocket.tuning.records import Found, Records
+from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning
 
 _NEAR = 1.25
@@ -44,11 +44,13 @@ class Plan:
         held_out: The points for judging the decisions, between the others.
         confirms: Whether decisions are confirmed, also in the middle between neighbours; other points are then held
             out.
+        order_is_fixed: Whether results of reductions must not depend on the size.
     """
 
     training: tuple[Point, ...]
     held_out: tuple[Point, ...]
     confirms: bool = False
+    order_is_fixed: bool = False
 
     @property
     def confirming(self) -> tuple[Point, ...]:
@@ -59,15 +61,20 @@ class Plan:
         """Return the plan with more points for deciding, and held-out points between them."""
         training = tuple(sorted({*self.training, *more}))
         between = _beside_middles if self.confirms else _between
-        return Plan(training, tuple(between(training)), self.confirms)
+        return replace(self, training=training, held_out=tuple(between(training)))
 
 
 def plan_of(
-    collectives: Iterable[str], ranks: Iterable[int], sizes_bytes: Sequence[int], *, confirms: bool = False
+    collectives: Iterable[str],
+    ranks: Iterable[int],
+    sizes_bytes: Sequence[int],
+    *,
+    confirms: bool = False,
+    order_is_fixed: bool = False,
 ) -> Plan:
     """Return the plan for collectives, ranks and sizes; sizes are rounded up to what each collective allows."""
     counts = sorted(set(ranks))
-    return Plan((), (), confirms).with_points(
+    return Plan((), (), confirms, order_is_fixed).with_points(
         Point(collective, count, size)
         for collective in dict.fromkeys(collectives)
         for count in counts
@@ -77,9 +84,8 @@ def plan_of(
 
 def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
-    changes = _changes(
-        [records.found[point] for point in plan.training], lambda one: times_of(one, BY_RULES), tolerance
-    )
+    found = [records.found[point] for point in plan.training]
+    changes = _changes(plan, {one.point: times_of(one, BY_RULES) for one in found}, tolerance)
     return tuple(point for ends in changes for point in _between(ends))
 
 
@@ -87,20 +93,25 @@ def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ..
     """Return confirmed points between raced ones that had no race and whose neighbour has another choice."""
     found = records.known(plan.confirming)
     noise = noise_of(found)
-    changes = _changes(found, lambda one: confirmed(one, BY_RULES, noise), max(tolerance, noise))
+    times = {one.point: confirmed(one, BY_RULES, noise) for one in found}
+    changes = _changes(plan, times, max(tolerance, noise))
     return tuple(sorted({point for ends in changes for point in ends} - {*plan.training}))
 
 
-def _changes(
-    found: Iterable[Found], times: Callable[[Found], Times], tolerance: float
-) -> Iterator[tuple[Point, Point]]:
+def _changes(plan: Plan, times: Mapping[Point, Times], tolerance: float) -> Iterator[tuple[Point, Point]]:
     """Give pairs of neighbours whose choices differ and whose sizes are not near."""
-    for _, row in groupby(found, key=lambda one: _row_of(one.point)):
+    allowed = _allowed(plan, times)
+    for _, row in groupby(sorted(allowed), key=_row_of):
         points = list(row)
-        choices = merge(list(map(times, points)), tolerance)
+        choices = merge([allowed[point] for point in points], tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
-            if a != b and high.point.size_bytes > _NEAR * max(low.point.size_bytes, 1):
-                yield low.point, high.point
+            if a != b and high.size_bytes > _NEAR * max(low.size_bytes, 1):
+                yield low, high
+
+
+def _allowed(plan: Plan, times: Mapping[Point, Times]) -> Mapping[Point, Times]:
+    """Return the times of the choices among which the plan decides."""
+    return in_one_order(times, order_of) if plan.order_is_fixed else times
 
 
 def _row_of(point: Point) -> tuple[str, int]:
@@ -129,7 +140,9 @@ def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner,
     found = records.known(plan.confirming)
     noise = noise_of(found)
     return {
-        owners: tuple(decide({one.point: confirmed(one, owners, noise) for one in found}, max(tolerance, noise)))
+        owners: tuple(
+            decide(_allowed(plan, {one.point: confirmed(one, owners, noise) for one in found}), max(tolerance, noise))
+        )
         for owners in (BY_RULES, OWN)
     }
 
@@ -163,5 +176,6 @@ def concluded(
         own_regrets=regrets_of(OWN) if has_own else (),
         judging_noise=noise,
         left_out=left_out,
+        order_is_fixed=plan.order_is_fixed,
         exporter=exporter,
     )

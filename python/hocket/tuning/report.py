@@ -39,6 +39,7 @@ class Tuning:
         own_regrets: The regrets of the decisions among the algorithms of the MPI alone.
         judging_noise: The noise at held-out sizes: the share by which the default seems to differ from itself.
         left_out: The number of points that were not measured for lack of time.
+        order_is_fixed: Whether results of reductions do not depend on the size.
         exporter: Writes the MPI's own tuning file, if there is an MPI with such a file.
     """
 
@@ -52,12 +53,13 @@ class Tuning:
     own_regrets: tuple[Regret, ...]
     judging_noise: float
     left_out: int
+    order_is_fixed: bool = False
     exporter: Exporter | None = None
 
     @property
     def rules(self) -> str:
         """The decisions as Hocket's rules."""
-        return rules_of(self.decisions)
+        return rules_of(self.decisions, order_is_fixed=self.order_is_fixed)
 
     @cached_property
     def own_file(self) -> str | None:

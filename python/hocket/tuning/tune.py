@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from hocket.base.checks import instance, number, path, several, several_sizes, text, whole
+from hocket.base.names import among
 from hocket.base.parallel import ignore
 from hocket.base.version import version
 from hocket.definitions.machine import Machine
@@ -37,6 +38,7 @@ def tune(
     library: str | None = None,
     tolerance: float = 0.03,
     trials: Trials | None = None,
+    order: Literal["any", "fixed"] = "any",
     folder: str | Path | None = None,
 ) -> Tuning:
     """Choose an algorithm for each collective on a machine, by simulation; `hocket tune` can also measure.
@@ -54,11 +56,13 @@ def tune(
         library: Try only algorithms of this library, such as "openmpi-5.0".
         tolerance: The share by which a choice may be slower than the fastest.
         trials: The number of trials on a machine with noise.
+        order: With "fixed", results of reductions must not depend on the size, to the last bit. The regrets then say
+            what this costs.
         folder: The folder that keeps results and from which tuning resumes; by default none.
 
     Raises:
-        Error: A collective, machine or library is unknown; a number of ranks or a size is invalid; or the machine has
-            no room for the ranks.
+        Error: A collective, machine, library or order is unknown; a number of ranks or a size is invalid; or the
+            machine has no room for the ranks.
     """
     names = (collectives,) if isinstance(collectives, str) else several("collectives", collectives, str, "names")
     counts = [whole("ranks", count) for count in (ranks if isinstance(ranks, Iterable) else [ranks])]
@@ -69,9 +73,9 @@ def tune(
     repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
     name = None if library is None else library_of(text("library", library)).name
     by = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
-    return tuned(
-        plan_of(tuned_collectives(names), counts, sizes_bytes), BySimulation(by), share, folder=place, machine=on
-    )
+    is_fixed = among("order", order, ("any", "fixed")) == "fixed"
+    plan = plan_of(tuned_collectives(names), counts, sizes_bytes, order_is_fixed=is_fixed)
+    return tuned(plan, BySimulation(by), share, folder=place, machine=on)
 
 
 def tuned(
@@ -157,7 +161,9 @@ def _kept(folder: str | Path | None, name: str, work: Work, machine: Machine | N
 def _followed(plan: Plan, work: Work, records: Records, tolerance: float) -> Plan:
     """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
     work.do(plan.training, (), records, until=TRAINED)
-    plan = Plan((), (), plan.confirms).with_points(point for point in plan.training if point in records.found)
+    plan = replace(plan, training=(), held_out=()).with_points(
+        point for point in plan.training if point in records.found
+    )
     while more := refined(plan, records, tolerance):
         work.do(more, plan.training, records, until=REFINED, share=0.5)
         plan = plan.with_points(point for point in more if point in records.found)
