@@ -101,3 +101,17 @@ def test_arrivals_and_benchmarks_exclude_each_other(hocket_command: Callable[...
         )
     with pytest.raises(hocket.Error, match="expected 'isolated', as arrivals are given"):
         hocket.simulate("allreduce/ring", CALL, arrivals="rank 1, 1 us", measured_as="osu")
+
+
+def test_a_sweep_has_a_row_for_each_of_the_arrivals(tmp_path: Path) -> None:
+    late = ["", "rank 2, 10 us", "one rank, 0..9 us"]
+    text = f'ranks = 4\nsizes = 64\ntrials = 5\narrive = {late}\n[algorithms]\n"broadcast/chain" = {{}}\n'
+    table = hocket.sweep(hocket.Grid.parse(text))
+    assert [row.arrivals for row in table.rows] == late
+    for row in table.rows:
+        found = hocket.simulate("broadcast/chain", CALL, arrivals=row.arrivals or None, trials=hocket.Trials(5))
+        assert row.time_mean_s == found.time_s.mean
+    table.write(tmp_path / "late.csv")
+    assert hocket.Table.load(tmp_path / "late.csv").rows == table.rows
+    with pytest.raises(hocket.Error, match='arrive: got "late.csv", expected ranks and how late they are'):
+        hocket.Grid.parse(text.replace("rank 2, 10 us", "late.csv"))

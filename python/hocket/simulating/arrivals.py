@@ -55,8 +55,15 @@ def read_arrivals(text: str) -> Arrivals:
     Raises:
         Error: The text is not understood, the file cannot be read, or it lacks a column, a rank or a time.
     """
-    if text.endswith(".csv"):
-        return _of_file(text)
+    return _of_file(text) if text.endswith(".csv") else described(text)
+
+
+def described(text: str) -> str:
+    """Return a text that describes arrivals.
+
+    Raises:
+        Error: The text is not understood.
+    """
     try:
         are_drawn(text)
     except Error as error:

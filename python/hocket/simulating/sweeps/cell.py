@@ -46,16 +46,18 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A machine with one of the noises.
+    """A machine with one of the noises, and one of the arrivals.
 
     Attributes:
         machine: The machine, with the noise.
         noise: The noise's name; "" for the noise of the machine file.
+        arrivals: When the ranks begin the call; "" if all begin together.
         digest: Digest of the texts of all files they are read from.
     """
 
     machine: Machine
     noise: str
+    arrivals: str
     digest: str = field(repr=False)
 
 
@@ -86,6 +88,7 @@ class Cell:
             "size_bytes": self.size_bytes,
             "setting": self.setting.digest,
             "noise": self.setting.noise,
+            "arrivals": self.setting.arrivals,
             "trials": [self.trials.count, self.trials.seed, self.trials.until_interval],
             "version": version(),
         }
@@ -111,7 +114,8 @@ def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
     algorithm, call = cell.called
     try:
-        found = simulate(algorithm, call, machine=cell.setting.machine, trials=cell.trials)
+        arrivals = cell.setting.arrivals or None
+        found = simulate(algorithm, call, machine=cell.setting.machine, arrivals=arrivals, trials=cell.trials)
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
     else:
@@ -123,6 +127,7 @@ def simulate_cell(cell: Cell) -> Row:
         size_bytes=cell.size_bytes,
         machine=cell.setting.machine.name,
         noise=cell.setting.noise,
+        arrivals=cell.setting.arrivals,
         seed=cell.trials.seed,
         version=version(),
         **result,

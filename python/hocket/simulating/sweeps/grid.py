@@ -20,13 +20,33 @@ from hocket.definitions.calls import GAP, complete
 from hocket.definitions.library import Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
+from hocket.simulating.arrivals import described
 from hocket.simulating.simulation import Trials
 from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 
 T = TypeVar("T")
 
-_KEYS = ("algorithms", "collective", "load", "machine", "noises", "ranks", "seed", "sizes", "trials", "until-ci")
-_NAMES = {"algorithm": "algorithms", "machines": "machine", "noise": "noises", "size": "sizes", "until_ci": "until-ci"}
+_KEYS = (
+    "algorithms",
+    "arrive",
+    "collective",
+    "load",
+    "machine",
+    "noises",
+    "ranks",
+    "seed",
+    "sizes",
+    "trials",
+    "until-ci",
+)
+_NAMES = {
+    "arrivals": "arrive",
+    "algorithm": "algorithms",
+    "machines": "machine",
+    "noise": "noises",
+    "size": "sizes",
+    "until_ci": "until-ci",
+}
 """The names used here for keys that have other names elsewhere."""
 
 _OVERRIDDEN = {"network": None, "noise": {"network": None, "os": None}}
@@ -41,13 +61,13 @@ _MOST_TRIALS = 1_000_000  # with until-ci, unless trials is given
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """What to simulate: every combination of some algorithms, rank counts, sizes, machines and noises.
+    """What to simulate: every combination of some algorithms, rank counts, sizes, machines, noises and arrivals.
 
     Attributes:
         variants: The algorithms, with values of their parameters.
         ranks: The rank counts.
         sizes_bytes: The sizes; a barrier has only size 0.
-        settings: The machines, each with each noise.
+        settings: The machines, each with each noise and each of the arrivals.
         trials: The number of trials for each.
     """
 
@@ -260,7 +280,11 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
     for name, changes in noises.items():
         _check_changes(spec, f"noises.{name}", changes, _OVERRIDDEN)
-    return tuple(_setting(spec, machine, name) for machine in machines for name in noises)
+    arrivals = spec.texts("arrive", "arrivals such as 'rank 0, 20 us'", default=[""])
+    for text in filter(None, arrivals):
+        spec.read("arrive", described, text)
+    quiet = [_setting(spec, machine, name) for machine in machines for name in noises]
+    return tuple(replace(setting, arrivals=text) for setting in quiet for text in arrivals)
 
 
 def _machine(spec: _Spec, name: str) -> Machine:
@@ -292,7 +316,7 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
         except Error as error:
             place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
             raise spec.error(key, re.sub(place, "", str(error))) from error
-    return Setting(machine=changed, noise=noise, digest=digest(changed.text, *_traces(changed)))
+    return Setting(machine=changed, noise=noise, arrivals="", digest=digest(changed.text, *_traces(changed)))
 
 
 def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ class Row:
         size_bytes: The message of the MPI call.
         machine: The machine's name.
         noise: The noise's name; "" for the noise of the machine file.
+        arrivals: When the ranks began the call, see `hocket.simulate`; "" if all began together.
         seed: Seed of all random numbers.
         trials: Number of trials; 0 if the call was refused.
         time_mean_s: Time when the last rank ended, mean over the trials. It and the following values are None if the
@@ -46,6 +47,7 @@ class Row:
     size_bytes: int
     machine: str
     noise: str
+    arrivals: str = ""
     seed: int
     trials: int
     time_mean_s: float | None = None

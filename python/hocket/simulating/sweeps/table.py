@@ -92,7 +92,17 @@ class Table(Result):
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
-        shown = ("algorithm", "parameters", "ranks", "size_bytes", "machine", "noise", "time_mean_s", "refusal")
+        shown = (
+            "algorithm",
+            "parameters",
+            "ranks",
+            "size_bytes",
+            "machine",
+            "noise",
+            "arrivals",
+            "time_mean_s",
+            "refusal",
+        )
         return [{name: record[name] for name in shown} for record in self.records()]
 
     def as_csv(self) -> str:
