@@ -113,5 +113,5 @@ def test_a_sweep_has_a_row_for_each_of_the_arrivals(tmp_path: Path) -> None:
         assert row.time_mean_s == found.time_s.mean
     table.write(tmp_path / "late.csv")
     assert hocket.Table.load(tmp_path / "late.csv").rows == table.rows
-    with pytest.raises(hocket.Error, match='arrive: got "late.csv", expected ranks and how late they are'):
+    with pytest.raises(hocket.Error, match=r'arrive: got "late\.csv", expected ranks and how late they are'):
         hocket.Grid.parse(text.replace("rank 2, 10 us", "late.csv"))
