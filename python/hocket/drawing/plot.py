@@ -256,7 +256,7 @@ def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
 
 
 def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | None) -> alt.LayerChart:
-    """Return measured medians with their intervals, and the predictions of a machine as dashed lines.
+    """Return measured medians with their intervals, tails, and the predictions of a machine as dashed lines.
 
     Raises:
         Error: Nothing has a size above zero.
@@ -266,6 +266,9 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
             **_row(one.algorithm, one.size_bytes, one.median_s),
             "low_s": one.low_s,
             "high_s": one.high_s,
+            "p90_s": one.p90_s,
+            "p99_s": one.p99_s,
+            "tail": f"{format_time(one.p90_s)}, {format_time(one.p99_s)}",
             "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
         }
         for one in bench.measurements
@@ -280,14 +283,19 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     lines = styled(bench.algorithms)
     base = _over_size(rows, lines, [*rows, *said])
+    tail = base.encode(tooltip=["line:N", "size:N", alt.Tooltip("tail:N", title="90 %, 99 %")])
     layers = [
+        tail.mark_rule(opacity=0.4).encode(y="time_s:Q", y2="p99_s:Q"),
+        tail.mark_tick(opacity=0.6).encode(y="p90_s:Q"),
         base.mark_area(fillOpacity=0.2).encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
         base.mark_line(),
         _points(base, lines),
     ]
     if said:
         layers.append(_over_size(said, lines, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
-    subtitle = ["medians of measured times with their 95 % intervals"]
+    subtitle = [
+        "medians of measured times with their 95 % intervals; thin lines up to the 99th percentile, ticks at the 90th"
+    ]
     if said:
         subtitle.append(f"dashed: simulated on {machine}")
     return framed(layers, f"{bench.collective} on {bench.ranks} ranks, {_library(bench.mpi)}", subtitle)

@@ -37,6 +37,8 @@ class Measurement:
         median_s: The median of the samples.
         low_s: Lower end of its 95 % confidence interval, from order statistics.
         high_s: Upper end.
+        p90_s: The smallest sample that at least 90 % of the samples do not exceed.
+        p99_s: The same for 99 %.
         made: Number of all calls that were made.
         samples_s: The samples, one per call, in the order in which they were taken.
     """
@@ -46,6 +48,8 @@ class Measurement:
     median_s: float
     low_s: float
     high_s: float
+    p90_s: float
+    p99_s: float
     made: int
     samples_s: tuple[float, ...]
 
@@ -60,7 +64,8 @@ class Measurement:
         ordered, count = sorted(samples_s), len(samples_s)
         reach = ceil(_Z * sqrt(count) / 2)
         low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
-        return Measurement(algorithm, size_bytes, median(ordered), low, high, made, tuple(samples_s))
+        p90, p99 = (ordered[-(-share * count // 100) - 1] for share in (90, 99))
+        return Measurement(algorithm, size_bytes, median(ordered), low, high, p90, p99, made, tuple(samples_s))
 
 
 @dataclass(frozen=True)

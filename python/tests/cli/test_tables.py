@@ -98,7 +98,7 @@ def test_a_lab_beside_the_simulator_fits(capsys: pytest.CaptureFixture[str], mon
 
 
 MEASURED = tuple(
-    Measurement(name, size, median, 0.8 * median, 1.123 * median, 30, (median,))
+    Measurement(name, size, median, 0.8 * median, 1.123 * median, 2 * median, 9 * median, 30, (median,))
     for number, name in enumerate((*NAMES, "native"))
     for size in SIZES
     for median in [(1 + number) * 9.999e-7 * (1 + size / 1000)]

@@ -26,7 +26,9 @@ def test_a_median_and_its_interval() -> None:
     found = Measurement.of("ring", 8, 203, samples[::-1])
     # The order statistics at 50 +- 1.96 sqrt(101) / 2.
     assert (found.median_s, found.low_s, found.high_s) == (50, 40, 60)
-    assert Measurement.of("ring", 8, 7, [2.0, 1.0, 3.0]).low_s == 1.0
+    assert (found.p90_s, found.p99_s) == (90, 99)  # 91 and 100 of the 101 samples do not exceed them
+    few = Measurement.of("ring", 8, 7, [2.0, 1.0, 3.0])
+    assert (few.low_s, few.p90_s, few.p99_s) == (1.0, 3.0, 3.0)
 
 
 def run(mpi: Mpi, hocket_command: Callable[..., Ran], words: str) -> Ran:

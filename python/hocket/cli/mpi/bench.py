@@ -230,7 +230,7 @@ def _print_fastest(found: Bench, names: Sequence[str], over: Sequence[tuple[str,
 
 def _print_every(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
     sizes = found.sizes_bytes
-    for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), *over]:
+    for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), (_TAIL, _tail), *over]:
         click.echo()
         print_words(what)
         cells = [[cell(found, size, name) for size in sizes] for name in names]
@@ -243,6 +243,11 @@ def _median(found: Bench, size: int, name: str) -> str:
         return "-"
     text = f"{format_time(one.median_s)} {format_reach(one.reach)}"
     return click.style(f"{text} *", fg="green", bold=True) if name in found.fastest(size) else text
+
+
+def _tail(found: Bench, size: int, name: str) -> str:
+    one = found.at(size, name)
+    return "-" if one is None else f"{format_time(one.p90_s)} {format_time(one.p99_s)}"
 
 
 def _over_native(found: Bench, size: int, name: str) -> str:
@@ -264,5 +269,6 @@ def _over_machine(found: Bench, said: Mapping[tuple[int, str], Prediction], size
 
 
 _MEDIAN = "median, and how far its 95 % interval reaches"
+_TAIL = "90th and 99th percentile of the samples"
 _NATIVE = f"over {NATIVE_NAME}"
 _WIDEST_OVER = "0.53 (0.52-0.55)"
