@@ -1,14 +1,19 @@
 """Ranks that begin a call late, from Python and from the command line."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hocket
 from tests.conftest import Ran
 
+EAGER = hocket.Machine.parse(
+    'name = "eager"\n[network]\nmodel = "hockney"\nlatency = "1 us"\nbandwidth = "1 GB/s"\nprotocol = "eager"\n'
+)
 CALL = hocket.Call(ranks=4, size_bytes=64)
 LINE = "--ranks 4 --size 64"
 
@@ -25,8 +30,8 @@ def test_the_time_counts_from_the_last_arrival() -> None:
 
 def test_every_way_to_say_the_same_gives_the_same(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "late.csv"
-    file.write_text("rank,arrival_s,host\n2,0.00001,a\n0,0,a\n1,0,a\n3,0,b\n")
-    ways = ["rank 2, 10 us", "0us, 0 us, 10us, 0s", f"{file}"]
+    file.write_text("\ufeffrank, arrival_s,host\n2,0.00001,a\n0,0,a\n1,0,a\n3,0,b\n")
+    ways = ["rank 2, 10 us", "5us, 5 us, 15us,\n5us", f"{file}"]
     found = [
         hocket_command("simulate broadcast binomial", *LINE.split(), "--arrive", way, "--json").json for way in ways
     ]
@@ -52,6 +57,12 @@ def test_one_size_is_drawn_over_lateness() -> None:
     found = hocket.compare("broadcast", ranks=4, sizes=64, arrivals="one rank, 0..9 us")
     chart = found.plot().to_dict()
     assert chart["layer"][0]["encoding"]["x"]["title"] == "from the first to the last arrival (us)"
+    hidden = hocket.compare("broadcast", ranks=4, sizes=64, machine=EAGER, arrivals="rank 3, 100..200 us")
+    fastest = [one for one in hidden.simulations if one.time_s.max == 0]
+    with pytest.raises(hocket.Error, match="nothing to draw on a logarithmic axis"):
+        replace(hidden, simulations=tuple(fastest)).plot()
+    some = hocket.compare("broadcast", ranks=4, sizes=64, machine=EAGER, arrivals="one rank, 100..200 us").plot()
+    assert "left out: trials of" in " ".join(some.to_dict()["title"]["subtitle"])
     assert (
         "size" in hocket.compare("broadcast", ranks=4, sizes=64).plot().to_dict()["layer"][0]["encoding"]["x"]["title"]
     )
@@ -64,6 +75,11 @@ def test_one_size_is_drawn_over_lateness() -> None:
         ([0.0], "arrivals: got 1 times, expected one for each of 4 ranks"),
         ([0.0, 0.0, float("nan"), 0.0], "arrivals: got nan, expected a time in seconds"),
         (3, "arrivals: got 3, expected a text, or a time for each rank in seconds"),
+        ({0: 0.0}, "arrivals: got {0: 0.0}, expected a text"),
+        (bytearray(4), "arrivals: got bytearray"),
+        (iter([0.0] * 4), "arrivals: got <list_iterator"),
+        (np.array(5e-6), "arrivals: got "),
+        ("rank 3, \udcff", "arrivals: got 'rank 3, \\udcff', expected Unicode text"),
         ("late", 'arrivals: got "late", expected ranks and how late they are'),
     ],
 )
@@ -76,12 +92,19 @@ def test_wrong_arrivals_are_one_line(arrivals: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("rank,time\n0,1\n", "line 1: column arrival_s is missing"),
-        ("rank,arrival_s\n0,soon\n", "line 2: got '0' and 'soon'"),
+        ("rank,time\n0,1\n", "line 1: got the columns 'rank', 'time', expected rank and arrival_s, each once"),
+        ("rank,rank,arrival_s\n0,1,1\n", "line 1: got the columns 'rank', 'rank', 'arrival_s'"),
+        ("rank;arrival_s\n0;1\n", "line 1: got the columns 'rank;arrival_s'"),
+        ("rank,arrival_s\n0,soon\n", "line 2: got '0', 'soon', expected a cell for each column"),
+        ("rank,arrival_s\n0,nan\n", "line 2: got '0', 'nan'"),
+        ("rank,arrival_s\n0,1_0\n", "line 2: got '0', '1_0'"),
+        ("rank,arrival_s\n0,1\n0,2\n", "line 3: got '0', '2'"),
+        ("rank,arrival_s\n0,1,7\n", "line 2: got '0', '1', '7'"),
+        (f"rank,arrival_s\n0,{'1' * 200_000}\n", "line 2: not CSV: field larger than field limit"),
         ("rank,arrival_s\n0,1\n2,1\n", "got times of 2 ranks"),
         ("rank,arrival_s\n", "got times of 0 ranks"),
-        ("rank,arrival_s\n0\n", "line 2: got '0' and ''"),
-        ("", "line 1: column rank is missing"),
+        ("rank,arrival_s\n0\n", "line 2: got '0', expected"),
+        ("", "line 1: got the columns none"),
     ],
 )
 def test_wrong_files_are_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, text: str, expected: str) -> None:
@@ -115,3 +138,30 @@ def test_a_sweep_has_a_row_for_each_of_the_arrivals(tmp_path: Path) -> None:
     assert hocket.Table.load(tmp_path / "late.csv").rows == table.rows
     with pytest.raises(hocket.Error, match=r'arrive: got "late\.csv", expected ranks and how late they are'):
         hocket.Grid.parse(text.replace("rank 2, 10 us", "late.csv"))
+
+
+def test_no_lateness_is_no_arrivals_and_zero_times_are_known_at_once() -> None:
+    noisy = hocket.Machine.load("jitter-paper")
+    trials = hocket.Trials(64, seed=2)
+    alone, together = (
+        hocket.simulate("allreduce/ring", CALL, machine=noisy, trials=trials, arrivals=arrivals).times_s
+        for arrivals in (None, "every rank, 5 us")
+    )
+    assert alone == together
+    until = hocket.Trials(100_000, until_interval="1%")
+    found = hocket.simulate("broadcast/chain", CALL, machine=EAGER, arrivals="rank 3, 100..200 us", trials=until)
+    assert (found.trials, found.time_s.max) == (64, 0.0)
+    assert found.records()[0]["lateness_s"] == found.as_dict()["lateness_s"] == found.lateness_s
+    assert found.lateness_s is not None and 1e-4 < found.lateness_s < 2e-4
+
+
+def test_links_over_time_show_what_comes_before_the_last_arrival(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    machine = tmp_path / "links.toml"
+    machine.write_text(
+        'name = "l"\n[network]\nmodel = "links"\ntopology = "torus"\ndims = [4]\nlink_bandwidth = "1 GB/s"\n'
+    )
+    late = ["--machine", machine, "--arrive", "rank 3, 1 ms", "--links-over-time", tmp_path / "maps.svg"]
+    assert hocket_command("simulate broadcast chain --ranks 4 --size 64KiB", *late).status == 0
+    assert (tmp_path / "maps.svg").exists()

@@ -168,8 +168,8 @@ impl Rules {
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             let place = |error: Error| error.at(format!("{file}:{}", number + 1));
-            if let Some(value) = directive(line) {
-                is_fixed(value).map_err(place)?;
+            if is_directive(line) {
+                check_directive(line).map_err(place)?;
                 order_is_fixed = true;
             } else if !line.is_empty() {
                 rules.push(Rule { line: number + 1, ..parse_rule(line, on).map_err(place)? });
@@ -201,10 +201,16 @@ impl Rules {
     }
 
     /// These rules, and others that are tried after them.
-    pub fn followed_by(mut self, others: Self) -> Self {
+    ///
+    /// # Errors
+    /// With `order = fixed` in one of them: a line under which a result could depend on the size.
+    pub fn followed_by(mut self, others: Self) -> Result<Self> {
         self.rules.extend(others.rules);
         self.order_is_fixed |= others.order_is_fixed;
-        self
+        if self.order_is_fixed {
+            fixed_order::check(&self.rules, "all rules together")?;
+        }
+        Ok(self)
     }
 
     /// Whether a rule may choose an algorithm for calls of this collective, or of any collective if none is given.
@@ -258,13 +264,14 @@ impl Rules {
     }
 }
 
-/// The value in a line `order = VALUE`.
-fn directive(line: &str) -> Option<&str> {
-    line.strip_prefix("order")?.trim_start().strip_prefix('=').map(str::trim)
+/// Whether a line is meant to be `order = fixed`.
+fn is_directive(line: &str) -> bool {
+    line.split(['=', ':']).next().is_some_and(|word| word.trim().eq_ignore_ascii_case("order"))
 }
 
-fn is_fixed(value: &str) -> Result<()> {
-    if value == "fixed" { Ok(()) } else { Err(Error::new(format!("order: got {value:?}, expected fixed"))) }
+fn check_directive(line: &str) -> Result<()> {
+    let is_right = line.split_once('=').is_some_and(|(name, value)| (name.trim(), value.trim()) == ("order", "fixed"));
+    if is_right { Ok(()) } else { Err(Error::new(format!("got {line:?}, expected order = fixed"))) }
 }
 
 fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {

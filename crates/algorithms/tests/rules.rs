@@ -235,19 +235,24 @@ fn a_fixed_order_holds_for_all_sizes_and_both_forms() {
 #[test]
 fn what_would_break_a_fixed_order_is_named_with_its_line() {
     for (text, expected) in [
-        ("order = any", "rules:1: order: got \"any\", expected fixed"),
+        ("order = any", "rules:1: got \"order = any\", expected order = fixed"),
         (
             "order = fixed\nallreduce: ring",
             "rules:2: allreduce: the order of ring depends on the element or the size, expected one of bine, dual_root",
         ),
+        ("Order: fixed", "rules:1: got \"Order: fixed\", expected order = fixed"),
+        (
+            "order = fixed\nallreduce: bine\nallreduce[size=..16KiB]: recursive_doubling\nallreduce: linear",
+            "rules:4: allreduce: on 2 ranks, linear combines in another order than recursive_doubling in line 3",
+        ),
         ("order = fixed\nreduce: native", "rules:2: reduce: native leaves the order to MPI, expected an algorithm"),
         (
             "order = fixed\nallreduce[size=8..]: recursive_multiplying, radix=3\nallreduce: recursive_multiplying",
-            "rules:3: allreduce: on 1 ranks, recursive_multiplying combines in another order than recursive_multiplying",
+            "rules:3: allreduce: on 2 ranks, recursive_multiplying combines in another order than recursive_multiplying",
         ),
         (
             "order = fixed\nallreduce[size=..4KiB]: linear\nallreduce: rabenseifner",
-            "rules:3: allreduce: on 1 ranks, rabenseifner combines in another order than linear in line 2",
+            "rules:3: allreduce: on 2 ranks, rabenseifner combines in another order than linear in line 2",
         ),
         (
             "order = fixed\nallreduce[ranks=..8]: linear\nallreduce[size=..4KiB]: bine\n",
@@ -260,7 +265,7 @@ fn what_would_break_a_fixed_order_is_named_with_its_line() {
         ),
         (
             "order = fixed\nallreduce: linear\niallreduce: bine",
-            "rules:3: allreduce: on 1 ranks, bine combines in another order than linear in line 2",
+            "rules:3: allreduce: on 2 ranks, bine combines in another order than linear in line 2",
         ),
     ] {
         let refused = Rules::parse(text, "rules").expect_err(text).to_string();
@@ -270,9 +275,26 @@ fn what_would_break_a_fixed_order_is_named_with_its_line() {
         "order = fixed\nreduce_scatter[ranks=power_of_two]: bine",
         "order = fixed\nallreduce[ranks=..8]: linear\nallreduce[ranks=8..]: bine",
         "order = fixed\nallreduce: recursive_multiplying, radix=3",
+        "order = fixed\nallreduce[size=..16KiB]: rabenseifner\nallreduce[size=16KiB..]: recursive_doubling",
+        "order = fixed\nallreduce: recursive_multiplying, radix=4\niallreduce: recursive_multiplying",
+        "order = fixed\nallreduce[ranks=1]: native\nallreduce: bine",
+        "order = fixed\nallreduce[size=..8KiB]: rabenseifner\nallreduce[size=..4KiB]: linear\nallreduce: rabenseifner",
+        "order = fixed\nreduce_scatter: recursive_doubling",
         "order = fixed\nalltoall[size=8]: native",
         "order = fixed",
     ] {
         assert!(Rules::parse(text, "rules").is_ok(), "{text}");
     }
+}
+
+#[test]
+fn rules_together_have_one_order() {
+    let parse = |text| Rules::parse(text, "rules").expect(text);
+    for (first, second) in
+        [("order = fixed\nallreduce: linear", "iallreduce: ring"), ("allreduce: ring", "order = fixed")]
+    {
+        let refused = parse(first).followed_by(parse(second)).expect_err(second).to_string();
+        assert!(refused.starts_with("all rules together:"), "{refused}");
+    }
+    assert!(parse("order = fixed\nallreduce: linear").followed_by(parse("alltoall: linear")).is_ok());
 }

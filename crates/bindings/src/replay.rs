@@ -40,7 +40,7 @@ impl ReplayRequest {
         let seed = trials.seed;
         let trials = trials.trials()?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
-            Ok::<_, hocket_core::Error>(rules.followed_by(Rules::parse_on(text, file, surroundings)?))
+            rules.followed_by(Rules::parse_on(text, file, surroundings)?)
         })?;
         let options = Options { scale_compute, trials, trace, is_interrupted };
         let Replayed { many: Many { ends, mut first }, accounts, calls } =

@@ -72,7 +72,7 @@ impl Arrivals {
             return Ok(Self::Late { who, lateness });
         }
         let times_s: Option<Vec<_>> = parts.iter().map(|part| seconds(part)).collect();
-        times_s.map(Self::Listed).ok_or_else(refused)
+        times_s.ok_or_else(refused).and_then(|times_s| Self::listed(&times_s))
     }
 
     /// A time for each rank, in seconds. The earliest becomes 0.
@@ -116,14 +116,15 @@ impl Arrivals {
         }
     }
 
-    /// The time from the first to the last of these arrivals.
-    pub fn length_s(times_s: &[f64]) -> f64 {
+    /// The time of each rank in a trial, in seconds from the first arrival.
+    pub fn times_s(&self, ranks: usize, seed: u64, trial: u64) -> Vec<f64> {
+        let mut times_s = self.drawn_s(ranks, seed, trial);
         let first_s = times_s.iter().copied().fold(f64::INFINITY, f64::min);
-        times_s.iter().map(|time_s| time_s - first_s).fold(0.0, f64::max)
+        times_s.iter_mut().for_each(|time_s| *time_s -= first_s);
+        times_s
     }
 
-    /// The time of each rank in a trial, in seconds.
-    pub fn times_s(&self, ranks: usize, seed: u64, trial: u64) -> Vec<f64> {
+    fn drawn_s(&self, ranks: usize, seed: u64, trial: u64) -> Vec<f64> {
         let uniform = |who| {
             let key = [seed as u32, (seed >> 32) as u32 ^ KEY];
             let draws = Draws { key, who, first_trial: trial, ranks, known: &[], first_gap: None };
@@ -181,7 +182,8 @@ fn seconds(text: &str) -> Option<f64> {
     parse_time_s(text).ok().filter(|time_s| *time_s <= MOST_S)
 }
 
-/// A program that each rank begins at its time. A rank's timer starts when it arrives.
+/// A program that each rank begins at its time. A rank's timer starts when it arrives. A rank that is not late takes no
+/// step before the program, so that its noise is as without arrivals.
 pub struct Arriving<'a> {
     pub program: &'a dyn AnyProgram,
     pub times_s: &'a [f64],
@@ -189,7 +191,10 @@ pub struct Arriving<'a> {
 
 impl Program for Arriving<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        r.wait_until(self.times_s[r.rank()]).await;
+        let late_s = self.times_s[r.rank()];
+        if late_s > 0.0 {
+            r.wait_until(late_s).await;
+        }
         r.start_timer();
         self.program.part(r, c).await;
     }

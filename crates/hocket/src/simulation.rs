@@ -130,8 +130,7 @@ impl Played<'_> {
         } else {
             self.after(&times_s(trials.first), trials, options)?
         };
-        let arriving_s =
-            (trials.first..).take(many.ends.len()).map(|trial| Arrivals::length_s(&times_s(trial))).collect();
+        let arriving_s = (trials.first..).take(many.ends.len()).map(|trial| last_of(&times_s(trial))).collect();
         let times_s = many.ends.iter().map(|ends| ends.end_s).collect();
         Ok(self.found(many, times_s, arriving_s))
     }
@@ -161,7 +160,7 @@ impl Played<'_> {
 
     /// Trials after these arrivals. Their ends count from the last arrival.
     fn after(&self, times_s: &[f64], trials: Trials, options: Options<'_>) -> Result<Many> {
-        let last_s = times_s.iter().copied().fold(0.0, f64::max);
+        let last_s = last_of(times_s);
         let options = Options { time_s: &|ends| ends.end_s - last_s, ..options };
         let program = Arriving { program: self.program, times_s };
         let mut many = hocket_simulate::simulate_trials(&program, self.call, self.platform, trials, options)?;
@@ -175,4 +174,9 @@ impl Played<'_> {
     fn found(&self, many: Many, times_s: Vec<f64>, arriving_s: Vec<f64>) -> Simulated {
         Simulated { call: self.call.clone(), steps: Vec::new(), predicted: None, many, times_s, arriving_s }
     }
+}
+
+/// The last of these arrivals, of which the first is at 0 s.
+fn last_of(times_s: &[f64]) -> f64 {
+    times_s.iter().copied().fold(0.0, f64::max)
 }

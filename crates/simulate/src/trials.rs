@@ -270,5 +270,5 @@ fn interval_share(ends: &[Ends], time_s: impl Fn(&Ends) -> f64) -> f64 {
     let count = ends.len() as f64;
     let mean = ends.iter().map(&time_s).sum::<f64>() / count;
     let variance = ends.iter().map(|end| (time_s(end) - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    1.96 * (variance / count).sqrt() / mean
+    if variance == 0.0 { 0.0 } else { 1.96 * (variance / count).sqrt() / mean }
 }

@@ -121,9 +121,8 @@ unsafe fn set_rules(
 ) -> c_int {
     // SAFETY: as the header asks.
     let (rules, file) = unsafe { (text(rules), text(file)) };
-    match Rules::parse(&rules, &file) {
-        Ok(rules) => {
-            let all = earlier.clone().followed_by(rules);
+    match Rules::parse(&rules, &file).and_then(|rules| earlier.clone().followed_by(rules)) {
+        Ok(all) => {
             hocket_rules.store(Box::into_raw(Box::new(all)), Ordering::Release);
             0
         }

@@ -182,7 +182,8 @@ def _links_over_time(found: Simulation, machine: Machine, ending: str) -> str | 
     if topology is None:
         return csv_text([field.name for field in fields(Passage)], map(asdict, found.passages))
     title = f"{found.title}, {format_time(found.times_s[0])}"
-    return activity_picture(found.passages, topology, ending, title=title, end_s=found.times_s[0])
+    end_s = max([found.times_s[0], *(passage.end_s for passage in found.passages)])
+    return activity_picture(found.passages, topology, ending, title=title, end_s=end_s)
 
 
 def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:

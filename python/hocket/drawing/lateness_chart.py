@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time, time_unit
 from hocket.drawing.plot import dashed, framed, labels_of, legend, styled, time_axis
@@ -26,10 +27,12 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
     """Return time over the time between the first and the last arrival, a point for each trial."""
     first = found.simulations[0]
     scale, unit = time_unit(max(first.arriving_s))
-    timed = [one for one in found.simulations if min(one.times_s) > 0]
+    timed = [one for one in found.simulations if max(one.times_s) > 0]
+    if not timed:
+        raise Error("nothing to draw on a logarithmic axis, expected times above zero")
     lines = dashed(
         [
-            replace(line, times_s=dict(enumerate(one.times_s)))
+            replace(line, times_s={trial: time_s for trial, time_s in enumerate(one.times_s) if time_s > 0})
             for line, one in zip(styled(one.algorithm for one in timed), timed, strict=True)
         ]
     )
@@ -44,13 +47,14 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
         }
         for line, one in zip(lines, timed, strict=True)
         for late_s, time_s in zip(one.arriving_s, one.times_s, strict=True)
+        if time_s > 0
     ]
     names, colours = labels_of(lines), [line.colour for line in lines]
     base = alt.Chart({"values": rows}).encode(
         x=alt.X("late:Q", title=f"from the first to the last arrival ({unit})"),
         y=alt.Y("time_s:Q", title="time")
         .scale(type="log")
-        .axis(time_axis(time_s for one in timed for time_s in one.times_s)),
+        .axis(time_axis(time_s for line in lines for time_s in line.times_s.values())),
         color=alt.Color("line:N").scale(domain=names, range=colours).legend(legend(lines)),
     )
     shape = alt.Shape("line:N").scale(domain=names, range=[line.marker for line in lines]).legend(legend(lines))
@@ -59,4 +63,7 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
     )
     joined = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
     subtitle = [f"times {measured(first)}; arrivals: {first.arrivals}", found.trials]
+    zeros = [one.algorithm for one in found.simulations if min(one.times_s) <= 0]
+    if zeros:
+        subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")
     return framed([joined, points], f"{found.title}, {format_bytes(first.size_bytes)}", subtitle)

@@ -47,13 +47,13 @@ def measured(found: Simulation) -> str:
 
 def late(found: Simulation) -> list[tuple[str, str]]:
     """Return when the ranks began the call, if they did not begin together."""
-    if found.arrivals is None:
+    lateness_s = found.lateness_s
+    if lateness_s is None:
         return []
-    arriving_s = sum(found.arriving_s) / len(found.arriving_s)
     mean, most = (format_time(found.rank_time_s[name]) for name in ("mean", "max"))
     return [
-        ("arrivals", f"{found.arrivals}; the last one {format_time(arriving_s)} after the first"),
-        ("since the first arrival", format_time(found.time_s.mean + arriving_s)),
+        ("arrivals", f"{found.arrivals}; the last one {format_time(lateness_s)} after the first"),
+        ("since the first arrival", format_time(found.time_s.mean + lateness_s)),
         ("a rank in the call", f"{mean}, at most {most}"),
     ]
 

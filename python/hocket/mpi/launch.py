@@ -44,6 +44,7 @@ def joined_rules(rules: Sequence[str], file: str | None = None) -> str:
         more = rules_text(file)
         check_rules(more, file)
         text += more
+        check_rules(text, f"--rule and {file} together")
     return text
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from hocket import _native
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.checks import number, shown
+from hocket.base.checks import number, shown, text
 
 Arrivals: TypeAlias = "str | Sequence[float]"
 """When the ranks begin a call: ranks and how late they are, or a time for each rank, in seconds.
@@ -20,6 +20,7 @@ exponential 10 us"; or a time for each rank, "0 us, 5 us, 0 us". Each rank and e
 """
 
 _COLUMNS = ("rank", "arrival_s")
+_DIGITS = 10  # more than the number of any rank has
 
 
 def as_arrivals(arrivals: Arrivals | None, measured_as: str = "isolated") -> str | list[float] | None:
@@ -32,12 +33,15 @@ def as_arrivals(arrivals: Arrivals | None, measured_as: str = "isolated") -> str
         return None
     if measured_as != "isolated":
         raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as arrivals are given")
-    if isinstance(arrivals, bytes) or not isinstance(arrivals, Iterable):
+    listed = arrivals.tolist() if hasattr(arrivals, "tolist") else arrivals
+    if isinstance(listed, str):
+        listed = " ".join(text("arrivals", listed).split())
+    elif isinstance(listed, Sequence) and not isinstance(listed, bytes | bytearray | memoryview):
+        listed = [number("arrivals", time_s, "a time in seconds", is_right=math.isfinite) for time_s in listed]
+    else:
         raise Error(f"arrivals: got {shown(arrivals)}, expected a text, or a time for each rank in seconds")
-    if not isinstance(arrivals, str):
-        arrivals = [number("arrivals", time_s, "a time in seconds", is_right=math.isfinite) for time_s in arrivals]
-    _native.are_drawn(arrivals)  # refuses what it does not understand
-    return arrivals
+    _native.are_drawn(listed)  # refuses what it does not understand
+    return listed
 
 
 def are_drawn(arrivals: Arrivals | None) -> bool:
@@ -49,40 +53,58 @@ def are_drawn(arrivals: Arrivals | None) -> bool:
     return _native.are_drawn(as_arrivals(arrivals))
 
 
-def read_arrivals(text: str) -> Arrivals:
+def read_arrivals(given: str) -> Arrivals:
     """Return arrivals that a text describes, or that a CSV file has in its columns rank and arrival_s.
 
     Raises:
         Error: The text is not understood, the file cannot be read, or it lacks a column, a rank or a time.
     """
-    return _of_file(text) if text.endswith(".csv") else described(text)
+    return _of_file(given) if given.endswith(".csv") else described(given)
 
 
-def described(text: str) -> str:
+def described(given: str) -> str:
     """Return a text that describes arrivals.
 
     Raises:
         Error: The text is not understood.
     """
     try:
-        are_drawn(text)
+        are_drawn(given)
     except Error as error:
         raise Error(str(error).removeprefix("arrivals: ")) from None
-    return text
+    return given
 
 
 def _of_file(path: str) -> list[float]:
-    rows = csv.DictReader(files.read_text(path).splitlines())
-    if missing := [name for name in _COLUMNS if name not in (rows.fieldnames or ())]:
-        raise Error(f"{path}: line 1: column {missing[0]} is missing, expected the columns {' and '.join(_COLUMNS)}")
+    rows = csv.reader(files.read_text(path).removeprefix("\ufeff").splitlines())
     times_s: dict[int, float] = {}
-    for row in rows:
-        rank, time_s = (row[name] or "" for name in _COLUMNS)
-        try:
-            times_s[int(rank)] = float(time_s)
-        except ValueError:
-            got = f"{rank!r} and {time_s!r}"
-            raise Error(f"{path}: line {rows.line_num}: got {got}, expected a rank and a time in seconds") from None
+    try:
+        columns = [name.strip() for name in next(rows, [])]
+        if any(columns.count(name) != 1 for name in _COLUMNS):
+            found = ", ".join(map(shown, columns)) or "none"
+            raise Error(f"{path}: line 1: got the columns {found}, expected {' and '.join(_COLUMNS)}, each once")
+        for row in filter(None, rows):
+            rank, time_s = _entry(dict(zip(columns, row, strict=False)) if len(row) == len(columns) else {})
+            if rank is None or time_s is None or rank in times_s:
+                got = ", ".join(map(shown, row))
+                raise Error(
+                    f"{path}: line {rows.line_num}: got {got}, expected a cell for each column: "
+                    "a rank that no other line has, and its time in seconds"
+                )
+            times_s[rank] = time_s
+    except csv.Error as error:
+        raise Error(f"{path}: line {rows.line_num}: not CSV: {error}") from None
     if sorted(times_s) != list(range(len(times_s))) or not times_s:
         raise Error(f"{path}: got times of {len(times_s)} ranks, expected a time for each rank from 0 on")
     return [times_s[rank] for rank in range(len(times_s))]
+
+
+def _entry(row: Mapping[str, str]) -> tuple[int | None, float | None]:
+    """Return the rank and the time of a line; None for what is missing or wrong."""
+    rank, time_s = (row.get(name, "").strip() for name in _COLUMNS)
+    try:
+        seconds = float(time_s) if "_" not in time_s else math.nan
+    except ValueError:
+        seconds = math.nan
+    is_rank = rank.isascii() and rank.isdecimal() and len(rank) < _DIGITS
+    return int(rank) if is_rank else None, seconds if math.isfinite(seconds) else None

@@ -350,10 +350,16 @@ class Simulation(Result):
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
 
+    @property
+    def lateness_s(self) -> float | None:
+        """The time from the first to the last arrival, as a mean over the trials; None if all ranks began together."""
+        return sum(self.arriving_s) / len(self.arriving_s) if self.arriving_s else None
+
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, without single trials and without what was kept of the first trial."""
         alone = replace(self, events=(), link_uses=(), passages=())
-        return {name: value for name, value in asdict(alone).items() if name not in _NOT_IN_DICTS}
+        plain = {name: value for name, value in asdict(alone).items() if name not in _NOT_IN_DICTS}
+        return {**plain, "lateness_s": self.lateness_s}
 
     @property
     def title(self) -> str:
@@ -365,7 +371,8 @@ class Simulation(Result):
         """Return the result as one row, without links, circuits, steps and marks."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
-        return [{**plain, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
+        late = {"lateness_s": self.lateness_s}
+        return [{**plain, **late, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
 
     def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
         """Return a chart of ranks over time if events were kept, or else of the times of all trials.

@@ -99,6 +99,7 @@ def test_a_fixed_order_is_kept_by_rules_of_hocket_only() -> None:
         "order = fixed\nallreduce[size=..4KiB]: recursive_doubling\nallreduce: rabenseifner\n", "file"
     )
     assert rules.order_is_fixed
+    assert [rule.function for rule in rules.rules] == ["allreduce", "allreduce", "iallreduce", "iallreduce"]
     assert FORMATS["hocket"].write(rules).startswith("order = fixed\nallreduce[size=..4KiB]: recursive_doubling\n")
     found = converted(rules, "openmpi-5.0")
     assert not found.rules.order_is_fixed

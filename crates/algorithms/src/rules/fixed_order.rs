@@ -6,12 +6,20 @@
 //! [`About::order`]: crate::About::order
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use hocket_core::{Call, Collective, Error, Result};
 
 use super::{Choice, Rule};
 use crate::CATALOGUE;
 use crate::about::SEGMENT;
+
+/// A rule that may decide a call, and the order in which its algorithm combines: a name, and values of parameters.
+struct Decides<'a> {
+    rule: &'a Rule,
+    algorithm: &'static str,
+    order: (&'static str, Vec<(&'static str, u64)>),
+}
 
 /// Checks the rules of all collectives that reduce.
 ///
@@ -20,16 +28,16 @@ use crate::about::SEGMENT;
 pub fn check(rules: &[Rule], file: &str) -> Result<()> {
     for collective in Collective::ALL.into_iter().filter(|collective| collective.reduces()) {
         let own: Vec<_> = rules.iter().filter(|rule| rule.collective == collective).collect();
-        for rule in &own {
-            check_rule(rule).map_err(|error| at(rule, file, error))?;
-        }
         for ranks in representative(&own) {
-            let mut all = Vec::new();
-            for is_nonblocking in [false, true] {
-                let form = own.iter().copied().filter(|rule| rule.is_nonblocking == is_nonblocking);
-                all.extend(deciding(form, ranks, file)?);
+            for call in variants(collective, ranks) {
+                let mut all = Vec::new();
+                for is_nonblocking in [false, true] {
+                    let form = own.iter().filter(|rule| rule.is_nonblocking == is_nonblocking);
+                    let fitting = form.copied().filter(|rule| rule.condition.holds_for_ranks(ranks));
+                    all.extend(deciding(fitting, ranks, &call).map_err(|(rule, error)| at(rule, file, error))?);
+                }
+                check_alike(&all, ranks).map_err(|(rule, error)| at(rule, file, error))?;
             }
-            check_alike(&all, ranks, file)?;
         }
     }
     Ok(())
@@ -39,71 +47,97 @@ fn at(rule: &Rule, file: &str, error: Error) -> Error {
     error.at(format!("{file}:{}: {}", rule.line, rule.collective))
 }
 
-/// The algorithm must combine all elements in one order, whatever the size.
-fn check_rule(rule: &Rule) -> Result<()> {
-    let Choice::Algorithm(entry, _) = &rule.choice else {
-        return Err(Error::new("native leaves the order to MPI, expected an algorithm, as order = fixed is given"));
-    };
-    if entry.about.order.is_none() {
-        let fixed = CATALOGUE.iter().filter(|other| other.collective == rule.collective && other.about.order.is_some());
-        let names: Vec<_> = fixed.map(|entry| entry.name).collect();
-        return Err(Error::new(format!(
-            "the order of {} depends on the element or the size, expected one of {}, as order = fixed is given",
-            entry.name,
-            names.join(", ")
-        )));
-    }
-    Ok(())
+/// Calls that algorithms may accept or refuse, whatever the size: by operator and root. Preconditions on many ranks are
+/// the same as on these.
+fn variants(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
+    const FEW: usize = 64;
+    let few = if ranks > FEW { FEW + usize::from(!ranks.is_power_of_two()) } else { ranks };
+    let roots = if collective.has_root() { 0..2 } else { 0..1 };
+    let call = move |root, commutative| Call { root, commutative, ..Call::new(collective, few, 1) };
+    roots.flat_map(move |root| [true, false].map(|commutative| call(root, commutative)))
 }
 
-/// The values of parameters on which the order may depend.
-fn values(rule: &Rule) -> impl Iterator<Item = &(String, String)> {
-    rule.written.iter().filter(|(name, _)| name != SEGMENT.name)
-}
-
-/// The rules of one form that may decide calls on this number of ranks. If there are any, they must decide all sizes.
-fn deciding<'a>(rules: impl Iterator<Item = &'a Rule>, ranks: usize, file: &str) -> Result<Vec<&'a Rule>> {
-    let (mut deciding, mut refusal) = (Vec::new(), None);
-    for rule in rules.filter(|rule| rule.condition.holds_for_ranks(ranks)) {
-        let Choice::Algorithm(entry, given) = &rule.choice else { continue };
-        deciding.push(rule);
-        match given.accept(entry, &Call::new(rule.collective, ranks, 1)) {
-            Ok(_) if !rule.condition.has_size() => return Ok(deciding),
-            accepted => refusal = accepted.err(),
+/// The rules that may decide calls like this one. If there are any, they must decide all sizes. A commutative operator
+/// must have some.
+fn deciding<'a>(
+    rules: impl Iterator<Item = &'a Rule>,
+    ranks: usize,
+    call: &Call,
+) -> std::result::Result<Vec<Decides<'a>>, (&'a Rule, Error)> {
+    let (mut deciding, mut refused, mut covered) = (Vec::new(), None, Vec::new());
+    for rule in rules {
+        let sizes =
+            if rule.condition.has_size() { rule.condition.size_bytes.clone().unwrap_or(0..0) } else { 0..u64::MAX };
+        if is_covered(&sizes, &covered) && !sizes.is_empty() {
+            continue;
+        }
+        let Choice::Algorithm(entry, given) = &rule.choice else {
+            let why = "native leaves the order to MPI, expected an algorithm, as order = fixed is given";
+            return Err((rule, Error::new(why)));
+        };
+        let accepted = match given.accept(entry, call) {
+            Ok(accepted) => accepted,
+            Err(refusal) => {
+                refused = Some((rule, refusal));
+                continue;
+            }
+        };
+        let order = entry.about.order.ok_or_else(|| (rule, Error::new(depends(entry.name, rule.collective))))?;
+        let values = accepted.parameters.iter().copied().filter(|(name, _)| *name != SEGMENT.name).collect();
+        deciding.push(Decides { rule, algorithm: entry.name, order: (order, values) });
+        covered.push(sizes);
+        if is_covered(&(0..u64::MAX), &covered) {
+            return Ok(deciding);
         }
     }
-    let Some(rule) = deciding.last() else { return Ok(deciding) };
-    let why = refusal.map_or_else(|| "other sizes are left to MPI".to_owned(), |refusal| refusal.to_string());
     let expected = format!("expected a rule for all sizes on {ranks} ranks behind this one, as order = fixed is given");
-    Err(at(rule, file, Error::new(format!("{why}; {expected}"))))
+    match (deciding.last(), refused) {
+        (Some(last), _) => Err((last.rule, Error::new(format!("other sizes are left to MPI; {expected}")))),
+        (None, Some((rule, refusal))) if call.commutative => Err((rule, Error::new(format!("{refusal}; {expected}")))),
+        (None, _) => Ok(deciding),
+    }
+}
+
+fn depends(name: &str, collective: Collective) -> String {
+    let fixed = CATALOGUE.iter().filter(|other| other.collective == collective && other.about.order.is_some());
+    let names: Vec<_> = fixed.map(|entry| entry.name).collect();
+    let known = names.join(", ");
+    format!(
+        "the order of {name} depends on the element or the size, expected one of {known}, as order = fixed is given"
+    )
+}
+
+/// Whether all sizes of a range are in some of the others.
+fn is_covered(sizes: &Range<u64>, others: &[Range<u64>]) -> bool {
+    let mut from = sizes.start;
+    while from < sizes.end {
+        let Some(other) = others.iter().find(|other| other.contains(&from)) else { return false };
+        from = other.end;
+    }
+    true
 }
 
 /// These rules, which may decide calls on the same number of ranks, must combine in the same order.
-fn check_alike(rules: &[&Rule], ranks: usize, file: &str) -> Result<()> {
-    let order = |rule: &Rule| rule.entry().and_then(|entry| entry.about.order);
-    let [first, others @ ..] = rules else { return Ok(()) };
-    for rule in others {
-        if order(rule) != order(first) || !values(rule).eq(values(first)) {
-            let [own, other] = [rule, first].map(|rule| rule.entry().map_or("native", |entry| entry.name));
-            let line = first.line;
-            return Err(at(
-                rule,
-                file,
-                Error::new(format!(
-                    "on {ranks} ranks, {own} combines in another order than {other} in line {line}, expected the same \
-                     order, as order = fixed is given"
-                )),
-            ));
-        }
-    }
-    Ok(())
+fn check_alike<'a>(all: &[Decides<'a>], ranks: usize) -> std::result::Result<(), (&'a Rule, Error)> {
+    let [first, others @ ..] = all else { return Ok(()) };
+    let Some(other) = others.iter().find(|other| other.order != first.order) else { return Ok(()) };
+    let (own, known, line) = (other.algorithm, first.algorithm, first.rule.line);
+    Err((
+        other.rule,
+        Error::new(format!(
+            "on {ranks} ranks, {own} combines in another order than {known} in line {line}, expected the same order, as \
+             order = fixed is given"
+        )),
+    ))
 }
 
-/// Numbers of ranks that stand for all others: between two ends of ranges, a power of two and another number.
+/// Numbers of ranks that stand for all others: between two ends of ranges, a power of two and another number. One rank
+/// combines nothing.
 fn representative(rules: &[&Rule]) -> BTreeSet<usize> {
+    const LEAST: u64 = 2;
     const MOST: u64 = 1 << 26;
     let ends = rules.iter().flat_map(|rule| [rule.condition.ranks.start, rule.condition.ranks.end]);
-    let ends: BTreeSet<_> = ends.map(|end| end.clamp(1, MOST)).chain([1]).collect();
+    let ends: BTreeSet<_> = ends.map(|end| end.clamp(LEAST, MOST)).chain([LEAST]).collect();
     let of_end = |end: u64| {
         let other = (end..end + 2).find(|ranks| !ranks.is_power_of_two()).unwrap_or(end + 2);
         [end, end.next_power_of_two(), other]
