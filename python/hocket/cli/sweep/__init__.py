@@ -63,7 +63,7 @@ _SUMMARIES = {
 def sweep(
     spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, yes: bool, as_json: bool
 ) -> None:
-    """Simulate the grid of algorithms, ranks, sizes, machines, noises and arrivals that the file SPEC describes.
+    """Simulate the grid of algorithms, ranks, sizes, machines, noises and arrivals in the file SPEC.
 
     `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
