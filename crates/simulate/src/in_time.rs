@@ -88,7 +88,7 @@ pub struct Outcome {
     /// empty in [`Many`](crate::Many), which has `ends`.
     #[serde(skip)]
     pub rank_times_s: Vec<f64>,
-    /// When the last rank ended, in seconds from the common start; in [`Many`](crate::Many), `ends` has it.
+    /// When the last rank ended, in seconds from the common start; 0 in [`Many`](crate::Many), which has `ends`.
     #[serde(skip)]
     pub end_s: f64,
     /// When the last rank reached each mark ([`hocket_core::Rank::mark`]), in seconds; empty in [`Many`](crate::Many).

@@ -256,7 +256,7 @@ impl Repeated<'_> {
 
 /// Takes the times from an outcome.
 fn ends_of(outcome: &mut Outcome) -> Ends {
-    let (times_s, end_s) = (take(&mut outcome.rank_times_s), outcome.end_s);
+    let (times_s, end_s) = (take(&mut outcome.rank_times_s), take(&mut outcome.end_s));
     Ends::of(times_s.into_iter(), end_s, take(&mut outcome.marks_s))
 }
 
