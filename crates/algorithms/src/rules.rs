@@ -193,11 +193,22 @@ impl Rules {
 
     /// The rules for one form of a collective.
     fn of(&self, collective: Collective, is_nonblocking: bool) -> impl Iterator<Item = &Rule> {
-        let own = move |is_nonblocking| {
-            self.rules.iter().filter(move |rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking))
-        };
-        let takes_other = self.order_is_fixed && collective.reduces() && own(is_nonblocking).next().is_none();
-        own(is_nonblocking != takes_other)
+        self.written_for(collective, is_nonblocking != self.takes_other_form(collective, is_nonblocking))
+    }
+
+    fn written_for(&self, collective: Collective, is_nonblocking: bool) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking))
+    }
+
+    fn takes_other_form(&self, collective: Collective, is_nonblocking: bool) -> bool {
+        let has_own = || self.written_for(collective, is_nonblocking).next().is_some();
+        self.order_is_fixed && collective.reduces() && !has_own()
+    }
+
+    /// The rules of one form that also decide the other form, as rules of the other form.
+    pub fn of_other_forms(&self) -> impl Iterator<Item = Rule> {
+        let other = |rule: &&Rule| self.takes_other_form(rule.collective, !rule.is_nonblocking);
+        self.rules.iter().filter(other).map(|rule| Rule { is_nonblocking: !rule.is_nonblocking, ..rule.clone() })
     }
 
     /// These rules, and others that are tried after them.

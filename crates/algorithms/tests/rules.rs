@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::{MOST_LEFT, OF_LIBRARIES, Rules};
 use hocket_core::{Call, Collective, Counts, Pairs};
 
@@ -285,6 +286,16 @@ fn what_would_break_a_fixed_order_is_named_with_its_line() {
     ] {
         assert!(Rules::parse(text, "rules").is_ok(), "{text}");
     }
+}
+
+#[test]
+fn under_a_fixed_order_only_segments_may_be_automatic() {
+    let quiet = Surroundings { noise: Ok(None), ..Surroundings::assumed() };
+    let text = "order = fixed\nallreduce[ranks=power_of_two]: redundant_butterfly, T=auto";
+    assert!(Rules::parse_on(text.split_once('\n').unwrap().1, "rules", &quiet).is_ok());
+    let refused = Rules::parse_on(text, "rules", &quiet).unwrap_err().to_string();
+    assert!(refused.starts_with("rules:2: allreduce: T=auto may depend on the size, expected a value"), "{refused}");
+    assert!(Rules::parse_on("order = fixed\nreduce: tree, segment=8KiB\nireduce: tree", "rules", &quiet).is_ok());
 }
 
 #[test]

@@ -211,7 +211,8 @@ fn rules(text: &str, file: &str) -> PyResult<String> {
         })
     };
     let rules = Rules::parse(text, file).map_err(raise)?;
-    write(&json!({ "order_is_fixed": rules.order_is_fixed(), "rules": rules.iter().map(rule).collect::<Vec<_>>() }))
+    let all: Vec<_> = rules.iter().cloned().chain(rules.of_other_forms()).collect();
+    write(&json!({ "order_is_fixed": rules.order_is_fixed(), "rules": all.iter().map(rule).collect::<Vec<_>>() }))
 }
 
 /// The dimensions of a stencil (see `Stencil::parse`; default: a torus), and its number of neighbours per rank.

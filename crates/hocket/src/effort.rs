@@ -36,18 +36,20 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, 
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
-    if platform.network.fabric().is_none() && are_one_by_one {
-        return Ok(count * messages * if is_quiet { APART_S } else { RECORDED_S });
-    }
+    let runs = if is_quiet && !are_one_by_one { 1.0 } else { count };
     if platform.network.fabric().is_none() {
-        let recorded_s = RECORDED_S + count * REPEATED_S / trials.threads as f64;
-        return Ok(messages * if is_quiet { APART_S } else { recorded_s });
+        let message_s = match (is_quiet, are_one_by_one) {
+            (true, _) => runs * APART_S,
+            (false, true) => runs * RECORDED_S,
+            (false, false) => RECORDED_S + count * REPEATED_S / trials.threads as f64,
+        };
+        return Ok(messages * message_s);
     }
     let packets = match &platform.network {
         NetworkModel::Packets(network) => way.calls() * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
     };
-    Ok((messages * SHARED_S + packets * PACKET_S) * if is_quiet && !are_one_by_one { 1.0 } else { count })
+    Ok((messages * SHARED_S + packets * PACKET_S) * runs)
 }
 
 /// An estimate of the seconds for recording a call.

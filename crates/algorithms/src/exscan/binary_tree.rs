@@ -26,7 +26,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .with_parameters(&[SEGMENT])
-    .combining("binary_tree");
+.combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, before) = (c.input(r), c.result(r));

@@ -28,7 +28,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| false)
 .refusing(needs_root_0_or_commutative)
 .with_parameters(&[SEGMENT])
-    .combining("binary_tree");
+.combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let PreOrderTree { parent, left, right } = PreOrderTree::new(r.rank(), c.root, r.size());

@@ -13,6 +13,7 @@ use hocket_core::{Call, Collective, Error, Result};
 use super::{Choice, Rule};
 use crate::CATALOGUE;
 use crate::about::SEGMENT;
+use crate::automatic::AUTO;
 
 /// A rule that may decide a call, and the order in which its algorithm combines: a name, and values of parameters.
 struct Decides<'a> {
@@ -75,6 +76,11 @@ fn deciding<'a>(
             let why = "native leaves the order to MPI, expected an algorithm, as order = fixed is given";
             return Err((rule, Error::new(why)));
         };
+        let by_machine = rule.written.iter().find(|(name, value)| value == AUTO && name != SEGMENT.name);
+        if let Some((name, _)) = by_machine {
+            let why = format!("{name}={AUTO} may depend on the size, expected a value, as order = fixed is given");
+            return Err((rule, Error::new(why)));
+        }
         let accepted = match given.accept(entry, call) {
             Ok(accepted) => accepted,
             Err(refusal) => {

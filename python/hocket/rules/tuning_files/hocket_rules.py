@@ -6,13 +6,12 @@ Source: `docs/mpi.md`. The compiled module reads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.definitions.library import KNOWN, REDUCTIONS, find_collective
+from hocket.definitions.library import KNOWN, find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
 
@@ -45,20 +44,7 @@ def has_blocks(function: str) -> bool:
 
 def _read(text: str, file: str) -> Rules:
     told = json.loads(_native.rules(text, file))
-    rules = [_rule(one, file) for one in told["rules"]]
-    if told["order_is_fixed"]:
-        rules += _of_other_forms(rules)
-    return Rules("hocket", tuple(rules), told["order_is_fixed"])
-
-
-def _of_other_forms(rules: Iterable[Rule]) -> Iterator[Rule]:
-    """Give the rules that a fixed order means for forms without rules of their own: blocking or nonblocking."""
-    named = {rule.function for rule in rules}
-    for rule in rules:
-        collective, is_nonblocking = collective_of(rule.function) or ("", False)
-        other = rule.function.removeprefix("i") if is_nonblocking else f"i{rule.function}"
-        if collective in REDUCTIONS and other not in named:
-            yield replace(rule, function=other)
+    return Rules("hocket", tuple(_rule(one, file) for one in told["rules"]), told["order_is_fixed"])
 
 
 def _rule(told: Mapping[str, Any], file: str) -> Rule:
