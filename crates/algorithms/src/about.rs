@@ -1,6 +1,6 @@
 //! What an algorithm's file declares besides its program.
 
-use hocket_core::{Call, Collective, Options, Parameter, Part, Unit};
+use hocket_core::{Call, Collective, Options, Parameter, Part, Symmetry, Unit};
 
 use crate::automatic::Automatic;
 
@@ -34,6 +34,9 @@ pub struct About {
     /// on the number of ranks, the rank, the root, and parameters other than segments. Algorithms of a collective that
     /// combine in the same order share the name. None if the order also depends on the element or the size.
     pub order: Option<&'static str>,
+    /// The symmetry of its program in a call that it accepts, if it has one: where it has, a simulation of the ranks
+    /// that stand for all others is enough.
+    pub symmetry: fn(&Call) -> Option<Symmetry>,
     /// Its steps, if its packets can be paced step by step.
     pub steps: Option<Steps>,
     /// The topology it is made for, if any. On other topologies, comparisons include it only when the user names it.
@@ -97,6 +100,7 @@ impl About {
             completes: |_| Vec::new(),
             pieces: |_| Vec::new(),
             order: None,
+            symmetry: |_| None,
             steps: None,
             topology: None,
         }
@@ -142,6 +146,11 @@ impl About {
         Self { order: Some(order), ..self }
     }
 
+    /// In these calls, the program has this symmetry.
+    pub const fn symmetric(self, symmetry: fn(&Call) -> Option<Symmetry>) -> Self {
+        Self { symmetry, ..self }
+    }
+
     /// The algorithm goes step by step, and leaves between packets the gap that the call sets for the step.
     pub const fn paced(self, steps: Steps) -> Self {
         Self { steps: Some(steps), ..self }
@@ -156,6 +165,26 @@ impl About {
 pub fn ranks_divide_count(c: &Call) -> bool {
     let is_one_vector = !c.collective.has_blocks() && !c.collective.size_is_one_block();
     if is_one_vector { c.count(0).is_multiple_of(c.ranks) } else { has_equal_blocks(c) }
+}
+
+/// All ranks do the same, seen from where they are: each sends to the rank that is as far ahead.
+pub fn rotates(_: &Call) -> Option<Symmetry> {
+    Some(Symmetry::ROTATION)
+}
+
+/// As [`rotates`], if the number of ranks divides the number of elements.
+pub fn rotates_evenly(c: &Call) -> Option<Symmetry> {
+    ranks_divide_count(c).then_some(Symmetry::ROTATION)
+}
+
+/// All ranks of a power of two do the same: each sends to the rank that differs from it in the same bits.
+pub fn flips(c: &Call) -> Option<Symmetry> {
+    Symmetry::flips(c.ranks)
+}
+
+/// As [`flips`], if the number of ranks divides the number of elements.
+pub fn flips_evenly(c: &Call) -> Option<Symmetry> {
+    flips(c).filter(|_| ranks_divide_count(c))
 }
 
 /// Whether all blocks of the call have the same number of elements.

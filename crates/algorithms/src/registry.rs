@@ -157,7 +157,7 @@ macro_rules! catalogue {
 
         mod catalogue {
             use hocket_core::demand::Demand;
-            use hocket_core::{Call, Collective, Program, Rank};
+            use hocket_core::{Call, Collective, Program, Rank, Symmetry};
 
             use crate::Entry;
 
@@ -173,6 +173,10 @@ macro_rules! catalogue {
                         impl Program for Algorithm {
                             fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()> {
                                 crate::$collective::$name::program(r, c)
+                            }
+
+                            fn symmetry(&self, c: &Call) -> Option<Symmetry> {
+                                (crate::$collective::$name::ABOUT.symmetry)(c)
                             }
                         }
                         &Algorithm

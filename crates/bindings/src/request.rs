@@ -165,7 +165,7 @@ pub fn collective(name: &str) -> Result<Collective> {
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct How {
-    /// "auto", "dataflow" or "events".
+    /// "auto", "symmetry", "dataflow" or "events".
     #[pyo3(from_py_with = engine)]
     pub engine: Engine,
     /// The benchmark that measures the time.

@@ -9,16 +9,23 @@ use crate::executor::{Again, FEW, PinnedSlots};
 use crate::rank::{Rank, Ranks};
 use crate::seat::{Ground, Seat, Seats};
 use crate::world::World;
-use crate::{Call, Moment, Result, budget};
+use crate::{Call, Moment, Result, Symmetry, budget};
 
 /// The steps of all ranks in one collective call.
 pub trait Program {
     /// The steps of rank `r` in call `c`.
     fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()>;
+    /// A symmetry of the program in call `c`, if it is known to have one: of its messages, with their lengths, and of
+    /// its work.
+    fn symmetry(&self, _c: &Call) -> Option<Symmetry> {
+        None
+    }
 }
 
 /// Any program. Worlds take programs through this trait, so that programs and worlds are compiled once each.
 pub trait AnyProgram {
+    /// As [`Program::symmetry`].
+    fn symmetry(&self, call: &Call) -> Option<Symmetry>;
     /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
     /// The programs of all ranks of a world, not yet started.
@@ -52,6 +59,10 @@ pub trait Home {
 }
 
 impl<P: Program> AnyProgram for P {
+    fn symmetry(&self, call: &Call) -> Option<Symmetry> {
+        Program::symmetry(self, call)
+    }
+
     fn bytes_of_a_rank(&self) -> usize {
         fn bytes<'a, F>(_: impl FnOnce(&'a Rank<'a>, &'a Call) -> F) -> usize {
             size_of::<Option<F>>()
@@ -155,16 +166,16 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 }
 
-/// Refuses a call if there is no memory for the programs of its ranks and the `kept_bytes` per rank of a world. The
-/// programs of many ranks count only if all of them must run at the same time.
+/// Refuses a call if there is no memory for the programs of the `ranks` that run and the `kept_bytes` per rank of a
+/// world. The programs of many ranks count only if all of them must run at the same time.
 ///
 /// # Errors
 /// As [`budget::check`].
-pub fn check_ranks(program: &dyn AnyProgram, call: &Call, kept_bytes: usize) -> Result<()> {
+pub fn check_ranks(program: &dyn AnyProgram, call: &Call, ranks: usize, kept_bytes: usize) -> Result<()> {
     let are_at_once = call.ranks <= FEW || call.waits_for_all();
     let program_bytes = program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
     let each_bytes = kept_bytes + if are_at_once { program_bytes } else { size_of::<u32>() };
-    budget::check(format_args!("{} ranks", call.ranks), call.ranks as f64 * each_bytes as f64)
+    budget::check(format_args!("{} ranks", call.ranks), ranks as f64 * each_bytes as f64)
 }
 
 /// Runs `program` on all ranks of `world` until none can go on. Returns the world, which knows all ends.

@@ -2,7 +2,7 @@
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
-use hocket_simulate::{NetworkModel, Platform, Trials};
+use hocket_simulate::{NetworkModel, Platform, Trials, symmetry};
 
 use crate::arrivals::Arrivals;
 use crate::price::{messages, sent_bytes};
@@ -33,6 +33,7 @@ const VERIFIED_FOR_ALL: usize = 16;
 pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, trials: Trials) -> Result<f64> {
     let Scene { way, arrivals } = scene;
     let messages = way.calls() * messages(entry, call)? + way.barrier_messages(call.ranks);
+    let messages = messages * simulated_share(entry, call, platform, scene);
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
@@ -50,6 +51,15 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, 
         _ => 0.0,
     };
     Ok((messages * SHARED_S + packets * PACKET_S) * runs)
+}
+
+/// The share of the ranks that are simulated, see [`symmetry`].
+fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, Scene { way, arrivals }: &Scene) -> f64 {
+    if arrivals.is_some() {
+        return 1.0;
+    }
+    let symmetry = way.measure(entry.program(), call, |program| symmetry(program, call, platform));
+    symmetry.map_or(1.0, |symmetry| symmetry.period() as f64 / call.ranks as f64)
 }
 
 /// An estimate of the seconds for recording a call.

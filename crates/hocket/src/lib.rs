@@ -8,6 +8,7 @@ pub mod pacing;
 mod price;
 mod simulation;
 mod surroundings;
+mod symmetry;
 mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
@@ -16,6 +17,7 @@ pub use measured::Way;
 pub use price::{Predicted, messages, predict};
 pub use simulation::{Scene, Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
+pub use symmetry::check_symmetry;
 pub use verification::{Report, verify, verify_calls, verify_schedule};
 
 use hocket_algorithms::{Entry, demand};

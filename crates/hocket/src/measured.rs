@@ -1,7 +1,7 @@
 //! Times as benchmarks measure them.
 
 use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Buffer, Call, Collective, Members, Program, Rank, Span, Subgroup, Tag};
+use hocket_core::{AnyProgram, Buffer, Call, Collective, Members, Program, Rank, Span, Subgroup, Symmetry, Tag};
 use hocket_simulate::Ends;
 
 /// How a benchmark measures the time of a call.
@@ -93,6 +93,10 @@ impl Program for AfterBarrier<'_> {
         r.start_timer();
         self.program.part(r, c).await;
     }
+
+    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
+        self.barrier.program().symmetry(&self.barrier_call)?.and(self.program.symmetry(c)?)
+    }
 }
 
 /// A program over and over: a rank begins its next call as soon as its program has ended.
@@ -113,5 +117,9 @@ impl Program for BackToBack<'_> {
             let again = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
             self.program.part(&again.rank(), c).await;
         }
+    }
+
+    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
+        self.program.symmetry(c)
     }
 }

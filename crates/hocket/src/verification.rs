@@ -6,6 +6,7 @@ use hocket_record::{Action, Schedule, Unordered};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, verify_messages};
 
 use crate::cases::{self, Wanted};
+use crate::symmetry::check_symmetry;
 
 /// Number of decisions for all calls of one number of ranks. After that, each call is tried in a few orders only, to
 /// bound the time of programs with many decisions.
@@ -40,7 +41,7 @@ pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits:
 /// Verifies a program on the calls that `accept` accepts, up to the first counterexample.
 ///
 /// # Errors
-/// As [`hocket_verify::verify`].
+/// As [`hocket_verify::verify`] and [`check_symmetry`].
 pub fn verify_calls(
     program: &dyn AnyProgram,
     calls: impl Iterator<Item = Call>,
@@ -76,6 +77,7 @@ pub fn verify_calls(
             report.counterexample = Some((call, counterexample));
             break;
         }
+        check_symmetry(program, &call)?;
     }
     if report.checked > 0 {
         report.refused = None;

@@ -21,7 +21,7 @@ const MOST_RECORDINGS: usize = 100;
 ///
 /// A program that depends on the lengths of messages is recorded again until the lengths are those that it was told.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
-    check_ranks(program, call, size_of::<Range<usize>>() + size_of::<usize>())?;
+    check_ranks(program, call, call.ranks, size_of::<Range<usize>>() + size_of::<usize>())?;
     let mut known = Vec::new();
     for _ in 0..MOST_RECORDINGS {
         let recorder = run(program, call, Recorder::new(call.ranks, known));

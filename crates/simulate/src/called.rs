@@ -1,6 +1,6 @@
 //! The program of a collective, as its caller sees it.
 
-use hocket_core::{AnyProgram, Call, Program, Rank};
+use hocket_core::{AnyProgram, Call, Program, Rank, Symmetry};
 
 use crate::platform::Platform;
 
@@ -14,6 +14,10 @@ impl Program for Called<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         r.compute(self.overhead_s).await;
         self.program.part(r, c).await;
+    }
+
+    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
+        self.program.symmetry(c)
     }
 }
 

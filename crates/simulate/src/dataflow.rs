@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    AnyProgram, Call, Error, Features, Mode, Moment, Moments, ReadyRanks, Received, Source, Tag, check_ranks,
+    AnyProgram, Call, Error, Features, Mode, Moment, Moments, ReadyRanks, Received, Source, Symmetry, Tag, check_ranks,
 };
 use hocket_machine::Node;
 use rustc_hash::FxHashMap;
@@ -51,6 +51,21 @@ pub enum Order {
     OfPairs,
 }
 
+/// How to run a program.
+#[derive(Clone, Copy)]
+pub struct How {
+    pub order: Order,
+    /// A symmetry of the program and the machine: only the ranks below its period run, and stand for all others.
+    pub symmetry: Option<Symmetry>,
+}
+
+impl How {
+    /// The ranks that run.
+    fn ranks(self, call: &Call) -> usize {
+        self.symmetry.map_or(call.ranks, Symmetry::period)
+    }
+}
+
 /// Number of operations between two calls of `is_interrupted`.
 const OPERATIONS_PER_LOOK: u32 = 1 << 20;
 
@@ -60,7 +75,7 @@ pub fn run<N: Network, T: Timing>(
     network: &N,
     timing: T,
     node: &Node,
-    order: Order,
+    how: How,
     options: Options<'_>,
 ) -> Result<(Timers<T::Clock>, Outcome), Failure> {
     if N::MESSAGES_MEET {
@@ -68,13 +83,15 @@ pub fn run<N: Network, T: Timing>(
     }
     let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
     let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
-    check_ranks(program, call, kept).map_err(Failure::Other)?;
-    let dataflow = Dataflow::new(call, network, timing, order, options);
-    let world = InTime::new(call, dataflow, node, network.post_s(), &options);
-    let (dataflow, timers, outcome) = hocket_core::run(program, call, world).into_outcome("dataflow");
+    let ranks = how.ranks(call);
+    check_ranks(program, call, ranks, kept).map_err(Failure::Other)?;
+    let dataflow = Dataflow::new(call, network, timing, how, options);
+    let world = InTime::new(call, ranks, dataflow, node, network.post_s(), &options);
+    let engine = if how.symmetry.is_some() { "symmetry" } else { "dataflow" };
+    let (dataflow, timers, outcome) = hocket_core::run(program, call, world).into_outcome(engine);
     match dataflow.refusal {
         Some(failure) => Err(failure),
-        None => Ok((timers, outcome)),
+        None => Ok((timers, outcome.of_all(call.ranks))),
     }
 }
 
@@ -220,6 +237,9 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     ranks: Vec<StateOf<N, T>>,
     /// The latest events of each node, if nodes keep state.
     met: Vec<Met<T::Clock>>,
+    /// Ranks of the call, more than run if there is a symmetry.
+    size: usize,
+    symmetry: Option<Symmetry>,
     mailboxes: Mail<T::Clock>,
     outcomes: Slots<Arrival<T::Clock>>,
     ready: ReadyRanks,
@@ -251,16 +271,18 @@ const OUT_OF_ORDER: &str = "branches of one rank start their messages out of tim
 const WAITING_FOR_PORTS: &str = "a node may send or receive more messages at a time than it has ports";
 
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
-    pub fn new(call: &Call, network: &'a N, timing: T, order: Order, options: Options<'a>) -> Self {
-        let start = timing.start();
+    pub fn new(call: &Call, network: &'a N, timing: T, how: How, options: Options<'a>) -> Self {
+        let (start, ranks) = (timing.start(), how.ranks(call));
         let has_shared_ports = network.ports().is_some() && network.ranks_per_node().is_some();
         Self {
             network,
-            ranks: (0..call.ranks).map(|_| NodeState::new(network.idle(start))).collect(),
-            met: vec![Met::default(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
-            mailboxes: Mailboxes::new(call.ranks),
+            ranks: (0..ranks).map(|_| NodeState::new(network.idle(start))).collect(),
+            met: vec![Met::default(); if N::NODE_HAS_STATE { ranks } else { 0 }],
+            size: call.ranks,
+            symmetry: how.symmetry,
+            mailboxes: Mailboxes::new(ranks),
             outcomes: Slots::default(),
-            ready: ReadyRanks::called(call.ranks),
+            ready: ReadyRanks::called(ranks),
             element_bytes: call.element_bytes,
             running: usize::MAX,
             deferred: None,
@@ -270,21 +292,21 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             operations: 0,
             is_interrupted: options.is_interrupted,
             simultaneous: HashMap::new(),
-            issued: match order {
-                Order::OfPairs => Issued::OfPairs(Pairs::new(call.ranks)),
-                Order::OfRanks if T::HAS_MOMENTS => Issued::Latest(vec![[None; 2]; call.ranks]),
+            issued: match how.order {
+                Order::OfPairs => Issued::OfPairs(Pairs::new(ranks)),
+                Order::OfRanks if T::HAS_MOMENTS => Issued::Latest(vec![[None; 2]; ranks]),
                 Order::OfRanks => Issued::InStates,
             },
             peers: Peers::new(network.knows_peers()),
-            sending: Usage::new(call.ranks, network.ports(), start),
-            receiving: Usage::new(call.ranks, network.ports(), start),
+            sending: Usage::new(ranks, network.ports(), start),
+            receiving: Usage::new(ranks, network.ports(), start),
             timing,
         }
     }
 
     #[inline(always)]
     fn parcel(&self, from: usize, to: usize, len: usize) -> Parcel {
-        let local_ranks = self.network.local_ranks([from, to], self.ranks.len());
+        let local_ranks = self.network.local_ranks([from, to], self.size);
         Parcel { bytes: bytes(len, self.element_bytes), local_ranks, is_new: false }
     }
 
@@ -538,19 +560,20 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             return Begun::Never;
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
-        let received = Received { source: rank as u32, len };
         let is_new = self.peers.meet(rank as u32, to as u32);
         let parcel = Parcel { is_new, ..self.parcel(rank, to, len) };
+        let [from, to] = self.symmetry.map_or([rank, to], |symmetry| symmetry.image([rank, to], self.size));
+        let (from, received) = (from as u32, Received { source: from as u32, len });
         let is_eager = mode != Mode::Synchronous && self.network.is_eager(parcel);
         if !is_eager && N::NODE_HAS_STATE {
             self.refuse("a rendezvous occupies the sender's processor at a time that depends on the receiver");
         }
-        let posted = self.mailboxes.take_receive(to, rank as u32, tag);
+        let posted = self.mailboxes.take_receive(to, from, tag);
         if !is_eager && posted.is_none() {
             let slot = self.outcomes.open();
             let request = self.network.request(now, parcel);
             let message = Pending { len, start: request, time: request, rendezvous: Some(slot) };
-            self.mailboxes.hold(to, rank as u32, tag, message);
+            self.mailboxes.hold(to, from, tag, message);
             self.ready.call(to);
             return Begun::Waits(slot);
         }
@@ -573,7 +596,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             }
             None => {
                 let message = Pending { len, start: departure.start, time: arrival, rendezvous: None };
-                self.mailboxes.hold(to, rank as u32, tag, message);
+                self.mailboxes.hold(to, from, tag, message);
                 self.ready.call(to);
             }
         }
@@ -603,12 +626,12 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let (issued, start, arrival) = match message.rendezvous {
             None => (message.start, message.start, message.time),
             Some(slot) => {
-                let departure =
-                    self.transfer(source as usize, message.time, now, self.parcel(source as usize, rank, message.len));
-                let done = (departure.sender_done, received);
-                self.outcomes.fill(slot, done);
-                self.ready.push(source as usize);
-                (now, departure.start, self.arrival(&departure, source as usize, message.time.position(), rank))
+                let parcel = self.parcel(source as usize, rank, message.len);
+                let sender = self.symmetry.map_or(source as usize, |symmetry| source as usize % symmetry.period());
+                let departure = self.transfer(sender, message.time, now, parcel);
+                self.outcomes.fill(slot, (departure.sender_done, received));
+                self.ready.push(sender);
+                (now, departure.start, self.arrival(&departure, sender, message.time.position(), rank))
             }
         };
         self.hold_receiving(rank, issued, start, arrival);

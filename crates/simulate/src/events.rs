@@ -40,12 +40,12 @@ pub fn run<N: Network>(
     }
     let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
     let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(program, call, kept)?;
+    check_ranks(program, call, call.ranks, kept)?;
     let mut events = Events::new(call, network, trial, options.is_interrupted);
     if options.passages {
         events.passages()?.keep();
     }
-    let world = InTime::new(call, events, node, network.post_s(), &options);
+    let world = InTime::new(call, call.ranks, events, node, network.post_s(), &options);
     let (mut events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
     match events.failure.take() {
         Some(failure) => Err(failure),

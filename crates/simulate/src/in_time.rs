@@ -81,7 +81,7 @@ pub trait Clockwork {
 /// The outcome of a simulation. Skipped fields appear in another form in results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The engine that ran: "dataflow" or "events".
+    /// The engine that ran: "symmetry", "dataflow" or "events".
     #[serde(skip)]
     pub engine: &'static str,
     /// The time from each rank's timer start (the common start by default) until its result was complete, in seconds;
@@ -115,6 +115,17 @@ impl Outcome {
     /// The longest of these times, in seconds.
     pub fn time_s(&self) -> f64 {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The outcome of all ranks, of which the first ones, for which this is the outcome, stand for all.
+    pub(crate) fn of_all(mut self, ranks: usize) -> Self {
+        let simulated = self.rank_times_s.len();
+        if simulated < ranks {
+            let times = (ranks / simulated) as u64;
+            self.rank_times_s = self.rank_times_s.iter().copied().cycle().take(ranks).collect();
+            (self.messages, self.message_bytes) = (self.messages * times, self.message_bytes * times);
+        }
+        self
     }
 }
 
@@ -199,19 +210,27 @@ pub fn kept_bytes<C>() -> usize {
 }
 
 impl<C: Clockwork> InTime<C> {
-    pub fn new(call: &Call, clockwork: C, node: &Node, post_s: Option<f64>, options: &options::Options<'_>) -> Self {
+    /// The first `ranks` ranks of the call, as they are or for all others.
+    pub fn new(
+        call: &Call,
+        ranks: usize,
+        clockwork: C,
+        node: &Node,
+        post_s: Option<f64>,
+        options: &options::Options<'_>,
+    ) -> Self {
         Self {
             node: node.clone(),
             element_bytes: call.element_bytes,
             post_s,
             has_circuits: clockwork.features().circuits.is_some(),
-            ends: vec![clockwork.time(Moment::default()); call.ranks],
+            ends: vec![clockwork.time(Moment::default()); ranks],
             begins: Vec::new(),
             clockwork,
             messages: 0,
             message_bytes: 0,
-            scratch: vec![0; call.ranks],
-            stages: vec![RankStage::Running; call.ranks],
+            scratch: vec![0; ranks],
+            stages: vec![RankStage::Running; ranks],
             marks_s: Vec::new(),
             trace: options.trace.then(Trace::default),
         }
@@ -450,7 +469,7 @@ mod tests {
 
     use super::*;
     use crate::clock::{Quiet, Trial};
-    use crate::dataflow::{Dataflow, Order};
+    use crate::dataflow::{Dataflow, How, Order};
     use crate::events::Events;
     use crate::network::Hockney;
     use crate::{NetworkModel, Platform};
@@ -499,15 +518,10 @@ mod tests {
     fn steps_take_their_time_in_both_engines() {
         let (call, network, node) = (Call::new(Collective::Barrier, 2, 0), hockney(), Node::default());
         let options = crate::Options::default();
-        check(InTime::new(
-            &call,
-            Dataflow::new(&call, &network, Quiet, Order::OfRanks, options),
-            &node,
-            None,
-            &options,
-        ));
+        let how = How { order: Order::OfRanks, symmetry: None };
+        check(InTime::new(&call, 2, Dataflow::new(&call, &network, Quiet, how, options), &node, None, &options));
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: 2 };
-        check(InTime::new(&call, Events::new(&call, &network, &trial, &|| false), &node, None, &options));
+        check(InTime::new(&call, 2, Events::new(&call, &network, &trial, &|| false), &node, None, &options));
     }
 }

@@ -8,9 +8,11 @@ use crate::plan::Ends;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// Dataflow where it applies, else events.
+    /// Symmetry where it applies, else dataflow where that applies, else events.
     #[default]
     Auto,
+    /// Dataflow, for the ranks that stand for all others in a program with a [`hocket_core::Symmetry`].
+    Symmetry,
     /// Every rank runs ahead on its own clock.
     Dataflow,
     /// All ranks in the order of time.

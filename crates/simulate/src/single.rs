@@ -1,10 +1,10 @@
 //! One simulation without noise, by the engine that applies.
 
-use hocket_core::{AnyProgram, Call, Result};
+use hocket_core::{AnyProgram, Call, Error, Nodes, Result, Symmetry};
 use hocket_machine::{Node, Noise};
 
 use crate::clock::{Quiet, Trial};
-use crate::dataflow::{self, Failure, Order};
+use crate::dataflow::{self, Failure, How, Order};
 use crate::events;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
@@ -16,14 +16,29 @@ use crate::platform::Platform;
 /// # Errors
 /// A deadlock, an interruption, a requested engine that does not apply, or times that overflow.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    let outcome = platform.network.visit(Single { program, call, node: &platform.node, options })?;
+    let takes_symmetry = matches!(options.engine, Engine::Auto | Engine::Symmetry) && !options.trace;
+    let symmetry = if takes_symmetry { symmetry(program, call, platform) } else { None };
+    let outcome = platform.network.visit(Single { program, call, symmetry, node: &platform.node, options })?;
     platform.check_times(outcome.rank_times_s.iter().copied())?;
     Ok(outcome)
+}
+
+/// The symmetry that a program has on a machine whose nodes are alike: only ranks below its period are simulated.
+pub fn symmetry(program: &dyn AnyProgram, call: &Call, platform: &Platform) -> Option<Symmetry> {
+    let is_alike = platform.network.fabric().is_none() && platform.noise.is_quiet();
+    let of_program = is_alike.then(|| program.symmetry(call)).flatten()?;
+    let symmetry = match platform.nodes {
+        Nodes::Equal(ranks_per_node) => of_program.on_nodes(ranks_per_node)?,
+        _ => of_program,
+    };
+    let period = symmetry.period();
+    (period < call.ranks && call.ranks.is_multiple_of(period)).then_some(symmetry)
 }
 
 struct Single<'a> {
     program: &'a dyn AnyProgram,
     call: &'a Call,
+    symmetry: Option<Symmetry>,
     node: &'a Node,
     options: Options<'a>,
 }
@@ -32,29 +47,42 @@ impl network::Visitor for Single<'_> {
     type Output = Result<Outcome>;
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Outcome> {
-        let Self { program, call, node, options } = self;
+        let Self { program, call, node, options, .. } = self;
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
-        let watching = |order| dataflow::run(program, call, network, Quiet, node, order, options);
-        let dataflow = || {
-            let (_, outcome) = match watching(Order::OfRanks) {
-                Err(Failure::Unordered(_)) => watching(Order::OfPairs)?,
-                other => other?,
-            };
-            Ok(outcome)
-        };
+        match self.symmetry.map(|symmetry| self.by_dataflow(network, Some(symmetry))) {
+            None | Some(Err(Failure::Inapplicable(_) | Failure::Unordered(_))) => (),
+            Some(found) => return found.map_err(Failure::into_error),
+        }
         let events = || events::run(program, call, network, &trial, node, options);
-        either(options.engine, dataflow, events)
+        either(options.engine, || self.by_dataflow(network, None), events)
     }
 }
 
-/// The result of the requested engine; [`Engine::Auto`] takes dataflow where it applies, else events.
+impl Single<'_> {
+    fn by_dataflow<N: Network>(
+        &self,
+        network: &N,
+        symmetry: Option<Symmetry>,
+    ) -> std::result::Result<Outcome, Failure> {
+        let Self { program, call, node, options, .. } = *self;
+        let run = |order| dataflow::run(program, call, network, Quiet, node, How { order, symmetry }, options);
+        let found = match run(Order::OfRanks) {
+            Err(Failure::Unordered(_)) => run(Order::OfPairs),
+            other => other,
+        };
+        found.map(|(_, outcome)| outcome)
+    }
+}
+
+/// The result of the requested engine for all ranks; [`Engine::Auto`] takes dataflow where it applies, else events.
 pub fn either<T>(
     engine: Engine,
     dataflow: impl FnOnce() -> std::result::Result<T, Failure>,
     events: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     match engine {
+        Engine::Symmetry => Err(Error::new(NO_SYMMETRY)),
         Engine::Events => events(),
         Engine::Dataflow => dataflow().map_err(Failure::into_error),
         Engine::Auto => match dataflow() {
@@ -63,3 +91,6 @@ pub fn either<T>(
         },
     }
 }
+
+const NO_SYMMETRY: &str = "the symmetry engine does not apply: the ranks of this call, on this machine, do not all do the \
+                           same, or are not known to";

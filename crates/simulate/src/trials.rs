@@ -11,7 +11,7 @@ use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Node, Noise};
 
 use crate::clock::Trial;
-use crate::dataflow::{self, Failure, Order};
+use crate::dataflow::{self, Failure, How, Order};
 use crate::events;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
@@ -182,8 +182,8 @@ impl Repeated<'_> {
     ) -> std::result::Result<(Plan, Outcome), Failure> {
         let tape = Tape::new(self.noise, winners);
         let options = Options { trace: false, ..self.options };
-        let timing = Recording(&tape);
-        let (timers, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, order, options)?;
+        let (timing, how) = (Recording(&tape), How { order, symmetry: None });
+        let (timers, mut first) = dataflow::run(self.program, self.call, network, timing, self.node, how, options)?;
         (first.rank_times_s, first.end_s, first.marks_s) = Default::default();
         let nodes = |times: Vec<_>| times.into_iter().map(Symbol::node).collect::<Vec<_>>();
         let has_first = tape.has_first();

@@ -227,7 +227,10 @@ machine = click.option(
     help="A machine file, or a preset that `hocket machines` lists.",
 )
 engine = click.option(
-    "--engine", type=OneOf(["auto", "dataflow", "events"]), default="auto", help="The engine that keeps virtual time."
+    "--engine",
+    type=OneOf(["auto", "symmetry", "dataflow", "events"]),
+    default="auto",
+    help="The engine that keeps virtual time.",
 )
 measured_as = partial(
     click.option, "--as", "measured_as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated"

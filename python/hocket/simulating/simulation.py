@@ -27,7 +27,7 @@ from hocket.simulating.arrivals import Arrivals, as_arrivals
 if TYPE_CHECKING:
     import altair as alt
 
-Engine: TypeAlias = Literal["auto", "dataflow", "events"]
+Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""
 
 Kept: TypeAlias = Literal["events", "links", "passages"]

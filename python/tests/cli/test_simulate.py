@@ -41,10 +41,10 @@ def test_json_has_the_keys_that_other_tools_rely_on(hocket_command: Callable[...
     assert found["time_s"]["quantiles"]["0.5"] == pytest.approx(time_s)
     assert found["time_s"]["histogram"]["counts"] == [1]
     assert found["formula_s"] == pytest.approx(time_s)
-    assert found["engine"] in ("dataflow", "events")
+    assert found["engine"] == "symmetry"
 
 
-@pytest.mark.parametrize("engine", ["dataflow", "events"])
+@pytest.mark.parametrize("engine", ["symmetry", "dataflow", "events"])
 def test_the_engine_asked_for_is_the_one_that_runs(hocket_command: Callable[..., Ran], engine: str) -> None:
     assert hocket_command(f"{LINE} --engine {engine} --json").json["engine"] == engine
 
@@ -304,3 +304,10 @@ def test_what_a_schedule_puts_on_links_is_what_its_program_does(
         hocket_command(f"simulate {call} {machine} {option} {tmp_path}/program.csv")
         hocket_command(f"simulate schedule {tmp_path}/ring.json {machine} {option} {tmp_path}/schedule.csv")
         assert (tmp_path / "program.csv").read_text() == (tmp_path / "schedule.csv").read_text(), option
+
+
+@pytest.mark.parametrize("line", ["allreduce ring --size 8MiB --arrive 'rank 1, 1 us'", "broadcast binomial --size 8B"])
+def test_symmetry_is_refused_where_ranks_differ(hocket_command: Callable[..., Ran], line: str) -> None:
+    ran = hocket_command(f"simulate {line} --ranks 16 --engine symmetry")
+    assert (ran.status, ran.out) == (2, "")
+    assert "the symmetry engine does not apply: the ranks of this call" in ran.err

@@ -11,14 +11,17 @@
 //! round 2    0 ◀─▶ 1   2 ◀─▶ 3   4 ◀─▶ 5          the two blocks of round 1
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Rank, Symmetry};
 
 use crate::About;
+use crate::about::has_equal_blocks;
 
-pub const ABOUT: About = About::new("P/2*alpha + (P-1)*n*beta", "P*P/2").refusing(|c| {
-    let is_odd = !c.ranks.is_multiple_of(2);
-    is_odd.then_some("needs an even number of ranks: neighbours exchange in pairs")
-});
+pub const ABOUT: About = About::new("P/2*alpha + (P-1)*n*beta", "P*P/2")
+    .refusing(|c| {
+        let is_odd = !c.ranks.is_multiple_of(2);
+        is_odd.then_some("needs an even number of ranks: neighbours exchange in pairs")
+    })
+    .symmetric(|c| has_equal_blocks(c).then_some(Symmetry::Rotation(2)));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -21,10 +21,13 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::about::rotates_evenly;
 use crate::shapes::pat::{AGGREGATE, blocks, messages, packed, room, steps};
 
-pub const ABOUT: About =
-    About::new("each*alpha + (P-1)*n*beta", "P*each").with_parameters(&[AGGREGATE]).completing(messages);
+pub const ABOUT: About = About::new("each*alpha + (P-1)*n*beta", "P*each")
+    .with_parameters(&[AGGREGATE])
+    .completing(messages)
+    .symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -13,11 +13,12 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::needs_power_of_two;
+use crate::about::{flips_evenly, needs_power_of_two};
 use crate::shapes::group_start;
 use crate::shapes::rounds::Rounds;
 
-pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
+pub const ABOUT: About =
+    About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two).symmetric(flips_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, result) = (r.rank(), c.result(r));

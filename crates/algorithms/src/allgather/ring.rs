@@ -15,9 +15,10 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::about::rotates_evenly;
 use crate::shapes::rounds::Rounds;
 
-pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)");
+pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)").symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -17,8 +17,9 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
+use crate::about::rotates_evenly;
 
-pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))");
+pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))").symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

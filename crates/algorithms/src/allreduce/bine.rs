@@ -17,10 +17,10 @@
 //! step 2  └───┘   └───┘   └───┘   └───┘     even ranks to the right by 1
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Rank, Symmetry};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{flips, needs_commutative};
 use crate::allreduce::swing::swing;
 use crate::shapes::Fold;
 use crate::shapes::rounds::Rounds;
@@ -31,7 +31,8 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| true)
 .refusing(needs_commutative)
-.combining("bine");
+.combining("bine")
+.symmetric(|c| flips(c).and(Some(Symmetry::Rotation(2))));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (fold, result) = (Fold::new(r.size()), c.result(r));

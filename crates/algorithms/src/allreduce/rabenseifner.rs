@@ -17,6 +17,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::about::flips_evenly;
 use crate::shapes::{Fold, Halves, halve_and_double, halved};
 
 pub const ABOUT: About = About::new(
@@ -25,7 +26,8 @@ pub const ABOUT: About = About::new(
     "2*(P - 2^floor(log2(P))) + 2*2^floor(log2(P))*floor(log2(P))",
 )
 .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
-.combining("recursive_doubling");
+.combining("recursive_doubling")
+.symmetric(flips_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

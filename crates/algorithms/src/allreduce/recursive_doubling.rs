@@ -16,6 +16,7 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
+use crate::about::flips;
 use crate::shapes::Fold;
 use crate::shapes::rounds::Rounds;
 
@@ -24,7 +25,8 @@ pub const ABOUT: About = About::new(
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
 )
 .exact_when(|_| true)
-.combining("recursive_doubling");
+.combining("recursive_doubling")
+.symmetric(flips);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;

@@ -13,11 +13,12 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{needs_commutative, rotates_evenly};
 use crate::shapes::Ring;
 
-pub const ABOUT: About =
-    About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)").refusing(needs_commutative);
+pub const ABOUT: About = About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)")
+    .refusing(needs_commutative)
+    .symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

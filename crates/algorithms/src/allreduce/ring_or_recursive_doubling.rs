@@ -21,7 +21,8 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|c| has_many(c) && ranks_divide_count(c))
 .refusing(needs_commutative)
-.completing(|c| vec![("many", u64::from(has_many(c)))]);
+.completing(|c| vec![("many", u64::from(has_many(c)))])
+.symmetric(|c| (if has_many(c) { ring::ABOUT } else { recursive_doubling::ABOUT }.symmetry)(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     if has_many(c) {

@@ -17,10 +17,10 @@
 //! step 2  └───────────┘                     even ranks to the right by 3: also 2-5, 4-7, 6-1
 //! ```
 
-use hocket_core::{Call, Rank};
+use hocket_core::{Call, Rank, Symmetry};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{flips_evenly, needs_commutative};
 use crate::shapes::{Fold, Halves, halve_and_double, halved};
 
 pub const ABOUT: About = About::new(
@@ -29,7 +29,8 @@ pub const ABOUT: About = About::new(
     "2*(P - 2^floor(log2(P))) + 2*2^floor(log2(P))*floor(log2(P))",
 )
 .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
-.refusing(needs_commutative);
+.refusing(needs_commutative)
+.symmetric(|c| flips_evenly(c).and(Some(Symmetry::Rotation(2))));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

@@ -17,12 +17,14 @@
 use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
+use crate::about::flips_evenly;
 
 pub const ABOUT: About =
     About::new("rounds*2*alpha + ceil(P/2^floor(log2(P)))*halves/P*n*(2*beta + gamma)", "messages")
         .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
         .completing(counts)
-        .combining("three_two_elimination");
+        .combining("three_two_elimination")
+        .symmetric(flips_evenly);
 
 /// Ranks that divide a part of the vector: `first` keeps the lower half, `second` the upper half. If the number of
 /// ranks is odd, one group has a `third` rank, which keeps nothing.

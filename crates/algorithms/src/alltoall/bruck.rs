@@ -19,6 +19,7 @@
 
 use hocket_core::{Call, Parameter, Rank};
 
+use crate::about::rotates;
 use crate::shapes::radix::{distances, powers, radix, radix_of};
 use crate::{About, Steps};
 
@@ -36,7 +37,8 @@ pub const ABOUT: About = About::new("steps*alpha + blocks*n*beta", "P*steps")
         count: |c| steps(c).count(),
         destination: |c, step, rank| (rank + nth(c, step).distance) % c.ranks,
         elements: |c, step| nth(c, step).blocks(c) * c.count(0),
-    });
+    })
+    .symmetric(rotates);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));

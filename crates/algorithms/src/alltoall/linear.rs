@@ -13,7 +13,7 @@
 
 use hocket_core::{Call, Parameter, Rank, Unit};
 
-use crate::about::ranks_divide_count;
+use crate::about::{ranks_divide_count, rotates};
 use crate::shapes::input_apart_from_result;
 use crate::{About, Steps};
 
@@ -45,7 +45,8 @@ pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)")
         count: |c| c.ranks - 1,
         destination: |c, step, rank| (rank + c.ranks - step - 1) % c.ranks,
         elements: |c, _| c.count(0),
-    });
+    })
+    .symmetric(rotates);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

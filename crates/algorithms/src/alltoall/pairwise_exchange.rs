@@ -14,9 +14,9 @@
 //!          step 3    0 ◀─▶ 3   1 ◀─▶ 2
 //! ```
 
-use hocket_core::{Call, Parameter, Rank, Unit};
+use hocket_core::{Call, Parameter, Rank, Symmetry, Unit};
 
-use crate::about::needs_power_of_two;
+use crate::about::{flips, needs_power_of_two, rotates};
 use crate::barrier::dissemination;
 use crate::shapes::input_apart_from_result;
 use crate::shapes::rounds::Rounds;
@@ -54,7 +54,8 @@ pub const ABOUT: About =
             count: |c| c.ranks - 1,
             destination: |c, step, rank| partners(c, step, rank).0,
             elements: |c, _| c.count(0),
-        });
+        })
+        .symmetric(symmetry);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
@@ -90,6 +91,11 @@ fn is_in_pairs(c: &Call) -> bool {
         SHIFT => false,
         _ => c.ranks.is_power_of_two(),
     }
+}
+
+fn symmetry(c: &Call) -> Option<Symmetry> {
+    let has_barrier = c.parameter(BARRIER.name) == DISSEMINATION;
+    if is_in_pairs(c) { flips(c).filter(|_| !has_barrier) } else { rotates(c) }
 }
 
 fn refuses(c: &Call) -> Option<&'static str> {

@@ -16,10 +16,11 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::needs_power_of_two;
+use crate::about::{flips, needs_power_of_two};
 use crate::shapes::rounds::Rounds;
 
-pub const ABOUT: About = About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two);
+pub const ABOUT: About =
+    About::new("log2(P)*(alpha + P/2*n*beta)", "P*log2(P)").refusing(needs_power_of_two).symmetric(flips);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();

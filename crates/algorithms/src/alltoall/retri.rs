@@ -28,6 +28,7 @@
 use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
+use crate::about::rotates;
 use crate::shapes::rounds::{Rounds, change, distinct, release};
 
 /// Whether ports set up circuits while other ports carry messages.
@@ -47,7 +48,8 @@ pub const ABOUT: About = About::new("ceil(ports/k)*(phases*alpha + blocks*n*beta
     .exact_when(|_| true)
     .on_ports(|_| 2)
     .with_parameters(&[OVERLAP])
-    .completing(counts);
+    .completing(counts)
+    .symmetric(rotates);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));

@@ -14,8 +14,9 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
+use crate::about::rotates;
 
-pub const ABOUT: About = About::new("ceil(log2(P))*alpha", "P*ceil(log2(P))").exact_when(|_| true);
+pub const ABOUT: About = About::new("ceil(log2(P))*alpha", "P*ceil(log2(P))").exact_when(|_| true).symmetric(rotates);
 
 pub async fn program(r: &Rank<'_>, _: &Call) {
     let (rank, size) = (r.rank(), r.size());

@@ -16,6 +16,7 @@
 use hocket_core::{Call, Parameter, Rank, Span};
 
 use crate::About;
+use crate::about::rotates;
 use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
 
 const RADIX: Parameter =
@@ -25,7 +26,8 @@ pub const ABOUT: About = About::new("rounds*(2*ceil(ports/k)-1)*alpha", "P*other
     .exact_when(|_| true)
     .on_ports(most_others)
     .with_parameters(&[RADIX])
-    .completing(counts_by_digits);
+    .completing(counts_by_digits)
+    .symmetric(rotates);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

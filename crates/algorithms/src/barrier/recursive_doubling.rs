@@ -15,6 +15,7 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
+use crate::about::flips;
 use crate::shapes::Fold;
 use crate::shapes::rounds::Rounds;
 
@@ -22,7 +23,8 @@ pub const ABOUT: About = About::new(
     "floor(log2(P))*alpha + (ceil(log2(P))-floor(log2(P)))*2*alpha",
     "2*(P - 2^floor(log2(P))) + 2^floor(log2(P))*floor(log2(P))",
 )
-.exact_when(|_| true);
+.exact_when(|_| true)
+.symmetric(flips);
 
 pub async fn program(r: &Rank<'_>, _: &Call) {
     let fold = Fold::new(r.size());

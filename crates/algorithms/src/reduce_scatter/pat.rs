@@ -21,14 +21,15 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{needs_commutative, rotates_evenly};
 use crate::shapes::pat::{AGGREGATE, blocks, messages, packed, room, steps};
 
 pub const ABOUT: About = About::new("each*alpha + (P-1)/P*(n*beta + n*gamma)", "P*each")
     .refusing(needs_commutative)
     .with_parameters(&[AGGREGATE])
     .completing(messages)
-    .combining("pat");
+    .combining("pat")
+    .symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

@@ -17,7 +17,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::{has_equal_blocks, needs_commutative};
+use crate::about::{flips_evenly, has_equal_blocks, needs_commutative};
 use crate::shapes::{Fold, group_start};
 
 pub const ABOUT: About = About::new(
@@ -27,7 +27,8 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
 .refusing(needs_commutative)
-.combining("recursive_halving");
+.combining("recursive_halving")
+.symmetric(flips_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, fold) = (r.rank(), Fold::new(r.size()));

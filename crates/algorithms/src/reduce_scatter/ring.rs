@@ -12,10 +12,12 @@
 use hocket_core::{Call, Rank, Side};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{needs_commutative, rotates_evenly};
 
-pub const ABOUT: About =
-    About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(P-1)").refusing(needs_commutative).combining("ring");
+pub const ABOUT: About = About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(P-1)")
+    .refusing(needs_commutative)
+    .combining("ring")
+    .symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));

@@ -19,6 +19,7 @@ mod measured;
 mod multicast;
 mod orders;
 mod pacing;
+mod symmetry;
 mod tori;
 mod trinaryx3;
 mod worlds;

@@ -1,0 +1,53 @@
+//! The check of the symmetry that a program declares: every rank does what the rank does that stands for it.
+
+use hocket_core::{AnyProgram, Call, Error, Result, Source, Symmetry};
+use hocket_record::{Action, Schedule, Wait, record};
+
+/// Checks the symmetry of a program in a call on its schedule. A program without schedule or without symmetry passes.
+///
+/// # Errors
+/// A rank does something else, as far as times depend on it.
+pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
+    let Some(symmetry) = program.symmetry(call) else { return Ok(()) };
+    let Ok(schedule) = record(program, call) else { return Ok(()) };
+    let period = symmetry.period();
+    if !call.ranks.is_multiple_of(period) {
+        return Ok(());
+    }
+    match (period..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank)) {
+        None => Ok(()),
+        Some(rank) => Err(Error::new(format!(
+            "the declared symmetry {symmetry:?} is wrong: of {} ranks, rank {rank} does not do what rank {} does",
+            call.ranks,
+            rank % period
+        ))),
+    }
+}
+
+/// Whether this rank does what the rank does that stands for it, with its peers renumbered.
+fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
+    let (ranks, stand_in) = (schedule.ranks(), rank % symmetry.period());
+    let renumbered = |peer: usize| match symmetry {
+        Symmetry::Rotation(_) => (peer + rank - stand_in) % ranks,
+        Symmetry::Flips(_) => peer ^ (rank - stand_in),
+    };
+    acts(schedule, stand_in, renumbered) == acts(schedule, rank, |peer| peer)
+}
+
+/// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.
+type Act = (&'static str, Option<usize>, u32, u64, bool);
+
+fn acts(schedule: &Schedule, rank: usize, renumbered: impl Fn(usize) -> usize) -> (Vec<Act>, Vec<Wait>) {
+    let tasks = schedule.tasks(rank);
+    let act = |action: &Action| match *action {
+        Action::Send { to, tag, data } => ("send", Some(renumbered(to as usize)), tag, data.len as u64, false),
+        Action::Recv { from, tag, into } => {
+            let Source::Rank(from) = from else { return ("recv", None, tag, into.len as u64, false) };
+            ("recv", Some(renumbered(from as usize)), tag, into.len as u64, false)
+        }
+        Action::Combine { source, .. } => ("combine", None, 0, source.len as u64, false),
+        Action::Copy { source, target } => ("copy", None, 0, source.len as u64, source == target),
+        Action::Compute { time_s } => ("compute", None, 0, time_s.to_bits(), false),
+    };
+    (tasks.actions.iter().map(act).collect(), tasks.waits)
+}

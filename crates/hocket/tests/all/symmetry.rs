@@ -1,0 +1,130 @@
+//! The symmetry that an algorithm declares, compared with what its ranks do and with a simulation of all of them.
+
+use hocket::pacing::Gap;
+use hocket::{Scene, Subject, Way, cases, check_symmetry, simulate, simulate_trials};
+use hocket_algorithms::{CATALOGUE, Entry};
+use hocket_core::{Call, Collective, Program, Rank, Symmetry};
+use hocket_machine::Machine;
+use hocket_simulate::{Engine, Options, Outcome, Platform, Trials};
+
+/// Calls of an algorithm, with equal blocks among them, at numbers of ranks that can have a symmetry.
+fn calls(entry: &'static Entry) -> impl Iterator<Item = Call> {
+    cases::rank_counts().flat_map(move |ranks| {
+        let even = [ranks, 4 * ranks, 96 * ranks].map(|count| Call::new(entry.collective, ranks, count));
+        let calls = cases::calls_also_in_place(entry.collective, ranks).chain(even).filter(cases::is_for_long_sweeps);
+        let given: Vec<_> =
+            cases::parameters(entry).into_iter().take(if ranks <= 9 { usize::MAX } else { 1 }).collect();
+        calls.flat_map(move |call| given.iter().filter_map(|given| entry.accept(&call, given).ok()).collect::<Vec<_>>())
+    })
+}
+
+#[test]
+fn every_rank_does_what_the_rank_does_that_stands_for_it() {
+    for entry in CATALOGUE {
+        for call in calls(entry) {
+            check_symmetry(entry.program(), &call).unwrap_or_else(|error| panic!("{entry} in {call:?}: {error}"));
+        }
+    }
+}
+
+/// A ring in which rank 2 sends two elements, and that says that all ranks do the same.
+struct Uneven;
+
+impl Program for Uneven {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        let (rank, size, result) = (r.rank(), r.size(), c.result(r));
+        let from = (rank + size - 1) % size;
+        let sent = |rank| result.part(0, if rank == 2 { 2 } else { 1 });
+        r.sendrecv((rank + 1) % size, sent(rank), from, sent(from)).await;
+    }
+
+    fn symmetry(&self, _: &Call) -> Option<Symmetry> {
+        Some(Symmetry::ROTATION)
+    }
+}
+
+#[test]
+fn a_wrong_symmetry_is_found() {
+    let error = check_symmetry(&Uneven, &Call::new(Collective::Broadcast, 5, 8)).unwrap_err().to_string();
+    assert!(error.contains("of 5 ranks, rank 2 does not do what rank 0 does"), "{error}");
+}
+
+/// Networks whose nodes are alike.
+const NETWORKS: [&str; 7] = [
+    "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"",
+    "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nsend_overhead = \"0.5 us\"",
+    "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nranks_per_node = 2\n\
+     local.latency = \"100 ns\"\nlocal.bandwidth = \"4 GB/s\"",
+    "model = \"loggp\"\nL = \"1 us\"\no = \"0.5 us\"\ng = \"0.7 us\"\nG = \"1 ns/B\"",
+    "model = \"loggp\"\nL = \"1 us\"\no = \"0 s\"\ng = \"0 s\"\nG = \"1 ns/B\"\nS = \"64 B\"\nnew_peer = \"3 us\"",
+    "model = \"loggp\"\nL = \"1 us\"\no = \"0.5 us\"\ng = \"0.7 us\"\nG = \"1 ns/B\"\nranks_per_node = 4\n\
+     local.L = \"100 ns\"\nlocal.o = \"50 ns\"\nlocal.G = \"0.1 ns/B\"",
+    "model = \"loggp\"\nL = \"1 us\"\no = \"0.5 us\"\ng = \"0.7 us\"\nG = \"1 ns/B\"\nranks_per_node = 3\n\
+     local.L = \"100 ns\"\nlocal.o = \"50 ns\"\nlocal.G = \"0.1 ns/B\"",
+];
+
+/// With one port and with all of them, where ports count.
+fn machines() -> Vec<Platform> {
+    let shapes = NETWORKS.iter().flat_map(|network| {
+        let ports: &[_] = if network.contains("hockney") { &["ports = 1", "ports = \"unlimited\""] } else { &[""] };
+        ports.iter().map(move |ports| (network, ports))
+    });
+    let machine = |(network, ports)| {
+        let node = format!("[node]\ncall_overhead = \"0.3 us\"\nreduce_bandwidth = \"10 GB/s\"\n{ports}");
+        let text = format!("name = \"test\"\n[network]\n{network}\n{node}\n");
+        let platform = Machine::parse(&text, "test.toml").and_then(|machine| Platform::new(&machine));
+        platform.unwrap_or_else(|e| panic!("{e} in\n{text}"))
+    };
+    shapes.map(machine).collect()
+}
+
+#[test]
+fn a_simulation_of_some_ranks_gives_the_bits_of_a_simulation_of_all() {
+    let machines = machines();
+    let mut compared = 0;
+    for entry in CATALOGUE {
+        for call in calls(entry).filter(|call| [2, 3, 4, 6, 8, 12, 16, 33].contains(&call.ranks)) {
+            if (entry.about.symmetry)(&call).is_none() {
+                continue;
+            }
+            for platform in &machines {
+                let of = |engine| simulate(entry, &call, platform, Options { engine, ..Options::default() });
+                let Ok(some) = of(Engine::Symmetry) else { continue };
+                let all = Outcome { engine: "symmetry", ..of(Engine::Events).unwrap() };
+                assert_eq!(some, all, "{entry} in {call:?} on {:?}", platform.network);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 5_000, "{compared}");
+}
+
+#[test]
+fn benchmarks_of_some_ranks_give_the_bits_of_benchmarks_of_all() {
+    for entry in CATALOGUE {
+        for call in calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place) {
+            if (entry.about.symmetry)(&call).is_none() {
+                continue;
+            }
+            for (name, way) in Way::ALL {
+                for platform in &machines() {
+                    let times_s = |engine| {
+                        let options = Options { engine, ..Options::default() };
+                        let (subject, scene) = (Subject::Listed(entry), Scene::from(way));
+                        let gap = Gap::default();
+                        simulate_trials(&subject, &call, platform, gap, &scene, Trials::default(), options)
+                            .unwrap()
+                            .many
+                            .ends
+                    };
+                    assert_eq!(
+                        times_s(Engine::Auto),
+                        times_s(Engine::Events),
+                        "{entry} as {name} in {call:?} on {:?}",
+                        platform.network
+                    );
+                }
+            }
+        }
+    }
+}
