@@ -35,6 +35,7 @@ registry::catalogue! {
         dual_root,
         edge_disjoint_trees,
         hierarchical,
+        late_rank,
         linear,
         multi_lane,
         rabenseifner,

@@ -35,5 +35,5 @@ pub use k_nomial_tree::{BinomialTree, KnomialTree};
 pub use pre_order_tree::PreOrderTree;
 pub use ring::Ring;
 pub use rotation::{Rotation, rotated_blocks, rotated_chunks};
-pub use segments::Segments;
+pub use segments::{Segments, exchange};
 pub use star::Star;

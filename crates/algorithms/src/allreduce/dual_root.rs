@@ -28,8 +28,8 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::SEGMENT;
-use crate::shapes::Segments;
 use crate::shapes::in_order_tree::{Edge, Subtree};
+use crate::shapes::{Segments, exchange};
 
 pub const ABOUT: About = About::new(
     "ceil((P-1)/P)*(2*floor(log2(ceil(P/2))) + floor(log2(ceil(P/2)+1)) + floor(log2(2*(ceil(P/2)+1)/3)) - 3 \
@@ -64,16 +64,16 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         for (edge, side) in below.into_iter().zip([Side::Left, Side::Right]) {
             let Some(edge) = edge else { continue };
             let [up, down] = edge.crossing(step, segments.count());
-            edge.exchange(r, segment(down), place(up)).await;
+            exchange(r, edge.peer, segment(down), place(up)).await;
             if let (Some(arrived), Some(sum)) = (place(up), segment(up)) {
                 r.combine(arrived, sum, side).await;
             }
         }
         let [up, down] = above.crossing(step, segments.count());
         if parent.is_some() {
-            above.exchange(r, segment(up), segment(down)).await;
+            exchange(r, above.peer, segment(up), segment(down)).await;
         } else if let (Some(arrived), Some(sum)) = (place(up), segment(up)) {
-            above.exchange(r, Some(sum), Some(arrived)).await;
+            exchange(r, above.peer, Some(sum), Some(arrived)).await;
             r.combine(arrived, sum, side).await;
         }
     }

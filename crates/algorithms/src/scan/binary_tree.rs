@@ -19,8 +19,8 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 use crate::about::SEGMENT;
-use crate::shapes::Segments;
 use crate::shapes::in_order_tree::{Edge, Subtree};
+use crate::shapes::{Segments, exchange};
 
 pub const ABOUT: About = About::new(
     "(2*floor(log2(P)) + floor(log2(P+1)) + floor(log2(2*(P+1)/3)) - 6 + 2*floor(1/P) + 3*max(1, ceil(n/segment)))*(alpha + min(n, segment)*(beta + gamma))",
@@ -64,14 +64,14 @@ pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span
     for step in 0..edges.map(|edge| edge.end(segments.count())).max().unwrap_or(0) {
         if let Some(edge) = left {
             let [up, down] = edge.crossing(step, segments.count());
-            edge.exchange(r, down.map(|i| of(from_parent, i)), up.map(|i| of(from_left, i))).await;
+            exchange(r, edge.peer, down.map(|i| of(from_parent, i)), up.map(|i| of(from_left, i))).await;
             if let (Some(i), true) = (up, before.is_none() || is_passed_on) {
                 r.combine(of(from_left, i), segments.get(i), Side::Left).await;
             }
         }
         if let Some(edge) = right {
             let [up, down] = edge.crossing(step, segments.count());
-            edge.exchange(r, down.map(|i| segments.get(i)), up.map(|i| of(from_right, i))).await;
+            exchange(r, edge.peer, down.map(|i| segments.get(i)), up.map(|i| of(from_right, i))).await;
             if let Some(i) = up {
                 r.copy(segments.get(i), of(sum, i)).await;
                 r.combine(of(from_right, i), of(sum, i), Side::Right).await;
@@ -79,7 +79,7 @@ pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span
         }
         if let Some(edge) = parent {
             let [up, down] = edge.crossing(step, segments.count());
-            edge.exchange(r, up.map(|i| of(sum, i)), down.map(|i| of(from_parent, i))).await;
+            exchange(r, edge.peer, up.map(|i| of(sum, i)), down.map(|i| of(from_parent, i))).await;
             if let Some(i) = down {
                 if before.is_none() || right.is_some() {
                     r.combine(of(from_parent, i), segments.get(i), Side::Left).await;

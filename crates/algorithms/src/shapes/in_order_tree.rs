@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use hocket_core::{Rank, Span};
-
 /// A subtree: some ranks in a row. The path from the top to its root goes `lefts` times to the left and `rights` times
 /// to the right.
 #[derive(Clone, Copy)]
@@ -94,20 +92,5 @@ impl Edge {
             let since = step.checked_sub(first?)?;
             (since.is_multiple_of(3) && since / 3 < segments).then_some(since / 3)
         })
-    }
-
-    /// Sends and receives at the same time, if there is something to send or to receive.
-    pub async fn exchange(self, r: &Rank<'_>, to_send: Option<Span>, to_receive: Option<Span>) {
-        let send = async {
-            if let Some(segment) = to_send {
-                r.send(self.peer, segment).await;
-            }
-        };
-        let receive = async {
-            if let Some(segment) = to_receive {
-                r.recv(self.peer, segment).await;
-            }
-        };
-        r.join(send, receive).await;
     }
 }

@@ -1,6 +1,6 @@
 //! A vector in segments.
 
-use hocket_core::{Call, Span};
+use hocket_core::{Call, Rank, Span};
 
 use crate::about::SEGMENT;
 
@@ -27,6 +27,21 @@ impl Segments {
         let start = index * self.each;
         self.whole.part(start, self.each.min(self.whole.len - start))
     }
+}
+
+/// Sends one segment to a peer and receives another one at the same time, as far as there are any.
+pub async fn exchange(r: &Rank<'_>, peer: usize, to_send: Option<Span>, to_receive: Option<Span>) {
+    let send = async {
+        if let Some(segment) = to_send {
+            r.send(peer, segment).await;
+        }
+    };
+    let receive = async {
+        if let Some(segment) = to_receive {
+            r.recv(peer, segment).await;
+        }
+    };
+    r.join(send, receive).await;
 }
 
 #[cfg(test)]
