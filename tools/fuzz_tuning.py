@@ -38,6 +38,12 @@ def samples() -> dict[str, list[bytes]]:
         ]
         found[name] = [text.encode() for text in texts]
     found["mpich-5.0"].append(defaults_of("mpich-5.0").text.encode())
+    for name, line in {
+        "nccl-2": b"allreduce,0,65536,tree,simple,2,1,-1,-1,1\nbroadcast,32769,-1,ring,ll128,-1,-1,16,4,0\n",
+        "rccl-2": b"allgather,1537,3072,ring,ll128,48,2,16,-1,-1,cpx,4\nreduce,0,9,pat,ll,-1,-1,-1\n",
+        "ncclx-2": b"allgather,[0,2097152),tree,simple,4,2,(1,8],65536\nallreduce,*,ring,ll,-1,*,4\n",
+    }.items():
+        found[name].append(line)
     found["ucc-1"].append(b"allreduce,bcast:0-4K,1m-inf:host,cuda:[2-16]:inf:@knomial#alltoall:10")
     return found
 
@@ -67,7 +73,7 @@ def check(format: Format, file: Path, content: bytes) -> bool:
         return True
     findings(rules, format.name)
     again = written_again(format, rules)
-    for other in ("hocket", "openmpi-5.0", "mpich-5.0"):
+    for other in ("hocket", "openmpi-5.0", "mpich-5.0", "nccl-2", "ncclx-2"):
         converted(rules, other, ranks=[4, 8])
     for function in rules.functions if again else ():
         for ranks in RANKS:

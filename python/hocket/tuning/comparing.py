@@ -54,7 +54,14 @@ class Difference:
 
 
 def differences(
-    one: Rules, two: Rules, machine: Machine, *, functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int]
+    one: Rules,
+    two: Rules,
+    machine: Machine,
+    *,
+    functions: Iterable[str],
+    ranks: Sequence[int],
+    sizes: Sequence[int],
+    ranks_per_node: int = 1,
 ) -> Iterator[Difference]:
     """Give the calls for which two sets of rules choose differently.
 
@@ -65,8 +72,9 @@ def differences(
         functions: The MPI functions of the calls.
         ranks: Their numbers of ranks.
         sizes: Their messages, in bytes; a barrier has none.
+        ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
     """
-    for call in _calls(functions, ranks, sizes):
+    for call in _calls(functions, ranks, sizes, ranks_per_node):
         sides = [_side(rules, call) for rules in (one, two)]
         if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
             timed = (_timed(side, call, machine) for side in sides)
@@ -79,7 +87,9 @@ def is_simulated(function: str) -> bool:
     return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
 
 
-def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int], sizes: Sequence[int]) -> float | None:
+def kept_gain(
+    one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int], sizes: Sequence[int], ranks_per_node: int = 1
+) -> float | None:
     """Return the share of one rule set's gain that another rule set keeps; None if no gain is known.
 
     Only calls with known times count. The gain of a call is the logarithm of a ratio: the default time of the second
@@ -91,11 +101,12 @@ def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int],
         machine: The machine on which the choices are simulated.
         ranks: The numbers of ranks of the calls.
         sizes: Their messages, in bytes; a barrier has none.
+        ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
     """
     if two.library not in DEFAULTS:
         return None
     gained = kept = 0.0
-    for call in _calls(filter(is_simulated, one.functions), ranks, sizes):
+    for call in _calls(filter(is_simulated, one.functions), ranks, sizes, ranks_per_node):
         untuned_s, *times_s = (
             _timed(_side(rules, call), call, machine).time_s for rules in (Rules(two.library, ()), one, two)
         )
@@ -105,11 +116,13 @@ def kept_gain(one: Rules, two: Rules, machine: Machine, *, ranks: Sequence[int],
     return kept / gained if gained > 0 else None
 
 
-def _calls(functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int]) -> Iterator[Situation]:
+def _calls(
+    functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int], ranks_per_node: int = 1
+) -> Iterator[Situation]:
     for function in functions:
         for count in ranks:
             for size in (0,) if function == "barrier" else sizes:
-                yield situation(function, count, size)
+                yield situation(function, count, size, ranks_per_node=ranks_per_node)
 
 
 def _side(rules: Rules, call: Situation) -> Side:

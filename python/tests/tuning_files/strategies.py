@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from hocket.rules.tuning_files import LIBRARIES, Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.counterparts import PROTOCOLS
 from hocket.rules.tuning_files.grid import merged, spans
+from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
 
 LARGEST = 1 << 20
 
@@ -115,6 +117,69 @@ def _parts(draw: st.DrawFn, choice: st.SearchStrategy[Choice | None], function: 
     if function == "barrier":
         return tuple((power, ((Span(), draw(choice)),)) for power in powers)
     return tuple((power, _row(draw, choice)) for power in powers)
+
+
+NUMBERS = st.none() | st.integers(1, 100)
+CONDITIONS = {
+    "nccl-2": [{}, {"numPipeOps": "4"}, {"regBuff": "0"}, {"numPipeOps": "1", "regBuff": "1"}],
+    "rccl-2": [{}, {"regBuff": "1"}, {"partitionMode": "cpx"}, {"numPipeOps": "1", "localGroup": "4"}],
+}
+
+
+def one_or_any(number: int | None) -> Span:
+    return Span() if number is None else Span(number, number)
+
+
+def nccl_choices(*, has_chunks: bool = False) -> st.SearchStrategy[Choice]:
+    """Algorithms with a protocol, also such that NCCL cannot run."""
+    protocols = st.tuples(st.just("protocol"), st.sampled_from(PROTOCOLS))
+    channels = st.none() | st.tuples(st.just("channels"), st.integers(1, 64))
+    chunks = st.none() | st.tuples(st.just("chunkSize"), st.integers(1, LARGEST)) if has_chunks else st.none()
+    given = st.tuples(protocols, channels, chunks).map(lambda pairs: tuple(pair for pair in pairs if pair))
+    return st.builds(Choice, st.sampled_from(ALGORITHMS), given)
+
+
+@st.composite
+def nccl_lines(draw: st.DrawFn, library: str) -> Rules:
+    """Rules of NCCL or RCCL, as their lines are."""
+    rules = []
+    for _ in range(draw(st.integers(0, 6))):
+        function = draw(st.sampled_from(list(FUNCTIONS.values())))
+        conditions = draw(st.sampled_from(CONDITIONS[library]))
+        rules.append(
+            Rule(
+                function,
+                draw(nccl_choices()),
+                one_or_any(draw(NUMBERS)),
+                sizes=draw(ranges(LARGEST)),
+                measure=LIBRARIES[library].measures[function],
+                nodes=one_or_any(draw(NUMBERS)),
+                conditions=tuple(conditions.items()),
+            )
+        )
+    return Rules(library, tuple(rules))
+
+
+@st.composite
+def ncclx_lines(draw: st.DrawFn) -> Rules:
+    """Rules of NCCLX."""
+    rules = []
+    for _ in range(draw(st.integers(0, 6))):
+        function = draw(st.sampled_from(list(FUNCTIONS.values())))
+        nodes, per_node = draw(ranges(100)), draw(ranges(16))
+        last = None if nodes.last is None or per_node.last is None else nodes.last * per_node.last
+        rules.append(
+            Rule(
+                function,
+                draw(nccl_choices(has_chunks=True)),
+                Span(nodes.first * per_node.first, last),
+                sizes=draw(ranges(LARGEST)),
+                measure=LIBRARIES["ncclx-2"].measures[function],
+                nodes=nodes,
+                ranks_per_node=per_node,
+            )
+        )
+    return Rules("ncclx-2", tuple(rules))
 
 
 @st.composite

@@ -99,7 +99,7 @@ def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
     assert written(rules, FORMATS["nccl-2"]).splitlines()[1:] == [
         "allreduce,0,99,ring,simple,-1,-1,4",
         "allreduce,0,99,ring,simple,-1,-1,5",
-        "broadcast,0,4294967295,ring,simple,-1,-1,-1",
+        "broadcast,0,18446744073709551615,ring,simple,-1,-1,-1",
     ]
     with pytest.raises(
         hocket.Error, match=r"^allreduce: ranks 8\.\. have no end, and calls on 0\.\.7 are left to NCCL"
@@ -107,6 +107,90 @@ def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
         written(Rules("nccl-2", (Rule("allreduce", ring, Span(8)),)), FORMATS["nccl-2"])
     with pytest.raises(hocket.Error, match="need a line each"):
         written(Rules("nccl-2", (Rule("allreduce", ring, Span(8, 8000)),)), FORMATS["nccl-2"])
+
+
+@given(st.sampled_from(["nccl-2", "rccl-2"]).flatmap(strategies.nccl_lines))
+def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> None:
+    read_again = again(rules, rules.library)
+    for function in rules.functions:
+        assert read_again.of(function) == rules.of(function)
+
+
+@given(strategies.ncclx_lines())
+def test_lines_of_ncclx_are_read_as_they_were_written(rules: Rules) -> None:
+    assert again(rules, "ncclx-2") == rules
+
+
+NCCL = """# Single-node, small allreduce: use tree algorithm, registered buffers only
+allreduce,0,65536,tree,simple,2,1,-1,-1,1
+
+# 4-node, 32-rank setup: medium allreduce, single pipeline op, non-registered buffers
+allreduce,65537,1048576,ring,simple,4,4,32,1,0
+
+# Any topology: large allreduce with LL128, multiple pipeline ops, any buffer type
+allreduce,1048577,4294967295,ring,ll128,-1,-1,-1,4,-1
+
+# Single-node broadcast: prefer tree, any pipeOps, registered buffers (backward compatible)
+broadcast,0,32768,tree,simple,-1,1,-1
+
+# Multi-node broadcast: optimized for non-registered buffers, single pipeline op
+broadcast,32769,4294967295,ring,simple,2,-1,-1,1,0
+"""
+"""The example of NCCL 2.30, plugins/tuner/example/README.md."""
+
+
+def test_the_documented_lines_of_nccl_are_read() -> None:
+    read_nccl = FORMATS["nccl-2"].read
+    assert read_nccl is not None
+    rules = read_nccl(NCCL, "nccl_tuner.conf").rules
+    assert [rule.line for rule in rules] == [2, 5, 8, 11, 14]
+    assert rules[1] == Rule(
+        "allreduce",
+        Choice("ring", (("protocol", "simple"), ("channels", 4))),
+        Span(32, 32),
+        sizes=Span(65537, 1048576),
+        nodes=Span(4, 4),
+        conditions=(("numPipeOps", "1"), ("regBuff", "0")),
+    )
+    headings = "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n"
+    assert read_nccl(headings, "nccl_tuner.conf").rules == ()
+    assert read_nccl("reduce,0,-1,ring,ll,-1,-1,-1\r\n", "any").rules[0].sizes == Span()
+
+
+NCCLX = """# the examples of comms/ncclx/meta/tuner/README.md and docs/design.md in torchcomms
+allgather,[8388608,16777216],ring,ll128,-1,*,*
+allreduce,[1048576,268435456],ring,ll128,-1,2,8
+allgather, [0,2097152], tree, simple, 4, 2, 8, 65536
+"""
+
+
+def test_the_documented_lines_of_ncclx_are_read() -> None:
+    read_ncclx = FORMATS["ncclx-2"].read
+    assert read_ncclx is not None
+    rules = read_ncclx(NCCLX, "override.csv").rules
+    assert [(rule.ranks, rule.nodes, rule.ranks_per_node) for rule in rules] == [
+        (Span(), Span(), Span()), *[(Span(16, 16), Span(2, 2), Span(8, 8))] * 2,
+    ]  # fmt: skip
+    assert [(rule.sizes, rule.measure) for rule in rules[:2]] == [
+        (Span(8388608, 16777216), "size"), (Span(1048576, 268435456), "share"),
+    ]  # fmt: skip
+    assert rules[2].choice == Choice("tree", (("protocol", "simple"), ("channels", 4), ("chunkSize", 65536)))
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("*", Span()), ("", Span()), ("5", Span(5, 5)), ("[2,4]", Span(2, 4)), ("(2,4)", Span(3, 3)),
+        ("[2,4)", Span(2, 3)), ("(1,)", Span(2)), ("[2,)", Span(2)), ("(,4]", Span(0, 4)), ("[,4)", Span(0, 3)),
+        ("( 1 , 4 ]", Span(2, 4)), ("(4,4)", Span(1, 0)), ("[0,0)", Span(1, 0)),
+    ],
+)  # fmt: skip
+def test_intervals_of_ncclx(text: str, span: Span) -> None:
+    read_ncclx = FORMATS["ncclx-2"].read
+    assert read_ncclx is not None
+    rules = read_ncclx(f"reduce,{text},ring,ll,-1,*,*\n", "any")
+    assert rules.rules[0].sizes == span
+    assert again(rules, "ncclx-2") == rules
 
 
 @settings(max_examples=30)
@@ -246,6 +330,24 @@ BAD = [
     ("openmpi-6.0", JSON.replace('"reqs"', '"alg"'), 'bad:13: "alg" appears twice'),
     ("ucc-1", "allreduce", 'bad:1: got "allreduce", expected a score or an algorithm'),
     ("ucc-1", "allreduce:@ring#\nbcasts:@ring", 'bad:2: got "bcasts", expected functions, sizes as 0-4K'),
+    ("nccl-2", "allreduce,0,1,ring,ll\n", "bad:1: got 5 fields, expected 8 to 10: collective,min_bytes,"),
+    ("nccl-2", "#\nbcast,0,1,ring,ll,1,1,1\n", 'bad:2: unknown collective "bcast", for which NCCL takes allreduce,'),
+    ("nccl-2", "reduce,0,1,Ring,ll,1,1,1\n", 'bad:1: unknown algorithm "Ring", for which NCCL takes allreduce, ring'),
+    ("nccl-2", "reduce,0,1,ring,LL,1,1,1\n", 'bad:1: unknown protocol "LL", for which NCCL takes'),
+    ("nccl-2", "reduce,0,1M,ring,ll,1,1,1\n", 'bad:1: max_bytes: got "1M", expected a size in bytes'),
+    ("nccl-2", "reduce,-1,1,ring,ll,1,1,1\n", 'bad:1: min_bytes: got "-1", which is the largest size'),
+    ("nccl-2", "reduce,0,,1,ring,ll,1,1,1\n", "bad:1: an empty field, which moves the fields after it up"),
+    ("nccl-2", "reduce,0,1,ring,ll,0,1,1\n", 'bad:1: channels: got "0", expected -1 or a number from 1 on'),
+    ("nccl-2", "reduce,0,1,ring,ll,1,1,0\n", 'bad:1: nRanks: got "0", expected -1 or a number from 1 on'),
+    ("nccl-2", "reduce,0,1,ring,ll,1,1,1,x\n", 'bad:1: numPipeOps: got "x", expected -1 or a whole number'),
+    ("nccl-2", "reduce,0,1,ring,ll,1,1,1,1,1,spx\n", "bad:1: got 11 fields, expected 8 to 10"),
+    ("nccl-2", "," * 300, "bad:1: longer than 254 bytes, expected a shorter line"),
+    ("rccl-2", "reduce,0,1,ring,LL,1,1,1\n", 'bad:1: unknown protocol "LL", for which RCCL leaves the line out'),
+    ("rccl-2", "reduce,0,1,ring,ll,1,1,1,1,1,dpx\n", 'bad:1: unknown partitionMode "dpx", for which RCCL leaves'),
+    ("ncclx-2", "reduce,[4,2],ring,ll,1,1,1\n", 'bad:1: bytesPerRank: got "[4,2]", expected *, a number, or an'),
+    ("ncclx-2", "reduce,*,ring,ll,1,1,-1\n", 'bad:1: nLocalRanks: got "-1", expected *, a number, or an interval'),
+    ("ncclx-2", "reduce,*,ring,ll,-1,*,*,-1\n", 'bad:1: chunkSize: got "-1", for which NCCLX refuses the file'),
+    ("ncclx-2", "reduce,*,ring,ll,-1,*,*,-1,-1,0\n", "bad:1: got 10 fields, expected 7 or 8: collective,bytesPerRank"),
     ("mpich-5.0", '{"comm_size=any": {}}', 'bad:1: got "comm_size=any", expected "collective="'),
     ("mpich-5.0", '{"collective=bcasts": {}}', 'bad:1: unknown collective "bcasts"'),
     ("mpich-5.0", '{"collective=bcast":\n{}}', "bad:1: bcast: an empty object, expected an algorithm in it"),
@@ -283,7 +385,10 @@ def test_a_bad_file_is_told_of_with_its_line(name: str, text: str, message: str)
     assert str(error.value).startswith(message), error.value
 
 
-@given(st.sampled_from(sorted(FORMATS)), st.text(st.sampled_from(list('{}[]":,=0123456789 \n#abc<')), max_size=60))
+PIECES = (*'{}[]":,=0123456789 \n#abc<', "allreduce,", "ring,ll,", "-1", "[0,", "*,", "(,4]", "reduce:@", ",1,1,1")
+
+
+@given(st.sampled_from(sorted(FORMATS)), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_any_text_is_rules_or_one_line(name: str, text: str) -> None:
     reader = FORMATS[name].read
     if reader is None:
@@ -298,7 +403,10 @@ def test_a_file_tells_its_format_by_its_name(tmp_path: Path) -> None:
     for name in FORMATS:
         assert format_of(tmp_path / f"a.{name}.conf", None, "--to").name == name
         assert format_of(tmp_path / f"b.{name}", None, "--to").name == name
-    assert format_of("my.rules", None, "--to").name == "hocket"
+    for file, name in {"my.rules": "hocket", "rccl_tuner_gfx950.csv": "rccl-2", "nccl_tuner.conf": "nccl-2"}.items():
+        assert format_of(file, None, "--to").name == name
+    assert format_of("a.ncclx-2.csv", None, "--to").name == "ncclx-2"
+    assert format_of("any.csv", None, "--to").name == "nccl-2"
     with pytest.raises(hocket.Error, match="the file name does not contain the format and version, expected one of"):
         format_of("tuned.json", None, "--to")
     with pytest.raises(hocket.Error, match=r"--to: got 'openmpi-3.0', did you mean openmpi-"):

@@ -8,7 +8,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_ranks
 from hocket.cli import options
-from hocket.cli.rules.options import RANKS, SIZES, from_option, print_notes
+from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import FORMATS, converted, format_of, read, written
 from hocket.tuning.comparing import kept_gain
@@ -20,6 +20,7 @@ from hocket.tuning.comparing import kept_gain
 @from_option
 @click.option("--to", "target_format", help=f"The format of TARGET: {', '.join(FORMATS)}.")
 @options.rank_counts
+@per_node_option
 @options.machine
 def convert(
     source: str,
@@ -27,6 +28,7 @@ def convert(
     source_format: str | None,
     target_format: str | None,
     ranks: tuple[int, ...] | None,
+    ranks_per_node: int,
     machine: Machine,
 ) -> None:
     """Convert the rules in the file SOURCE to another format and write them to TARGET.
@@ -37,12 +39,14 @@ def convert(
     """
     format = format_of(target, target_format, "--to")
     rules = read(source, source_format)
-    found = converted(rules, format.library, ranks=ranks)
+    found = converted(rules, format.library, ranks=ranks, ranks_per_node=ranks_per_node)
     print_notes(found.notes)
     if rules.chooses and not found.rules.chooses:
         raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
     files.write(target, written(found.rules, format))
-    share = kept_gain(rules, found.rules, machine, ranks=ranks or RANKS, sizes=SIZES) if found.loses else None
+    share = None
+    if found.loses:
+        share = kept_gain(rules, found.rules, machine, ranks=ranks or RANKS, sizes=SIZES, ranks_per_node=ranks_per_node)
     if share is not None:
         where = f"on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
         own = f"{format.library}'s own choices {where}"

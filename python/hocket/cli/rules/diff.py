@@ -10,7 +10,7 @@ from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
-from hocket.cli.rules.options import RANKS, SIZES, function_option
+from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import read
 from hocket.tuning.comparing import Difference, Side, differences, is_simulated
@@ -21,6 +21,7 @@ from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 @click.argument("two", type=click.Path())
 @options.machine
 @options.rank_counts
+@per_node_option
 @options.sizes
 @function_option
 @click.option("--from-one", help="The format of ONE, unless the file's name tells it.")
@@ -31,6 +32,7 @@ def diff(
     two: str,
     machine: Machine,
     ranks: tuple[int, ...] | None,
+    ranks_per_node: int,
     sizes: tuple[int, ...] | None,
     collective: str | None,
     from_one: str | None,
@@ -46,7 +48,15 @@ def diff(
     if collective is not None and collective not in functions:
         raise Error(f'--collective: neither file has rules for "{collective}", expected {", ".join(functions)}')
     functions = [collective] if collective else functions
-    found = differences(first, second, machine, functions=functions, ranks=ranks or RANKS, sizes=sizes or SIZES)
+    found = differences(
+        first,
+        second,
+        machine,
+        functions=functions,
+        ranks=ranks or RANKS,
+        sizes=sizes or SIZES,
+        ranks_per_node=ranks_per_node,
+    )
     if as_json:
         print_json([_entry(each) for each in found])
         return

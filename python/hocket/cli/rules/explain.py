@@ -10,29 +10,37 @@ from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
-from hocket.cli.rules.options import from_option, function_option
+from hocket.cli.rules.options import from_option, function_option, per_node_option
 from hocket.rules.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
 
 
 @click.command()
 @click.argument("file", type=click.Path())
 @options.ranks(required=True)
+@per_node_option
 @options.size
 @function_option
 @from_option
 @options.as_json
 def explain(
-    file: str, ranks: int, size: int | None, collective: str | None, source_format: str | None, as_json: bool
+    file: str,
+    ranks: int,
+    ranks_per_node: int,
+    size: int | None,
+    collective: str | None,
+    source_format: str | None,
+    as_json: bool,
 ) -> None:
     """Show which line of FILE decides a call, and why.
 
-    The command assumes one rank per node, a predefined MPI operator, and no MPI_IN_PLACE. Without --collective it
-    explains every collective that FILE has rules for.
+    The command assumes a predefined MPI operator and no MPI_IN_PLACE. Without --collective it explains every collective
+    that FILE has rules for.
     """
     rules = read(file, source_format)
     if collective is not None and collective not in rules.functions:
         raise Error(f'--collective: {file} has no rules for "{collective}", expected {", ".join(rules.functions)}')
-    calls = [situation(each, ranks, size or 0) for each in ([collective] if collective else rules.functions)]
+    functions = [collective] if collective else rules.functions
+    calls = [situation(each, ranks, size or 0, ranks_per_node=ranks_per_node) for each in functions]
     told = [(call, list(verdicts(rules, call))) for call in calls]
     if as_json:
         print_json([_entry(rules, call, all_verdicts) for call, all_verdicts in told])
@@ -64,7 +72,12 @@ def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> s
     if last.choice is None:
         return f"{rules.library} decides by itself: line {last.line} leaves the call to it"
     counted = measured(last.measure, call.size_bytes, call.ranks, call.element_bytes)
-    what = {"size": "bytes of the message", "total": "bytes of all blocks", "type": "bytes of elements on all ranks"}
+    what = {
+        "size": "bytes of the message",
+        "total": "bytes of all blocks",
+        "share": "bytes of the message per rank",
+        "type": "bytes of elements on all ranks",
+    }
     counts = f", for {counted} {what[last.measure]}" if last.measure in what else ", for any size"
     return f"{last.choice}: line {last.line}{counts}"
 
@@ -74,6 +87,7 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
     return {
         "collective": call.function,
         "ranks": call.ranks,
+        "ranks_per_node": call.ranks_per_node,
         "size_bytes": call.size_bytes,
         "line": decides.line if decides else None,
         "algorithm": decides.choice.algorithm if decides and decides.choice else None,

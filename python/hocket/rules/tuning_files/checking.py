@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
-from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL
 from hocket.rules.tuning_files.coverage import Coverage, deciding
-from hocket.rules.tuning_files.deciding import accepts
+from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
 from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
-from hocket.rules.tuning_files.translation import HOCKET, known_of
+from hocket.rules.tuning_files.translation import HOCKET, known_of, passes_over
 
-_HINTS = ("gap", "meaning of ranks", "other algorithm")
+_HINTS = ("gap", "meaning of ranks", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
+_FOUR_GIB = (1 << 32) - 1
 _LARGEST_ELEMENT = 16  # bytes: a complex number of double precision
 
 
@@ -26,8 +28,8 @@ class Finding:
 
     Attributes:
         line: The line, counted from 1.
-        kind: "unreachable", "gap", "unknown algorithm", "other algorithm", "meaning of ranks", "never read", "not
-            given" or "refused".
+        kind: "unreachable", "gap", "overlap", "passed over", "unknown algorithm", "other algorithm", "meaning of
+            ranks", "never read", "not asked", "not given" or "refused".
         sentence: What it is.
     """
 
@@ -53,6 +55,9 @@ def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
 def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     yield from _unreachable(rules, library)
     yield from _gaps(rules, library)
+    if library != HOCKET and LIBRARIES[library].kin == NCCL:
+        yield from _overlaps([rule for rule in rules if not passes_over(rule, library)])
+        yield from _without_the_longest(rules, library)
     for rule in rules:
         yield from _of_rule(rule, library)
 
@@ -76,7 +81,7 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
                 yield Finding(
                     rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}"
                 )
-            if library != HOCKET or _takes_all(rule.function, rule.choice):
+            if _takes_all(rule.function, rule.choice) if library == HOCKET else not passes_over(rule, library):
                 covered.add(rule)
 
 
@@ -92,7 +97,9 @@ def _is_for_no_call(rule: Rule) -> bool:
 
 def _asked(rule: Rule) -> object:
     """Return the conditions of a rule besides ranks and sizes."""
-    return rule.measure, rule.power_of_two, rule.placement, frozenset(rule.conditions)
+    return (
+        rule.measure, rule.power_of_two, rule.placement, rule.nodes, rule.ranks_per_node, frozenset(rule.conditions)
+    )  # fmt: skip
 
 
 def _is_wider(other: Rule, rule: Rule) -> bool:
@@ -101,15 +108,25 @@ def _is_wider(other: Rule, rule: Rule) -> bool:
         other.measure == rule.measure
         and other.power_of_two in (None, rule.power_of_two)
         and other.placement in ("any", rule.placement)
+        and other.nodes.has(rule.nodes)
+        and other.ranks_per_node.has(rule.ranks_per_node)
         and set(other.conditions) <= set(rule.conditions)
     )
 
 
 def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     """Give the ranges of sizes that are left to the library, between sizes with rules."""
-    known = [rule for rule in rules if rule.measure != "nothing" and not rule.conditions]
+    known = [
+        rule for rule in rules if rule.measure != "nothing" and not rule.conditions and not passes_over(rule, library)
+    ]
+    for nodes, per_node in dict.fromkeys((rule.nodes, rule.ranks_per_node) for rule in known):
+        here = [rule for rule in known if rule.nodes.has(nodes) and rule.ranks_per_node.has(per_node)]
+        yield from _gaps_of(here, library)
+
+
+def _gaps_of(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     for ranks in boundaries(rule.ranks for rule in rules):
-        here = [rule for rule in known if ranks in rule.ranks]
+        here = [rule for rule in rules if ranks in rule.ranks]
         starts = boundaries(rule.sizes for rule in here)
         decided = list(deciding(here, starts))
         chosen = [place for place, rule in enumerate(decided) if rule and rule.choice]
@@ -122,6 +139,30 @@ def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
                 yield Finding(line, "gap", f"{sentence}, but smaller and larger sizes have rules")
 
 
+def _overlaps(rules: Sequence[Rule]) -> Iterator[Finding]:
+    """Give the lines of which a part of the sizes belongs to an earlier line, where none has all sizes of the other."""
+    alike: dict[object, list[Rule]] = {}
+    for rule in rules:
+        if not rule.sizes.is_empty:
+            alike.setdefault((rule.ranks, _asked(rule)), []).append(rule)
+    for group in alike.values():
+        for one, two in pairwise(sorted(group, key=lambda rule: rule.sizes.first)):
+            both = one.sizes.within(two.sizes)
+            if not both.is_empty and not one.sizes.has(two.sizes) and not two.sizes.has(one.sizes):
+                first, second = sorted((one, two), key=lambda rule: rule.line)
+                sentence = f"{rule.function}: sizes {both} belong to line {first.line}, as the first line decides"
+                yield Finding(second.line, "overlap", sentence)
+
+
+def _without_the_longest(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
+    """Give the lines that end at 4 GiB, the largest size in NCCL's examples, if no line is for more."""
+    if all(rule.sizes.last is not None and rule.sizes.last <= _FOUR_GIB for rule in rules):
+        for rule in rules:
+            if rule.sizes.last == _FOUR_GIB:
+                sentence = f"{rule.function}: messages of 4 GiB and more are left to {library}"
+                yield Finding(rule.line, "gap", f"{sentence}, expected 18446744073709551615 as the largest size")
+
+
 def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if rule.choice is None:
         return
@@ -130,6 +171,12 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "never read", f'{rule.function}: Open MPI reads no "{MISSPELT}", expected "seg_size"')
     if library == HOCKET:
         return
+    if why := passes_over(rule, library):
+        yield Finding(rule.line, "passed over", f"{rule.function}: {why}")
+        return
+    for asked in {name for name, _ in rule.conditions} & set(NOT_ASKED):
+        sentence = f"{rule.function}: {library} asks for {asked} only if RCCL_CHIPLET_TUNER_ENABLE is 1"
+        yield Finding(rule.line, "not asked", sentence)
     known = known_of(rule.function, rule.choice, library)
     if known is None:
         yield from _unknown(rule, library)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES
-from hocket.rules.tuning_files.deciding import ASSUMED, accepts
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules
+from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
-from hocket.rules.tuning_files.translation import HOCKET, Translated, translated
+from hocket.rules.tuning_files.translation import HOCKET, Translated, passes_over, translated
 
 ANCHORS = tuple(sorted({count + more for count in (1 << k for k in range(1, 14)) for more in (0, 1)}))
 """The numbers of ranks for which a file is exact where it cannot be for all: powers of two up to 8192, and one more."""
 
+ALIKE = {"nccl-2", "rccl-2"}
+"""Libraries whose files ask for the same."""
+
+Row = tuple[tuple[Span, Choice | None], ...]
+"""Ranges of sizes with what each gets."""
+
+_MOST_SHOWN = 5
 _MPICH = "mpich"
+_NCCLX = "ncclx-2"
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Converted:
     loses: bool = False
 
 
-def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None) -> Converted:
+def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None, ranks_per_node: int = 1) -> Converted:
     """Return rules in the words of another library, as far as it has them.
 
     What has no counterpart is left to the library, and said in a note.
@@ -42,10 +50,11 @@ def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None)
         rules: The rules.
         library: The other library, with its version.
         ranks: The numbers of ranks for which the rules are to be exact where they cannot be for all.
+        ranks_per_node: How many ranks are on each node, for rules of which only one side asks for nodes.
     """
     if library == rules.library:
         return Converted(rules, ())
-    made = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))))
+    made = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))), ranks_per_node)
     found = Rules(library, tuple(rule for function in rules.functions for rule in made.function(function)))
     if rules.order_is_fixed:
         made.notes.append(f"order = fixed is left out: with the algorithms of {library}, sums may depend on the size")
@@ -53,13 +62,16 @@ def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None)
 
 
 class _Conversion:
-    def __init__(self, rules: Rules, library: str, anchors: tuple[int, ...]) -> None:
+    def __init__(self, rules: Rules, library: str, anchors: tuple[int, ...], ranks_per_node: int) -> None:
         self.notes: list[str] = []
         self.loses = False
-        self._rules, self._library, self._anchors = rules, library, anchors
+        self._rules, self._library, self._anchors, self._per_node = rules, library, anchors, ranks_per_node
 
     def function(self, function: str) -> Iterator[Rule]:
         """Give the converted rules of a function."""
+        if {self._rules.library, self._library} == ALIKE:
+            yield from self._line_by_line(function)
+            return
         listed = [rule for rule in map(self._assumed, self._rules.of(function)) if rule is not None]
         if self._library == HOCKET:
             yield from self._for_hocket(function, listed)
@@ -69,7 +81,9 @@ class _Conversion:
             self.loses = True
             self.notes.append(f"{function}: left out, as {self._library} has no rules for it")
         for target in targets:
-            if self._library.startswith(_MPICH) and (exact := self._one_by_one(target, listed)) is not None:
+            if self._library == _NCCLX:
+                yield from self._on_nodes(target, listed)
+            elif self._library.startswith(_MPICH) and (exact := self._one_by_one(target, listed)) is not None:
                 yield from exact
             else:
                 yield from self._as_table(target, listed)
@@ -80,11 +94,44 @@ class _Conversion:
         names = FUNCTIONS_OF.get(found[0], (function,)) if found and not found[1] else (function,)
         return [name for name in names if name in LIBRARIES[self._library].algorithms]
 
+    def _line_by_line(self, function: str) -> Iterator[Rule]:
+        """Give rules for a library that asks for the same; what only one of the two asks for is left out."""
+        for rule in self._rules.of(function):
+            choice = self._words(function, rule.choice, function).choice
+            conditions = tuple(pair for pair in rule.conditions if pair[0] not in NOT_ASKED)
+            if len(conditions) < len(rule.conditions):
+                self.notes.append(f"{function}: {self._library} does not ask for {' and '.join(NOT_ASKED)}")
+            if choice is not None:
+                yield replace(rule, choice=choice, conditions=conditions)
+
+    def _on_nodes(self, target: str, listed: Sequence[Rule]) -> Iterator[Rule]:
+        """Give rules for numbers of nodes in place of ranks."""
+        for rule in self._as_table(target, listed):
+            nodes = self._nodes(rule.ranks)
+            if rule.choice is not None and not nodes.is_empty:
+                per_node = ANY if rule.ranks == ANY else Span(self._per_node, self._per_node)
+                last = None if nodes.last is None else nodes.last * self._per_node
+                ranks = rule.ranks if rule.ranks == ANY else Span(nodes.first * self._per_node, last)
+                yield replace(rule, ranks=ranks, nodes=nodes, ranks_per_node=per_node)
+
+    def _nodes(self, ranks: Span) -> Span:
+        """Return the numbers of nodes that have some numbers of ranks."""
+        return Span(-(-ranks.first // self._per_node), None if ranks.last is None else ranks.last // self._per_node)
+
     def _assumed(self, rule: Rule) -> Rule | None:
         """Return a rule without the assumed conditions, or None if the rule contradicts them."""
         if rule.placement not in ("any", "one-per-node"):
             why = "as conversions assume one rank per node"
             self.notes.append(f"{rule.function}: rules for ranks {rule.placement} are left out, {why}")
+            return None
+        if why := passes_over(rule, self._rules.library):
+            self.notes.append(f"{rule.function}: line {rule.line} is left out, as {why}")
+            return None
+        nodes, per_node = rule.nodes, self._per_node
+        last = None if nodes.last is None else nodes.last * per_node
+        ranks = rule.ranks.within(Span((nodes.first - 1) * per_node + 1 if nodes.first else 0, last))
+        if ranks.is_empty or per_node not in rule.ranks_per_node:
+            self.notes.append(f"{rule.function}: rules for other than {per_node} ranks per node are left out")
             return None
         for name, value in rule.conditions:
             if name in ASSUMED and ASSUMED[name] != value:
@@ -93,10 +140,10 @@ class _Conversion:
                 if value == "yes":
                     self.notes.append(f"{rule.function}: rules for fewer elements than ranks are left out")
                     return None
-            elif name not in ASSUMED:
+            elif name not in ASSUMED and name not in NOT_ASKED:
                 self.notes.append(f"{rule.function}: rules for {name} are left out")
                 return None
-        return replace(rule, placement="any", conditions=())
+        return replace(rule, ranks=ranks, placement="any", nodes=ANY, ranks_per_node=ANY, conditions=())
 
     def _words(self, function: str, choice: Choice | None, of: str) -> Translated:
         """Return the choice in the other library's words; note what is lost."""
@@ -116,25 +163,41 @@ class _Conversion:
             return
         made = []
         for rule in listed:
-            bare = self._with_sizes_of_hocket(rule)
-            if bare is not None and not bare.ranks.is_empty and not bare.sizes.is_empty:
-                choice = self._words(function, rule.choice, function).choice
-                made.append(replace(bare, choice=choice, power_of_two=rule.power_of_two or None))
+            for bare in self._with_sizes_of_hocket(rule):
+                if not bare.ranks.is_empty and not bare.sizes.is_empty:
+                    choice = self._words(function, rule.choice, function).choice
+                    made.append(replace(bare, choice=choice, power_of_two=rule.power_of_two or None))
         while made and made[-1].choice is None:
             made.pop()
         yield from made
 
-    def _with_sizes_of_hocket(self, rule: Rule) -> Rule | None:
+    def _with_sizes_of_hocket(self, rule: Rule) -> Sequence[Rule]:
         if rule.measure == "nothing":
-            return replace(rule, sizes=ANY, measure="size") if 0 in rule.sizes else None
+            return [replace(rule, sizes=ANY, measure="size")] if 0 in rule.sizes else []
         if rule.sizes == ANY:
-            return replace(rule, measure="size")
+            return [replace(rule, measure="size")]
+        if rule.measure == "share":
+            return self._with_whole_sizes(rule)
         if rule.measure == "type" or (rule.measure == "total" and not has_blocks(rule.function)):
             self.notes.append(
                 f"{rule.function}: some rules are left out, as their sizes do not count the bytes of a message"
             )
-            return None
-        return rule
+            return []
+        return [rule]
+
+    def _with_whole_sizes(self, rule: Rule) -> list[Rule]:
+        """Return rules whose sizes count the whole message, in place of one whose sizes count the bytes per rank."""
+        if not rule.ranks.is_single:
+            self._note_anchors(rule.function, "counts sizes differently")
+        parts = [ranks.within(rule.ranks) for ranks in spans([0, *self._anchors])]
+        return [replace(rule, ranks=ranks, sizes=_whole(rule.sizes, max(ranks.first, 1)), measure="size")
+                for ranks in parts if not ranks.is_empty]  # fmt: skip
+
+    def _note_anchors(self, function: str, why: str) -> None:
+        first, *others = map(str, self._anchors)
+        exact = ", ".join([first, *others] if len(others) < _MOST_SHOWN else [first, *others[:3], "..", others[-1]])
+        what = "others are left to it" if self._library in ALIKE else "which stand for all numbers up to the next"
+        self.notes.append(f"{function}: {self._library} {why}; exact on {exact} ranks, {what}")
 
     def _one_by_one(self, target: str, listed: Sequence[Rule]) -> list[Rule] | None:
         """Return rules, each translated by itself, or None if sizes count other things."""
@@ -155,13 +218,20 @@ class _Conversion:
 
     def _as_table(self, target: str, listed: Sequence[Rule]) -> Iterator[Rule]:
         measure = LIBRARIES[self._library].measures.get(target, "size")
-        starts = self._starts(target, listed, measure)
+        starts = boundaries(rule.ranks for rule in listed)
+        why = self._why_anchors(listed, measure)
+        if why:
+            self._note_anchors(target, why)
+            starts = sorted({*starts, *self._anchors})
         rows = []
         for ranks in spans(starts):
             fitting = [rule for rule in listed if max(ranks.first, 1) in rule.ranks]
             row = [(sizes, self._decision(target, fitting, max(ranks.first, 1), sizes.first, measure))
                    for sizes in spans(_size_starts(fitting, max(ranks.first, 1), measure))]  # fmt: skip
             rows.append((ranks, tuple(merged(row))))
+        if why and self._library in ALIKE:
+            yield from self._of_each(target, rows, measure)
+            return
         for ranks, choices in merged(rows):
             if measure == "type" and len(choices) > 1:
                 self.notes.append(
@@ -171,21 +241,25 @@ class _Conversion:
             for sizes, choice in choices:
                 yield Rule(target, choice, ranks, sizes=ANY if measure == "type" else sizes, measure=measure)
 
-    def _starts(self, target: str, listed: Sequence[Rule], measure: str) -> list[int]:
-        starts = boundaries(rule.ranks for rule in listed)
+    def _of_each(self, function: str, rows: Iterable[tuple[Span, Row]], measure: str) -> Iterator[Rule]:
+        """Give rules for the first number of each range of ranks alone, if it fills its nodes; one rank needs none."""
+        for ranks, row in rows:
+            nodes, left = divmod(ranks.first, self._per_node)
+            for sizes, choice in row if ranks.first > 1 and not left else ():
+                on = ANY if self._per_node == 1 else Span(nodes, nodes)
+                if choice is not None:
+                    yield Rule(function, choice, Span(ranks.first, ranks.first), None, sizes, measure, nodes=on)
+
+    def _why_anchors(self, listed: Sequence[Rule], measure: str) -> str:
+        """Return why rules cannot be exact for all numbers of ranks, or nothing if they can."""
         is_other = any(
             rule.sizes != ANY and rule.measure != measure and "nothing" not in (measure, rule.measure)
             for rule in listed
         )
         is_uneven = any(rule.power_of_two is not None for rule in listed) or self._refuses(listed)
-        if not (is_other or is_uneven):
-            return starts
-        why = "counts sizes differently" if is_other else "selects numbers of ranks differently"
-        self.notes.append(
-            f"{target}: {self._library} {why}; exact on {', '.join(map(str, self._anchors[:4]))}, .., "
-            f"{self._anchors[-1]} ranks, which stand for all numbers up to the next"
-        )
-        return sorted({*starts, *self._anchors})
+        if is_other:
+            return "counts sizes differently"
+        return "selects numbers of ranks differently" if is_uneven else ""
 
     def _refuses(self, listed: Sequence[Rule]) -> bool:
         if self._rules.library != HOCKET:
@@ -205,13 +279,28 @@ class _Conversion:
         return None
 
 
+def _whole(shares: Span, ranks: int) -> Span:
+    """Return the sizes of messages whose bytes per rank are in a range."""
+    return Span(shares.first * ranks, None if shares.last is None else (shares.last + 1) * ranks - 1)
+
+
 def _in_measure(rule: Rule, size: int, measure: str, ranks: int) -> int:
     """Convert a size from the measure of a table to the measure of a rule."""
     if rule.measure == "nothing":
         return 0
-    if rule.measure == measure or {rule.measure, measure} != {"size", "total"}:
-        return size
-    return size // ranks if measure == "total" else size * ranks
+    return _scaled(size, ranks, _ranks_in(rule.measure, measure))
+
+
+def _scaled(size: int, ranks: int, times: int) -> int:
+    """Return a size multiplied by the number of ranks so many times, or divided and rounded down."""
+    factor = int(ranks ** abs(times))
+    return size * factor if times >= 0 else size // factor
+
+
+def _ranks_in(one: str, other: str) -> int:
+    """Return how often one measure has the number of ranks as a factor, compared with another measure."""
+    factors = {"share": -1, "size": 0, "total": 1}
+    return factors[one] - factors[other] if one in factors and other in factors else 0
 
 
 def _size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
@@ -220,11 +309,7 @@ def _size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
         return [0]
     starts = {0}
     for rule in rules:
+        times = _ranks_in(measure, rule.measure)
         for start in boundaries([rule.sizes]):
-            if rule.measure == measure or {rule.measure, measure} == {"size", "type"}:
-                starts.add(start)
-            elif rule.measure == "size" and measure == "total":
-                starts.add(start * ranks)
-            elif rule.measure == "total" and measure == "size":
-                starts.add(-(-start // ranks))
+            starts.add(-_scaled(-start, ranks, times))
     return sorted(starts)

@@ -2,7 +2,8 @@
 
 Sources: for Open MPI `ompi/mca/coll/tuned/coll_tuned_*_decision.c` and `docs/tuning-apps/collectives/tuned.rst`; for
 MPICH `src/mpi/coll/src/csel_container.c` and the algorithms' files; for UCC `src/components/tl/ucp` (`ucc_info -A`);
-for NCCL `plugins/tuner/example/README.md`. Two algorithms are the same here if every rank sends the same messages;
+for NCCL and RCCL `algos_of_coll` and `required_cuda` in `src/device/generate.py` (NCCL 2.30, RCCL of ROCm 7), and for
+nodes `src/graph/tuning.cc`; NCCLX has NCCL's. Two algorithms are the same here if every rank sends the same messages;
 how a library overlaps them is its own affair.
 """
 
@@ -40,6 +41,8 @@ class Known:
         own_segments: Whether the library chooses the size of segments by itself.
         like: Another algorithm of Hocket, with its parameters, that is nearly the same: rules for it become rules for
             this one.
+        protocols: NCCL's protocols with which it runs.
+        fewest_nodes: The least number of nodes that it takes.
     """
 
     name: str
@@ -56,6 +59,8 @@ class Known:
     asks: tuple[str, ...] = ()
     own_segments: bool = False
     like: tuple[str, Mapping[str, int | str]] | None = None
+    protocols: tuple[str, ...] = ()
+    fewest_nodes: int = 1
 
     def takes(self, ranks: int) -> bool:
         """Return whether it takes calls on a number of ranks."""
@@ -70,11 +75,13 @@ class Library:
         name: With the version: "openmpi-5.0".
         algorithms: Those of each function, in the library's order.
         measures: What sizes count for each function.
+        kin: Libraries of one kin have the same names or numbers of algorithms.
     """
 
     name: str
     algorithms: Mapping[str, tuple[Known, ...]]
     measures: Mapping[str, str]
+    kin: str = ""
 
     def find(self, function: str, name: str) -> Known | None:
         """Return an algorithm by its name or, as text, its number."""
@@ -398,34 +405,50 @@ _UCC_MEASURES = {
     **{name: "nothing" for name in ("alltoallv", "barrier")},
 }
 
-_NCCL_OTHERS = tuple(
-    Known(name, what=what)
-    for name, what in (
-        ("collnet_direct", "in switches, from every GPU"),
-        ("collnet_chain", "in switches, from the end of a chain"),
-        ("nvls", "in NVLink switches"),
-        ("nvls_tree", "in NVLink switches, and a tree between nodes"),
-    )
-)
+PROTOCOLS = ("ll", "ll128", "simple")
+"""The protocols of NCCL: with flags in every 8 bytes, in every 128 bytes, or without flags in the data."""
+
+NCCL = "nccl"
+"""The kin of libraries that pass over a line whose algorithm they do not have, or not with its protocol."""
+
+_SIMPLE = ("simple",)
+_NCCL_RING = Known("ring", hocket="ring", protocols=PROTOCOLS)
+_NCCL_CHAIN = Known("ring", hocket="chain", own_segments=True, protocols=PROTOCOLS)
+_NCCL_TREE = Known("tree", what="two binary trees, up and down", protocols=PROTOCOLS)
+_NCCL_PAT = Known("pat", hocket="pat", protocols=_SIMPLE)
+_COLLNET_DIRECT = Known("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE)
+_COLLNET_CHAIN = Known("collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE)
+_NVLS = Known("nvls", what="in NVLink switches", protocols=_SIMPLE)
+_NVLS_TREE = Known("nvls_tree", what="in NVLink switches, and a tree between nodes", fewest_nodes=2, protocols=_SIMPLE)
 _NCCL_2: Mapping[str, tuple[Known, ...]] = {
-    "allgather": (Known("ring", hocket="ring"), Known("pat", hocket="pat"), *_NCCL_OTHERS),
-    "allreduce": (Known("ring", hocket="ring"), Known("tree", what="two binary trees, up and down"), *_NCCL_OTHERS),
-    "bcast": (Known("ring", hocket="chain", own_segments=True), *_NCCL_OTHERS),
-    "reduce": (Known("ring", hocket="chain", own_segments=True), *_NCCL_OTHERS),
-    "reduce_scatter": (Known("ring", hocket="ring"), Known("pat", hocket="pat"), *_NCCL_OTHERS),
+    "allgather": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
+    "allreduce": (_NCCL_RING, _NCCL_TREE, _COLLNET_DIRECT, _COLLNET_CHAIN, _NVLS, _NVLS_TREE),
+    "bcast": (_NCCL_CHAIN,),
+    "reduce": (_NCCL_CHAIN,),
+    "reduce_scatter": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
+}
+_RCCL_2: Mapping[str, tuple[Known, ...]] = {
+    "allgather": (_NCCL_RING, _NCCL_PAT),
+    "allreduce": (_NCCL_RING, _NCCL_TREE),
+    "bcast": (_NCCL_CHAIN,),
+    "reduce": (_NCCL_CHAIN,),
+    "reduce_scatter": (_NCCL_RING, _NCCL_PAT),
 }
 _NCCL_MEASURES = {**{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")}, "allgather": "total"}
+_NCCLX_MEASURES = {name: "size" if measure == "total" else "share" for name, measure in _NCCL_MEASURES.items()}
 
 LIBRARIES: Mapping[str, Library] = MappingProxyType(
     {
         each.name: each
         for each in (
-            Library("openmpi-4.1", _OPENMPI_4_1, _OPENMPI_MEASURES),
-            Library("openmpi-5.0", _OPENMPI_5_0, _OPENMPI_MEASURES),
-            Library("openmpi-6.0", _OPENMPI_6_0, _OPENMPI_MEASURES),
+            Library("openmpi-4.1", _OPENMPI_4_1, _OPENMPI_MEASURES, "openmpi"),
+            Library("openmpi-5.0", _OPENMPI_5_0, _OPENMPI_MEASURES, "openmpi"),
+            Library("openmpi-6.0", _OPENMPI_6_0, _OPENMPI_MEASURES, "openmpi"),
             Library("mpich-5.0", _MPICH_5_0, _MPICH_MEASURES),
             Library("ucc-1", _UCC_1, _UCC_MEASURES),
-            Library("nccl-2", _NCCL_2, _NCCL_MEASURES),
+            Library("nccl-2", _NCCL_2, _NCCL_MEASURES, NCCL),
+            Library("rccl-2", _RCCL_2, _NCCL_MEASURES, NCCL),
+            Library("ncclx-2", _NCCL_2, _NCCLX_MEASURES, NCCL),
         )
     }
 )

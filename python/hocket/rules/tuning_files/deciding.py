@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.rules.choosing import choose
-from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, measured
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.hocket_rules import collective_of
-from hocket.rules.tuning_files.translation import HOCKET
+from hocket.rules.tuning_files.translation import HOCKET, passes_over
 
 ASSUMED = {
     "comm_type": "intra",
@@ -22,8 +22,14 @@ ASSUMED = {
     "is_block_regular": "yes",
     "is_node_consecutive": "no",
     "is_multi_threaded": "no",
+    "numPipeOps": "1",
+    "regBuff": "0",
 }
-"""What is so of a call of which nothing else is said: one rank per node, an operator of MPI's, no MPI_IN_PLACE."""
+"""What is so of a call of which nothing else is said: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
+other calls in its group, and buffers that are not registered."""
+
+NOT_ASKED = ("partitionMode", "localGroup")
+"""Conditions that RCCL does not ask, unless RCCL_CHIPLET_TUNER_ENABLE is 1."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,15 @@ class Verdict:
     why_not: str = ""
 
 
-def situation(function: str, ranks: int, size_bytes: int, *, element_bytes: int = 1) -> Situation:
+def situation(
+    function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int = 1
+) -> Situation:
     """Return a call of which nothing else is said."""
     largest = 1 << (ranks.bit_length() - 1)
     is_short = size_bytes < largest * element_bytes
     conditions = {**ASSUMED, "count<pow2": "yes" if is_short else "no"}
-    return Situation(function, ranks, size_bytes, element_bytes=element_bytes, conditions=conditions)
+    placement = "one-per-node" if ranks_per_node == 1 else "single-node" if ranks <= ranks_per_node else "any"
+    return Situation(function, ranks, size_bytes, placement, ranks_per_node, element_bytes, conditions)
 
 
 def verdicts(rules: Rules, call: Situation) -> Iterator[Verdict]:
@@ -62,6 +71,8 @@ def decided(rules: Rules, call: Situation) -> Rule | None:
 
 
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
+    if skipped := passes_over(replace(rule, nodes=Span(call.nodes, call.nodes)), library):
+        return skipped
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
         return f"the call has {call.ranks} ranks, the line is for {rule.ranks}"
@@ -70,10 +81,14 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
         return f"the call has {call.ranks} ranks, the line is for {powers}"
     if rule.placement not in ("any", call.placement):
         return f"the call has ranks {call.placement}, the line is for {rule.placement}"
+    if call.nodes not in rule.nodes:
+        return f"the call has {call.nodes} nodes, the line is for {rule.nodes}"
+    if call.ranks // call.nodes not in rule.ranks_per_node:
+        return f"the call has {call.ranks // call.nodes} ranks per node, the line is for {rule.ranks_per_node}"
     if size not in rule.sizes:
         return f"the call has {size} bytes, the line is for {rule.sizes}"
     for name, value in rule.conditions:
-        if call.conditions.get(name) != value:
+        if name not in NOT_ASKED and call.conditions.get(name) != value:
             return f"{name} is {call.conditions.get(name, 'not known')}, the line is for {value}"
     if library == HOCKET and rule.choice and not accepts(call.function, rule.choice, call.ranks, call.size_bytes):
         return f"{rule.choice.algorithm} refuses the call"

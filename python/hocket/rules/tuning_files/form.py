@@ -22,12 +22,21 @@ class Span:
     def __str__(self) -> str:
         if self.last is None:
             return f"{self.first}.." if self.first else "any"
-        return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
+        return str(self.first) if self.is_single else f"{self.first}..{self.last}"
 
     @property
     def is_empty(self) -> bool:
         """Whether no number is in it."""
         return self.last is not None and self.last < self.first
+
+    @property
+    def is_single(self) -> bool:
+        """Whether exactly one number is in it."""
+        return self.first == self.last
+
+    def has(self, other: Span) -> bool:
+        """Return whether all numbers of another range are in it."""
+        return self.within(other) == other
 
     def within(self, other: Span) -> Span:
         """Return the numbers that are in both."""
@@ -66,6 +75,8 @@ class Rule:
         sizes: For which sizes, in bytes.
         measure: What these sizes count, as `measured` explains.
         placement: How the ranks lie on nodes: "any", "one-per-node" or "single-node".
+        nodes: For how many nodes.
+        ranks_per_node: For how many ranks on each node.
         conditions: Anything else that a format asks for, as names and values: ("is_commutative", "yes").
         line: The line that it was read from, counted from 1; 0 for a rule that was made.
     """
@@ -77,6 +88,8 @@ class Rule:
     sizes: Span = ANY
     measure: str = "size"
     placement: str = "any"
+    nodes: Span = ANY
+    ranks_per_node: Span = ANY
     conditions: tuple[tuple[str, str], ...] = ()
     line: int = field(default=0, compare=False)
 
@@ -119,6 +132,7 @@ class Situation:
         ranks: How many ranks the communicator has.
         size_bytes: The message of the call, as everywhere in Hocket.
         placement: How its ranks lie on nodes, "one-per-node" or "single-node", or "any" where they lie in neither way.
+        ranks_per_node: How many ranks are on each node, except perhaps the last.
         element_bytes: The size of an element.
         conditions: What else is so, by the names of conditions.
     """
@@ -127,6 +141,7 @@ class Situation:
     ranks: int
     size_bytes: int
     placement: str = "one-per-node"
+    ranks_per_node: int = 1
     element_bytes: int = 1
     conditions: Mapping[str, str] = field(default_factory=dict)
 
@@ -134,6 +149,11 @@ class Situation:
     def is_power_of_two(self) -> bool:
         """Whether the ranks are a power of two."""
         return self.ranks & (self.ranks - 1) == 0
+
+    @property
+    def nodes(self) -> int:
+        """On how many nodes the ranks are."""
+        return -(-self.ranks // self.ranks_per_node)
 
 
 @dataclass(frozen=True)
@@ -145,23 +165,31 @@ class Format:
         library: Whose algorithms it names.
         read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
         write: Makes the text of rules.
-        endings: Endings of file names that mean this format alone.
+        names: Patterns of file names that mean this format.
     """
 
     name: str
     library: str
     read: Callable[[str, str], Rules] | None
     write: Callable[[Rules], str]
-    endings: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:
     """Return what the size of a call is in a measure, in bytes.
 
-    Measures are "size", as everywhere in Hocket; "total", that times the number of ranks; "type", the size of the data
-    type times the number of ranks, whatever the count; and "nothing", so that every call counts as 0.
+    Measures are "size", as everywhere in Hocket; "total", that times the number of ranks; "share", that divided by the
+    number of ranks; "type", the size of the data type times the number of ranks, whatever the count; and "nothing", so
+    that every call counts as 0.
     """
-    return {"size": size_bytes, "total": size_bytes * ranks, "type": element_bytes * ranks, "nothing": 0}[measure]
+    counted = {
+        "size": size_bytes,
+        "total": size_bytes * ranks,
+        "share": size_bytes // ranks,
+        "type": element_bytes * ranks,
+        "nothing": 0,
+    }
+    return counted[measure]
 
 
 def at(file: str, line: int, message: str) -> Error:

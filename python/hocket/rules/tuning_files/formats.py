@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
@@ -10,11 +11,19 @@ from types import MappingProxyType
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.names import among, hint
-from hocket.rules.tuning_files import hocket_rules, mpich_json, nccl_csv, openmpi_classic, openmpi_json, ucc_tune
+from hocket.rules.tuning_files import (
+    hocket_rules,
+    mpich_json,
+    nccl_csv,
+    ncclx_csv,
+    openmpi_classic,
+    openmpi_json,
+    ucc_tune,
+)
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
 from hocket.rules.tuning_files.form import Format, Rules
 
-_MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv)
+_MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx_csv)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
 """The formats by name, each with the version of what reads it."""
@@ -34,9 +43,8 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     if name is not None:
         return FORMATS[among(option, name, FORMATS)]
     file = Path(fspath(path)).name
-    told = [
-        each for each in FORMATS.values() if f".{each.name}." in f".{file}." or file.endswith(each.endings or ("/",))
-    ]
+    told = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
+    told = told or [each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names)][:1]
     if len(told) != 1:
         raise Error(
             f"{fspath(path)}: the file name does not contain the format and version, {hint('', FORMATS)} as {option}"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from hocket._native import Error
-from hocket.rules.tuning_files.form import Choice, Rule, Span
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Span
 
 T = TypeVar("T")
 
@@ -29,7 +29,8 @@ def rows(rules: Iterable[Rule]) -> tuple[Row, ...]:
     """
     listed = tuple(rules)
     for rule in listed:
-        if rule.power_of_two is not None or rule.placement != "any" or rule.conditions:
+        asks = rule.power_of_two is not None or rule.placement != "any" or rule.conditions
+        if asks or rule.nodes != ANY or rule.ranks_per_node != ANY:
             raise Error(f"{rule.function}: got a rule with other conditions, expected ranks and sizes only")
     if len({rule.measure for rule in listed}) > 1:
         raise Error(f"{listed[0].function}: got rules that count sizes in different ways, expected one way")

@@ -114,4 +114,4 @@ def _write(rules: Rules) -> str:
     return first + "".join(f"{line_of(rule)}\n" for rule in rules.rules)
 
 
-FORMATS = (Format("hocket", "hocket", _read, _write, endings=(".rules",)),)
+FORMATS = (Format("hocket", "hocket", _read, _write, names=("*.rules",)),)

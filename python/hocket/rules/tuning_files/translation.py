@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from hocket.definitions.library import algorithms
-from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES, Known, Library
-from hocket.rules.tuning_files.form import Choice
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, WHOLE_BYTES, Known, Library
+from hocket.rules.tuning_files.form import Choice, Rule
 from hocket.rules.tuning_files.hocket_rules import collective_of
 
 HOCKET = "hocket"
+
+_ONLY_OF = {"chunkSize": "ncclx-2"}
+"""Parameters that only one library of its kin has."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ def translated(function: str, choice: Choice, source: str, target: str) -> Trans
     """Return the algorithm of one library that does what another's does."""
     if source == target:
         return Translated(choice, known_of(function, choice, target))
-    if source.split("-")[0] == target.split("-")[0]:
-        return _same_number(function, choice, LIBRARIES[source], LIBRARIES[target])
+    if are_kin(source, target):
+        return _same_algorithm(function, choice, LIBRARIES[source], LIBRARIES[target])
     if source == HOCKET:
         return _from_hocket(function, choice, LIBRARIES[target])
     found = to_hocket(function, choice, source)
@@ -36,6 +39,30 @@ def translated(function: str, choice: Choice, source: str, target: str) -> Trans
         return found
     onward = _from_hocket(function, found.choice, LIBRARIES[target])
     return Translated(onward.choice, onward.known, "; ".join(note for note in (found.note, onward.note) if note))
+
+
+def are_kin(source: str, target: str) -> bool:
+    """Return whether two libraries have the same names or numbers of algorithms."""
+    kin = [LIBRARIES[name].kin for name in (source, target) if name != HOCKET]
+    return len(kin) == 2 and kin[0] == kin[1] != ""
+
+
+def passes_over(rule: Rule, library: str) -> str:
+    """Return why NCCL and its kin pass over a line, as if it were not there; nothing if they do not, or for others."""
+    if library == HOCKET or LIBRARIES[library].kin != NCCL or rule.choice is None:
+        return ""
+    algorithms = LIBRARIES[library].algorithms.get(rule.function, ())
+    protocol = dict(rule.choice.parameters).get("protocol")
+    known = known_of(rule.function, rule.choice, library)
+    if known is None:
+        runs = ", ".join(each.name for each in algorithms if protocol in each.protocols)
+        return f"{library} has no {rule.choice.algorithm} for it, expected {runs}"
+    if protocol is not None and protocol not in known.protocols:
+        others = " or ".join(each.name for each in algorithms if protocol in each.protocols)
+        return f"{known.name} has no {protocol}, expected {', '.join(known.protocols)}, or {others} with {protocol}"
+    if rule.nodes.last is not None and rule.nodes.last < known.fewest_nodes:
+        return f"{known.name} takes {known.fewest_nodes} nodes and more"
+    return ""
 
 
 def known_of(function: str, choice: Choice, library: str) -> Known | None:
@@ -117,10 +144,13 @@ def _is_met(
     return all(name in free or values[name] == value for name, value in expected.items())
 
 
-def _same_number(function: str, choice: Choice, source: Library, target: Library) -> Translated:
-    """Return the choice in another version of the same library."""
+def _same_algorithm(function: str, choice: Choice, source: Library, target: Library) -> Translated:
+    """Return the choice in another library of the same kin: by the number, or else the name, of its algorithm."""
     old = source.find(function, choice.algorithm)
-    known = target.find(function, choice.algorithm if old is None else str(old.number))
+    known = target.find(function, choice.algorithm if old is None or old.number is None else str(old.number))
     if known is None:
         return Translated(None, None, f"{function}: {target.name} has no {choice.algorithm}")
-    return Translated(Choice(known.name, choice.parameters), known)
+    lost = [name for name, _ in choice.parameters if _ONLY_OF.get(name, target.name) != target.name]
+    kept = tuple(pair for pair in choice.parameters if pair[0] not in lost)
+    note = f"{function}: {target.name} has no {', '.join(lost)}" if lost else ""
+    return Translated(Choice(known.name, kept), known, note)

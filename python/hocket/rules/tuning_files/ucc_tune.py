@@ -100,4 +100,4 @@ def _range(span: Span) -> str:
     return f"{span.first}-{'inf' if span.last is None else span.last}"
 
 
-FORMATS = (Format(_LIBRARY, _LIBRARY, _read, _write, endings=(".tune",)),)
+FORMATS = (Format(_LIBRARY, _LIBRARY, _read, _write, names=("*.tune",)),)

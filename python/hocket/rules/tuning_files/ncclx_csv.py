@@ -1,0 +1,115 @@
+"""NCCLX's tuner files, `NCCLX_TUNER_CONFIG_FILE`, as CSV: one line for each range of sizes and of nodes.
+
+A line is `collective,bytesPerRank,algorithm,protocol,channels,nNodes,nLocalRanks` and perhaps `,chunkSize`. The bytes
+per rank are those of NCCL's message, divided by the number of ranks. They, the nodes and the ranks per node are `*`, a
+number, or an interval such as `[0,4096)`, of which a bound may be missing. The first line decides that fits and whose
+algorithm the library can run. A line that NCCLX cannot read is an error of the communicator.
+
+Source: `comms/ncclx/meta/tuner` of torchcomms, as of July 2026: before, `bytes` was the whole message, and
+`numPipeOps,regBuff` stood before `chunkSize`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hocket._native import Error
+from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, shown
+from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
+
+_LIBRARY = "ncclx-2"
+_COLUMNS = ("collective", "bytesPerRank", "algorithm", "protocol", "channels", "nNodes", "nLocalRanks", "chunkSize")
+_CHUNK = "chunkSize"
+_OTHERWISE = "for which NCCLX refuses the file"
+_LARGEST = (1 << 63) - 1
+_NOTHING = Span(1, 0)
+_NUMBER = r"\s*(\d{1,19})\s*"
+_RANGE = re.compile(rf"\*|{_NUMBER}|([\[(])(?:{_NUMBER}|\s*),(?:{_NUMBER}|\s*)([\])])", re.ASCII)
+_FIELD_ENDS = re.compile(r",(?![^\[(]*[\])])")  # commas that are not in an interval
+
+
+def _read(text: str, file: str) -> Rules:
+    return Rules(_LIBRARY, tuple(_rule(line) for line in lines(text, file, _FIELD_ENDS.split)))
+
+
+def _rule(line: Line) -> Rule:
+    if not len(_COLUMNS) - 1 <= len(line.fields) <= len(_COLUMNS):
+        expected = f"expected 7 or 8: {','.join(_COLUMNS)}"
+        raise line.error(f"got {len(line.fields)} fields, {expected}; numPipeOps and regBuff are no longer among them")
+    function = FUNCTIONS[line.word(0, "collective", FUNCTIONS, _OTHERWISE)]
+    algorithm = line.word(2, "algorithm", ALGORITHMS, _OTHERWISE)
+    protocol = line.word(3, "protocol", PROTOCOLS, _OTHERWISE)
+    nodes, ranks_per_node = _span(line, 5), _span(line, 6)
+    return Rule(
+        function,
+        Choice(algorithm, (("protocol", protocol), *line.channels(4), *_chunk(line))),
+        _product(nodes, ranks_per_node),
+        sizes=_span(line, 1),
+        measure=LIBRARIES[_LIBRARY].measures[function],
+        nodes=nodes,
+        ranks_per_node=ranks_per_node,
+        line=line.number,
+    )
+
+
+def _span(line: Line, place: int) -> Span:
+    text = line.fields[place]
+    found = _RANGE.fullmatch(text) if text else _RANGE.fullmatch("*")
+    bounds = [int(number) for number in found.groups()[:4] if number and number.isdecimal()] if found else []
+    if found is None or max(bounds, default=0) > _LARGEST or (len(bounds) == 2 and bounds[0] > bounds[1]):
+        raise line.error(
+            f"{_COLUMNS[place]}: got {shown(text)}, expected *, a number, or an interval such as [0,4096) or (8,]"
+        )
+    single, opening, first, last, closing = found.groups()
+    if single:
+        return Span(int(single), int(single))
+    span = Span(int(first) + (opening == "(") if first else 0, int(last) - (closing == ")") if last else None)
+    return _NOTHING if span.is_empty else span
+
+
+def _product(one: Span, two: Span) -> Span:
+    """Return the ranks that some nodes with some ranks on each can have."""
+    last = None if one.last is None or two.last is None else one.last * two.last
+    return Span(one.first * two.first, last)
+
+
+def _chunk(line: Line) -> tuple[tuple[str, int | str], ...]:
+    if len(line.fields) < len(_COLUMNS) or not line.fields[-1]:
+        return ()
+    found = line.whole(len(_COLUMNS) - 1, _CHUNK, "a size in bytes, or 0 for the library's", 0)
+    if found == -1:
+        raise line.error(f'{_CHUNK}: got "-1", for which NCCLX refuses the file; expected a size in bytes, or 0')
+    return ((_CHUNK, found),) if found else ()
+
+
+def _write(rules: Rules) -> str:
+    return "\n".join([f"# {','.join(_COLUMNS)}", *map(_line, rules.rules)]) + "\n"
+
+
+def _line(rule: Rule) -> str:
+    if rule.choice is None:
+        raise Error(f"{rule.function}: got a rule that leaves calls to NCCLX, expected an algorithm in every rule")
+    if rule.power_of_two is not None or rule.placement != "any" or rule.conditions:
+        raise Error(f"{rule.function}: got a rule with other conditions, expected sizes and nodes only")
+    if rule.ranks != _product(rule.nodes, rule.ranks_per_node):
+        raise Error(f"{rule.function}: got a rule for {rule.ranks} ranks, expected nodes and ranks per node")
+    if rule.sizes != ANY and rule.measure != LIBRARIES[_LIBRARY].measures.get(rule.function):
+        raise Error(f"{rule.function}: got sizes as {rule.measure}, expected the bytes of a rank")
+    fields = [name_of(rule.function), _interval(rule.sizes), *words_of(rule.choice, (_CHUNK,))]
+    chunk = dict(rule.choice.parameters).get(_CHUNK)
+    more = [str(chunk)] if chunk is not None else []
+    return ",".join([*fields, _interval(rule.nodes), _interval(rule.ranks_per_node), *more])
+
+
+def _interval(span: Span) -> str:
+    if span == ANY:
+        return "*"
+    if span.is_empty:
+        return "(0,0)"
+    if span.is_single:
+        return str(span.first)
+    return f"[{span.first},)" if span.last is None else f"[{span.first},{span.last}]"
+
+
+FORMATS = (Format(_LIBRARY, _LIBRARY, _read, _write),)

@@ -1,0 +1,93 @@
+"""What the CSV files of NCCL's, RCCL's and NCCLX's tuners have in common: the words, and fields with their line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hocket._native import Error
+from hocket.rules.tuning_files.form import Choice, at, shown
+
+ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
+FUNCTIONS = {
+    "broadcast": "bcast",
+    "reduce": "reduce",
+    "allgather": "allgather",
+    "reducescatter": "reduce_scatter",
+    "allreduce": "allreduce",
+}
+"""The collectives as files call them, and their MPI functions."""
+
+_NAMES = {function: name for name, function in FUNCTIONS.items()}
+_MOST_DIGITS = 20
+_LONGEST = 254  # bytes: NCCL's buffer, without the end of the line and of the text
+_LARGEST_INT = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a file, with its number counted from 1, and its fields without blanks around them."""
+
+    file: str
+    number: int
+    fields: Sequence[str]
+
+    def error(self, message: str) -> Error:
+        """Return an error that names the line."""
+        return at(self.file, self.number, message)
+
+    def word(self, place: int, name: str, known: Iterable[str], otherwise: str) -> str:
+        """Return a field that is one of some words; `otherwise` is what the library does with any other word."""
+        if self.fields[place] not in known:
+            raise self.error(f"unknown {name} {shown(self.fields[place])}, {otherwise}; expected {', '.join(known)}")
+        return self.fields[place]
+
+    def whole(self, place: int, name: str, expected: str, least: int, most: int = _LARGEST_INT) -> int:
+        """Return a field that is a whole number, -1 or from `least` on."""
+        text = self.fields[place]
+        is_whole = text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= _MOST_DIGITS
+        if not is_whole or not (int(text) == -1 or least <= int(text) <= most):
+            raise self.error(f"{name}: got {shown(text)}, expected {expected}")
+        return int(text)
+
+    def channels(self, place: int) -> tuple[tuple[str, int | str], ...]:
+        """Return the number of channels as a parameter, or none where the library chooses it."""
+        found = self.whole(place, "channels", "-1 or a number from 1 on", 1)
+        return () if found == -1 else (("channels", found),)
+
+
+def lines(text: str, file: str, split: Callable[[str], Sequence[str]]) -> Iterator[Line]:
+    """Give the lines that are neither empty nor a comment.
+
+    Raises:
+        Error: One is longer than what NCCL reads as a line.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        content = line.strip(" \t\r")
+        if content and not content.startswith("#"):
+            if len(line.encode(errors="replace")) > _LONGEST:
+                raise at(file, number, f"longer than {_LONGEST} bytes, expected a shorter line")
+            yield Line(file, number, [field.strip(" \t") for field in split(content)])
+
+
+def name_of(function: str) -> str:
+    """Return the name of a function in files.
+
+    Raises:
+        Error: It has none.
+    """
+    if function not in _NAMES:
+        raise Error(f"{function}: NCCL's tuners have no lines for it, expected {', '.join(_NAMES)}")
+    return _NAMES[function]
+
+
+def words_of(choice: Choice, also: Sequence[str] = ()) -> tuple[str, str, str]:
+    """Return an algorithm, its protocol and its channels as fields.
+
+    Raises:
+        Error: It is not NCCL's, or has parameters besides these and those in `also`.
+    """
+    given = {"protocol": "simple", "channels": -1, **dict(choice.parameters)}
+    if choice.algorithm not in ALGORITHMS or not given.keys() <= {"protocol", "channels", *also}:
+        raise Error(f"got {choice}, expected an algorithm of NCCL with {', '.join(('protocol', 'channels', *also))}")
+    return choice.algorithm, str(given["protocol"]), str(given["channels"])

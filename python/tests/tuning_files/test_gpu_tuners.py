@@ -1,0 +1,213 @@
+"""Files of NCCL, RCCL and NCCLX: who decides, what cannot run, and conversions between them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, converted, decided, findings, situation
+from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.tuning_files.translation import passes_over, translated
+from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
+
+from . import strategies
+from .test_formats import NCCL
+
+WITH_SIMPLE = {
+    "nccl-2": {
+        "allgather": ["ring", "collnet_direct", "nvls", "pat"],
+        "allreduce": ["tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree"],
+        "bcast": ["ring"],
+        "reduce": ["ring"],
+        "reduce_scatter": ["ring", "collnet_direct", "nvls", "pat"],
+    },
+    "rccl-2": {
+        "allgather": ["ring", "pat"],
+        "allreduce": ["tree", "ring"],
+        "bcast": ["ring"],
+        "reduce": ["ring"],
+        "reduce_scatter": ["ring", "pat"],
+    },
+}
+"""`algos_of_coll` of `src/device/generate.py` of NCCL 2.30 and RCCL. LL and LL128 go with rings and trees only."""
+
+
+def runs(library: str, function: str, algorithm: str, protocol: str) -> bool:
+    """Return whether the library has the algorithm for the function, with this protocol."""
+    has = algorithm in WITH_SIMPLE[library][function]
+    return has and (protocol == "simple" or algorithm in ("ring", "tree"))
+
+
+def read(text: str, format: str) -> Rules:
+    reader = FORMATS[format].read
+    assert reader is not None
+    return reader(text, "a")
+
+
+def said(text: str, format: str) -> list[tuple[int, str, str]]:
+    return [(found.line, found.kind, found.sentence) for found in findings(read(text, format), format)]
+
+
+@pytest.mark.parametrize("library", WITH_SIMPLE)
+def test_what_runs_is_what_the_library_is_built_with(library: str) -> None:
+    for function in FUNCTIONS.values():
+        for algorithm in ALGORITHMS:
+            for protocol in PROTOCOLS:
+                rule = Rule(function, Choice(algorithm, (("protocol", protocol),)))
+                assert (passes_over(rule, library) == "") == runs(library, function, algorithm, protocol), rule
+
+
+def chosen_by_the_plugin(text: str, function: str, ranks: int, nodes: int, size: int) -> str | None:
+    """Do what getCollInfo of NCCL's plugin does for a call without a group and with buffers that are not registered."""
+    total = size * ranks if function == "allgather" else size
+    for line in text.splitlines():
+        fields = line.split(",")
+        if line.startswith("#"):
+            continue
+        name, least, most, algorithm, protocol, channels, n_nodes, n_ranks, pipes, registered = [*fields, "-1", "-1"][
+            :10
+        ]
+        fits = FUNCTIONS[name] == function and int(least) <= total <= int(most)
+        asked = ((n_nodes, nodes), (n_ranks, ranks), (pipes, 1), (registered, 0))
+        fits &= all(int(value) in (-1, actual) for value, actual in asked)
+        if fits and runs("nccl-2", function, algorithm, protocol) and not (algorithm == "nvls_tree" and nodes == 1):
+            return f"{algorithm} {protocol} {channels}"
+    return None
+
+
+@given(strategies.nccl_lines("nccl-2"), st.integers(2, 100), st.sampled_from([1, 2, 8]), st.integers(0, 1 << 21))
+def test_explained_is_what_the_plugin_does(rules: Rules, ranks: int, per_node: int, size: int) -> None:
+    text = FORMATS["nccl-2"].write(rules)
+    rules = read(text, "nccl-2")
+    for function in FUNCTIONS.values():
+        call = situation(function, ranks, size, ranks_per_node=per_node)
+        rule = decided(rules, call)
+        given = {"channels": -1, **dict(rule.choice.parameters)} if rule and rule.choice else {}
+        got = f"{rule.choice.algorithm} {given['protocol']} {given['channels']}" if rule and rule.choice else None
+        expected = chosen_by_the_plugin(text, function, ranks, call.nodes, size)
+        assert got == expected
+
+
+def test_the_example_of_nccl_has_a_line_that_never_decides_and_ends_at_4_gib() -> None:
+    at_the_end = "messages of 4 GiB and more are left to nccl-2, expected 18446744073709551615 as the largest size"
+    assert said(NCCL, "nccl-2") == [
+        (8, "gap", f"allreduce: {at_the_end}"),
+        (11, "passed over", "bcast: nccl-2 has no tree for it, expected ring"),
+        (14, "gap", f"bcast: {at_the_end}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "finding"),
+    [
+        (
+            "nccl-2",
+            "allreduce,0,-1,nvls,ll,-1,-1,-1",
+            (1, "passed over", "allreduce: nvls has no ll, expected simple, or ring or tree with ll"),
+        ),
+        (
+            "nccl-2",
+            "\nallreduce,0,-1,collnet_chain,ll128,-1,-1,-1",
+            (2, "passed over", "allreduce: collnet_chain has no ll128, expected simple, or ring or tree with ll128"),
+        ),
+        (
+            "ncclx-2",
+            "reducescatter,*,tree,simple,-1,*,*",
+            (
+                1,
+                "passed over",
+                "reduce_scatter: ncclx-2 has no tree for it, expected ring, pat, collnet_direct, nvls",
+            ),
+        ),
+        (
+            "nccl-2",
+            "allreduce,0,-1,nvls_tree,simple,-1,1,-1",
+            (1, "passed over", "allreduce: nvls_tree takes 2 nodes and more"),
+        ),
+        (
+            "rccl-2",
+            "allreduce,0,-1,nvls,simple,-1,-1,-1",
+            (1, "passed over", "allreduce: rccl-2 has no nvls for it, expected ring, tree"),
+        ),
+        (
+            "rccl-2",
+            "reduce,0,-1,ring,simple,-1,-1,-1,-1,-1,cpx",
+            (1, "not asked", "reduce: rccl-2 asks for partitionMode only if RCCL_CHIPLET_TUNER_ENABLE is 1"),
+        ),
+        (
+            "nccl-2",
+            "reduce,0,4096,ring,ll,-1,2,-1\nreduce,4096,8192,ring,simple,-1,2,-1",
+            (2, "overlap", "reduce: sizes 4096 belong to line 1, as the first line decides"),
+        ),
+        (
+            "ncclx-2",
+            "reduce,[0,64],ring,ll,-1,2,8\nreduce,[66,),ring,simple,-1,2,8",
+            (
+                1,
+                "gap",
+                "reduce: sizes 65 on 16 ranks are left to ncclx-2, but smaller and larger sizes have rules",
+            ),
+        ),
+        (
+            "nccl-2",
+            "reduce,0,-1,ring,ll,-1,-1,16\nreduce,8,9,ring,simple,-1,2,16",
+            (2, "unreachable", "reduce: ring, protocol=simple: earlier lines decide all its calls"),
+        ),
+        (
+            "ncclx-2",
+            "reduce,*,ring,ll,-1,[2,4],*\nreduce,5,ring,simple,-1,[3,4],8",
+            (2, "unreachable", "reduce: ring, protocol=simple: earlier lines decide all its calls"),
+        ),
+    ],
+)
+def test_what_lint_says(format: str, text: str, finding: tuple[int, str, str]) -> None:
+    assert said(text, format) == [finding]
+
+
+def test_a_line_that_is_passed_over_hides_no_other_line_and_fills_no_gap() -> None:
+    text = "reduce,0,-1,tree,ll,-1,-1,-1\nreduce,0,9,ring,ll,-1,-1,-1\nreduce,20,-1,ring,ll,-1,-1,-1\n"
+    assert [(line, kind) for line, kind, _ in said(text, "nccl-2")] == [(1, "passed over"), (2, "gap")]
+    on_others = "reduce,0,9,ring,ll,-1,2,16\nreduce,10,-1,ring,ll,-1,4,16\n"
+    assert said(on_others, "nccl-2") == []
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(["nccl-2", "rccl-2"]).flatmap(strategies.nccl_lines) | strategies.ncclx_lines(),
+    st.sampled_from(["nccl-2", "rccl-2", "ncclx-2", "hocket"]),
+    st.sampled_from([1, 8]),
+)
+def test_what_is_converted_decides_the_same_on_the_ranks_it_is_exact_for(rules: Rules, to: str, per_node: int) -> None:
+    if {rules.library, to} <= {"nccl-2", "rccl-2"}:
+        return  # these keep all lines
+    exact = [8, 16, 24, 64]
+    found = converted(rules, to, ranks=exact, ranks_per_node=per_node).rules
+    if to != "hocket":
+        found = read(FORMATS[to].write(found), to)
+    for function in rules.functions:
+        for ranks in exact:
+            for size in (ranks * count for count in (0, 1, 7, 1000, 4096, 1 << 17)):
+                call = situation(function, ranks, size, ranks_per_node=per_node)
+                one, two = decided(rules, call), decided(found, call)
+                words = translated(function, one.choice, rules.library, to).choice if one and one.choice else None
+                assert (two.choice if two else None) == words, (call, one, two)
+
+
+def test_between_nccl_and_rccl_lines_stay() -> None:
+    rules = read("allreduce,0,9,nvls,simple,-1,1,-1\nallreduce,0,-1,tree,ll,4,2,16,1,0,cpx,2\n", "rccl-2")
+    found = converted(rules, "nccl-2")
+    assert FORMATS["nccl-2"].write(found.rules).splitlines()[1:] == [
+        "allreduce,0,9,nvls,simple,-1,1,-1",
+        "allreduce,0,18446744073709551615,tree,ll,4,2,16,1,0",
+    ]
+    assert found.notes == ("allreduce: nccl-2 does not ask for partitionMode and localGroup",)
+    back = converted(found.rules, "rccl-2")
+    assert [rule.choice.algorithm for rule in back.rules.rules if rule.choice] == ["tree"]
+    assert back.notes == ("allreduce: rccl-2 has no nvls, left to the library",)
+
+
+@pytest.mark.parametrize("library", ["nccl-2", "rccl-2", "ncclx-2"])
+def test_algorithms_of_gpu_libraries_keep_their_names(library: str) -> None:
+    names = {known.name for each in LIBRARIES[library].algorithms.values() for known in each}
+    assert names <= set(ALGORITHMS)
