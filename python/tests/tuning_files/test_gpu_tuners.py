@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,8 +170,20 @@ def test_what_lint_says(format: str, text: str, finding: tuple[int, str, str]) -
 def test_a_line_that_is_passed_over_hides_no_other_line_and_fills_no_gap() -> None:
     text = "reduce,0,-1,tree,ll,-1,-1,-1\nreduce,0,9,ring,ll,-1,-1,-1\nreduce,20,-1,ring,ll,-1,-1,-1\n"
     assert [(line, kind) for line, kind, _ in said(text, "nccl-2")] == [(1, "passed over"), (2, "gap")]
-    on_others = "reduce,0,9,ring,ll,-1,2,16\nreduce,10,-1,ring,ll,-1,4,16\n"
-    assert said(on_others, "nccl-2") == []
+
+
+def test_lines_for_other_nodes_hide_no_line_and_fill_no_gap() -> None:
+    assert said("reduce,0,9,ring,ll,-1,2,16\nreduce,10,-1,ring,ll,-1,4,16\n", "nccl-2") == []
+    assert said("reduce,0,-1,ring,ll,-1,2,16\nreduce,0,-1,ring,simple,-1,4,16\n", "nccl-2") == []
+    gap = "reduce,0,9,ring,ll,-1,2,16\nreduce,10,19,ring,ll,-1,4,16\nreduce,20,-1,ring,ll,-1,2,16\n"
+    assert [(line, kind) for line, kind, _ in said(gap, "nccl-2")] == [(1, "gap")]
+
+
+def at_the_ends(rules: Sequence[Rule], ranks: int) -> set[int]:
+    """Sizes that the ranks divide, around those where the ranges of rules begin and end."""
+    ends = {end for rule in rules for end in (rule.sizes.first, rule.sizes.last or 0)}
+    counts = {end // by + more for end in ends for by in (1, ranks, ranks * ranks) for more in (-1, 0, 1)}
+    return {max(count, 0) * ranks for count in counts}
 
 
 @settings(max_examples=60)
@@ -187,11 +201,24 @@ def test_what_is_converted_decides_the_same_on_the_ranks_it_is_exact_for(rules: 
         found = read(FORMATS[to].write(found), to)
     for function in rules.functions:
         for ranks in exact:
-            for size in (ranks * count for count in (0, 1, 7, 1000, 4096, 1 << 17)):
+            for size in at_the_ends(rules.of(function), ranks):
                 call = situation(function, ranks, size, ranks_per_node=per_node)
                 one, two = decided(rules, call), decided(found, call)
                 words = translated(function, one.choice, rules.library, to).choice if one and one.choice else None
                 assert (two.choice if two else None) == words, (call, one, two)
+
+
+def test_bytes_per_rank_are_the_bytes_of_the_message_divided_and_rounded_down() -> None:
+    # On 16 ranks, messages of 0..1000 bytes have 0..62 bytes per rank: 62 * 16 = 992, 63 * 16 = 1008.
+    share = "allreduce,[0,62],ring,ll,-1,2,8"
+    whole = read("allreduce,0,1000,ring,ll,-1,2,16\n", "nccl-2")
+    found = converted(whole, "ncclx-2", ranks=[16], ranks_per_node=8)
+    assert FORMATS["ncclx-2"].write(found.rules).splitlines()[1:] == [share]
+    # Those with 0..62 bytes per rank have 0..1007 bytes.
+    back = converted(read(share, "ncclx-2"), "nccl-2", ranks=[16], ranks_per_node=8)
+    assert FORMATS["nccl-2"].write(back.rules).splitlines()[1:] == ["allreduce,0,1007,ring,ll,-1,2,16"]
+    ours = converted(read(share, "ncclx-2"), "hocket", ranks=[16], ranks_per_node=8)
+    assert FORMATS["hocket"].write(ours.rules) == "allreduce[ranks=16, size=..1008]: ring\n"
 
 
 def test_between_nccl_and_rccl_lines_stay() -> None:
