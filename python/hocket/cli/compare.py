@@ -26,7 +26,7 @@ from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import picture_of
 from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, default_lines, measured, not_compared_lines
-from hocket.rules.tuning_files import DEFAULTS
+from hocket.rules.tuning_files import DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.simulating.arrivals import Arrivals, are_drawn
 from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
@@ -54,7 +54,13 @@ from hocket.simulating.simulation import Engine, MeasuredAs
     help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
     f"{options.PICTURE_ENDS}.",
 )
-@click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(DEFAULTS)}.")
+@click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(MPI_DEFAULTS)}.")
+@click.option(
+    "--defaults-of",
+    type=options.Read(defaults_named, name="LIST"),
+    default=(),
+    help=f"Also simulate the default choices of these: {', '.join(DEFAULTS)}.",
+)
 @options.load
 @options.executor
 @options.jobs
@@ -78,6 +84,7 @@ def compare(
     plot: str | None,
     links: str | None,
     defaults: bool,
+    defaults_of: tuple[str, ...],
     algorithms: tuple[Algorithm, ...],
     executor: ExecutorKind,
     jobs: int,
@@ -103,7 +110,7 @@ def compare(
     topology = None if links is None else _topology(machine, sizes, len(candidates))
     options.check_files({"--plot": plot, "--links": links})
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
-    libraries = DEFAULTS if defaults else ()
+    libraries = tuple(dict.fromkeys((*(MPI_DEFAULTS if defaults else ()), *defaults_of)))
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     options.check_arrivals(arrivals, measured_as)

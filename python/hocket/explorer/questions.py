@@ -19,7 +19,7 @@ from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.definitions.machine import Machine, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
-from hocket.rules.tuning_files import DEFAULTS
+from hocket.rules.tuning_files import MPI_DEFAULTS
 from hocket.simulating.comparison import compare, made_for
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
@@ -220,7 +220,7 @@ def _trials(text: str) -> Trials:
 def _defaults(text: str) -> tuple[str, ...]:
     if text not in ("", "shown"):
         raise Error(f'got "{text}", expected nothing, or "shown"')
-    return DEFAULTS if text else ()
+    return MPI_DEFAULTS if text else ()
 
 
 def _one_size_if_any(text: str) -> int | None:

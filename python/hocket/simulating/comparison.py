@@ -261,7 +261,7 @@ def compare(
         arrivals: When the ranks begin the call; see `hocket.simulate`. There are no lower bounds then.
         trials: The trials on a machine with noise, or with arrivals that are drawn, with the same seed for all; by
             default until the fastest is known.
-        defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0".
+        defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0", "ucc-1".
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
         executor: The executor that does the work; by default threads, one per processor.
         on_done: Called after each simulation, with the results so far.

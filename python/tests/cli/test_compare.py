@@ -348,3 +348,16 @@ def test_links_that_cannot_be_compared_are_refused(bad_input: Callable[..., str]
     machine.write_text(TORUS.replace("[2, 2, 2]", "[16, 16, 16]"))
     assert bad_input(f"{line} {links} --sizes 8B").startswith("a map of 49152 links, expected at most 30000")
     assert not links.exists()
+
+
+def test_the_defaults_of_other_libraries_stand_beside_the_algorithms(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str]
+) -> None:
+    line = "compare allreduce recursive_multiplying ring --ranks 16 --sizes 8B,4MiB"
+    out = " ".join(hocket_command(f"{line} --defaults-of ucc").out.split())
+    assert "ucc-1 without tuning 8 B: knomial, 1.00 times the fastest" in out
+    assert "4 MiB: allreduce: sra_knomial (reduce-scatter and allgather by k-nomial exchanges) has no" in out
+    both = hocket_command(f"{line} --defaults --defaults-of mpich,ucc-1 --json").json
+    assert [one["library"] for one in both["defaults"][:3]] == ["mpich-5.0", "openmpi-5.0", "ucc-1"]
+    expected = '--defaults-of: unknown defaults "nccl", expected one of mpich-5.0, openmpi-5.0, ucc-1'
+    assert bad_input(f"{line} --defaults-of nccl").startswith(expected)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hocket import Error
 from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, converted, decided, findings, situation
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.translation import passes_over, translated
@@ -198,7 +199,12 @@ def test_what_is_converted_decides_the_same_on_the_ranks_it_is_exact_for(rules: 
     exact = [8, 16, 24, 64]
     found = converted(rules, to, ranks=exact, ranks_per_node=per_node).rules
     if to != "hocket":
-        found = read(FORMATS[to].write(found), to)
+        try:
+            text = FORMATS[to].write(found)
+        except Error as error:
+            assert "have no end" in str(error)  # NCCL has no line for ranges of ranks without an end
+            return
+        found = read(text, to)
     for function in rules.functions:
         for ranks in exact:
             for size in at_the_ends(rules.of(function), ranks):

@@ -55,7 +55,7 @@ def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
     click.secho(f"{call.function} on {call.ranks} ranks, {call.size_bytes} bytes", bold=True)
     shown = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
-        (str(each.rule.line), str(each.rule.choice or "left to the library"), each.why_not or "decides")
+        (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
         for each in shown
     ]
     if rows:
@@ -79,7 +79,8 @@ def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> s
         "type": "bytes of elements on all ranks",
     }
     counts = f", for {counted} {what[last.measure]}" if last.measure in what else ", for any size"
-    return f"{last.choice}: line {last.line}{counts}"
+    where = f"line {last.line}" if last.line else f"{rules.library} by itself"
+    return f"{last.choice}: {where}{counts}"
 
 
 def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
         "ranks": call.ranks,
         "ranks_per_node": call.ranks_per_node,
         "size_bytes": call.size_bytes,
-        "line": decides.line if decides else None,
+        "line": decides.line or None if decides else None,
         "algorithm": decides.choice.algorithm if decides and decides.choice else None,
         "parameters": dict(decides.choice.parameters) if decides and decides.choice else {},
         "passed": [{"line": each.rule.line, "why": each.why_not} for each in all_verdicts if each.why_not],

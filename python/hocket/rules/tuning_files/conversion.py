@@ -8,12 +8,9 @@ from dataclasses import dataclass, replace
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES
 from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
-from hocket.rules.tuning_files.grid import boundaries, merged, spans
+from hocket.rules.tuning_files.grid import ANCHORS, boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.translation import HOCKET, Translated, passes_over, translated
-
-ANCHORS = tuple(sorted({count + more for count in (1 << k for k in range(1, 14)) for more in (0, 1)}))
-"""The numbers of ranks for which a file is exact where it cannot be for all: powers of two up to 8192, and one more."""
 
 ALIKE = {"nccl-2", "rccl-2"}
 """Libraries whose files ask for the same."""

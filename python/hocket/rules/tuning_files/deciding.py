@@ -12,6 +12,7 @@ from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import HOCKET, passes_over
+from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
 ASSUMED = {
     "comm_type": "intra",
@@ -51,7 +52,11 @@ def situation(
     """Return a call of which nothing else is said."""
     largest = 1 << (ranks.bit_length() - 1)
     is_short = size_bytes < largest * element_bytes
-    conditions = {**ASSUMED, "count<pow2": "yes" if is_short else "no"}
+    conditions = {
+        **ASSUMED,
+        "count<pow2": "yes" if is_short else "no",
+        EVEN_RANKS: "no" if ranks % 2 else "yes",
+    }
     placement = "one-per-node" if ranks_per_node == 1 else "single-node" if ranks <= ranks_per_node else "any"
     return Situation(function, ranks, size_bytes, placement, ranks_per_node, element_bytes, conditions)
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from hocket.base.names import unknown
 from hocket.rules.choosing import LIBRARY_RULES
-from hocket.rules.tuning_files import hocket_rules, mpich_json
+from hocket.rules.tuning_files import hocket_rules, mpich_json, ucc_defaults, ucc_tune
 from hocket.rules.tuning_files.form import Rules
 
 
@@ -24,9 +24,17 @@ class Defaults:
 _SOURCES = {
     "mpich-5.0": ("mpich-5.0", "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/mpir/generic.json"),
     "openmpi-5.0": ("hocket", "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI 5.0, one rank per node"),
+    "ucc-1": (
+        "ucc-1",
+        "the default scores of TL/UCP in UCC's sources of 2025 and 2026, for memory of hosts; those of allgather and "
+        "alltoall are exact on powers of two of ranks and one more",
+    ),
 }
 DEFAULTS = tuple(_SOURCES)
 """The libraries whose decisions are known."""
+
+MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
+"""The MPI libraries among them."""
 
 
 def defaults_of(name: str) -> Defaults:
@@ -38,14 +46,31 @@ def defaults_of(name: str) -> Defaults:
     if name not in _SOURCES:
         raise unknown("defaults", name, DEFAULTS)
     format, source = _SOURCES[name]
+    if format == name == ucc_tune.LIBRARY:
+        return Defaults(name, source, format, ucc_defaults.text())
     if format == mpich_json.LIBRARY:
         return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree()))
     return Defaults(name, source, format, LIBRARY_RULES[name])
 
 
+def defaults_named(text: str) -> tuple[str, ...]:
+    """Return the libraries of a list such as "mpich,ucc-1", which needs no versions.
+
+    Raises:
+        Error: The decisions of one are not known.
+    """
+    found = {part: [each for each in DEFAULTS if part in (each, each.split("-")[0])] for part in text.split(",")}
+    missing = next((part for part, names in found.items() if len(names) != 1), None)
+    if missing is not None:
+        raise unknown("defaults", missing, DEFAULTS)
+    return tuple(name for names in found.values() for name in names)
+
+
 @cache
 def default_rules(name: str) -> Rules:
     """Return the decisions of a library as rules."""
+    if name == ucc_tune.LIBRARY:
+        return ucc_defaults.rules()
     found = defaults_of(name)
     format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == found.format)
     assert format.read is not None  # both formats have a reader

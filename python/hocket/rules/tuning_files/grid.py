@@ -12,6 +12,9 @@ from hocket.rules.tuning_files.form import ANY, Choice, Rule, Span
 
 T = TypeVar("T")
 
+ANCHORS = tuple(sorted({count + more for count in (1 << k for k in range(1, 14)) for more in (0, 1)}))
+"""The numbers of ranks for which a file is exact where it cannot be for all: powers of two up to 8192, and one more."""
+
 
 @dataclass(frozen=True)
 class Row:

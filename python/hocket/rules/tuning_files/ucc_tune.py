@@ -14,7 +14,7 @@ from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 
-_LIBRARY = "ucc-1"
+LIBRARY = "ucc-1"
 _MEMORIES = ("cpu", "host", "cuda", "cuda_managed", "cuda-managed", "rocm", "rocm_managed")
 _OF_HOSTS = ("cpu", "host")
 _SCORE = re.compile(r"\d{1,9}|inf")
@@ -31,11 +31,11 @@ def _read(text: str, file: str) -> Rules:
         line += len(token) - len(token.lstrip("\n"))
         rules += _token(token.strip(), file, line)
         line += token.lstrip("\n").count("\n")
-    return Rules(_LIBRARY, tuple(rules))
+    return Rules(LIBRARY, tuple(rules))
 
 
 def _token(token: str, file: str, line: int) -> list[Rule]:
-    functions: list[str] = list(LIBRARIES[_LIBRARY].algorithms)
+    functions: list[str] = list(LIBRARIES[LIBRARY].algorithms)
     sizes, teams, algorithm, has_score, memories = [ANY], [ANY], None, False, [""]
     for part in token.lower().split(":"):
         words = part.strip("[]").split(",")
@@ -43,7 +43,7 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
             algorithm = part[1:]
         elif _SCORE.fullmatch(part):
             has_score = True
-        elif all(word in LIBRARIES[_LIBRARY].algorithms for word in words):
+        elif all(word in LIBRARIES[LIBRARY].algorithms for word in words):
             functions = words
         elif all(word in _MEMORIES for word in words):
             memories = [""] if set(words) & set(_OF_HOSTS) else words
@@ -59,7 +59,7 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
     return [
         Rule(
             function, choice, ranks, sizes=size, conditions=(("memory", memory),) if memory else (), line=line,
-            measure=LIBRARIES[_LIBRARY].measures[function],
+            measure=LIBRARIES[LIBRARY].measures[function],
         )
         for function in functions for memory in memories for ranks in teams for size in sizes
     ]  # fmt: skip
@@ -100,4 +100,4 @@ def _range(span: Span) -> str:
     return f"{span.first}-{'inf' if span.last is None else span.last}"
 
 
-FORMATS = (Format(_LIBRARY, _LIBRARY, _read, _write, names=("*.tune",)),)
+FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, names=("*.tune",)),)
