@@ -371,7 +371,6 @@ BAD = [
         '{"collective=scan": {"avg_msg_size<=4": {"algorithm=A": {}}}}',
         "bad:1: scan: got avg_msg_size, which makes MPICH end the program, expected another question",
     ),
-    ("mpich-5.0", '{"collective=bcast": {"composition=A": {}}}', 'bad:1: got "composition=A", expected algorithms'),
     ("mpich-5.0", '{"collective=bcast": {"algorithm=A": {"k": {}}}}', 'bad:1: got "k", expected a parameter such as'),
 ]
 

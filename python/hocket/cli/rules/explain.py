@@ -11,7 +11,7 @@ from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import from_option, function_option, per_node_option
-from hocket.rules.tuning_files import Rules, Situation, Verdict, measured, read, situation, verdicts
+from hocket.rules.tuning_files import Rule, Rules, Situation, Verdict, measured, read, remark, situation, verdicts
 
 
 @click.command()
@@ -63,10 +63,16 @@ def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
     if len(shown) < len(all_verdicts):
         click.echo(f"before these: {format_count(len(all_verdicts) - len(shown), 'line')} for other numbers of ranks")
     click.echo(_conclusion(rules, call, all_verdicts))
+    if said := remark(_decides(all_verdicts), call):
+        click.echo(said)
+
+
+def _decides(all_verdicts: list[Verdict]) -> Rule | None:
+    return all_verdicts[-1].rule if all_verdicts and not all_verdicts[-1].why_not else None
 
 
 def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> str:
-    last = all_verdicts[-1].rule if all_verdicts and not all_verdicts[-1].why_not else None
+    last = _decides(all_verdicts)
     if last is None:
         return f"{rules.library} decides by itself: no line matches the call"
     if last.choice is None:
@@ -84,7 +90,7 @@ def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> s
 
 
 def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[str, Any]:
-    decides = all_verdicts[-1].rule if all_verdicts and not all_verdicts[-1].why_not else None
+    decides = _decides(all_verdicts)
     return {
         "collective": call.function,
         "ranks": call.ranks,
@@ -95,4 +101,5 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
         "parameters": dict(decides.choice.parameters) if decides and decides.choice else {},
         "passed": [{"line": each.rule.line, "why": each.why_not} for each in all_verdicts if each.why_not],
         "conclusion": _conclusion(rules, call, all_verdicts),
+        "remark": remark(decides, call),
     }

@@ -1,6 +1,7 @@
 """Tuning files of MPI libraries and others: read, written, explained, checked, compared and converted."""
 
 from hocket.rules.tuning_files.checking import Finding, findings
+from hocket.rules.tuning_files.compositions import remark
 from hocket.rules.tuning_files.conversion import Converted, converted
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import Verdict, decided, situation, verdicts
@@ -41,6 +42,7 @@ __all__ = [
     "format_of",
     "measured",
     "read",
+    "remark",
     "situation",
     "untuned",
     "verdicts",

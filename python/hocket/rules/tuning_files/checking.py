@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
@@ -29,7 +30,7 @@ class Finding:
     Attributes:
         line: The line, counted from 1.
         kind: "unreachable", "gap", "overlap", "passed over", "unknown algorithm", "other algorithm", "meaning of
-            ranks", "never read", "not asked", "not given" or "refused".
+            ranks", "never read", "not asked", "not given", "refused" or "wrong communicator".
         sentence: What it is.
     """
 
@@ -171,6 +172,8 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "never read", f'{rule.function}: Open MPI reads no "{MISSPELT}", expected "seg_size"')
     if library == HOCKET:
         return
+    if why := misplaced(rule):
+        yield Finding(rule.line, "wrong communicator", f"{rule.function}: {name} runs {why}")
     if why := passes_over(rule, library):
         yield Finding(rule.line, "passed over", f"{rule.function}: {why}")
         return
@@ -205,7 +208,7 @@ def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
     name = rule.choice.algorithm
     functions = LIBRARIES[library].algorithms
     if library.startswith("mpich"):
-        is_checked = rule.function in functions and name not in known_names()
+        is_checked = rule.function in functions and name not in known_names() and name not in COMPOSITIONS
         ends = "MPICH ends the program"
     else:
         is_checked = not (library.startswith("ucc") and name.isdecimal())

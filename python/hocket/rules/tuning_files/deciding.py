@@ -52,8 +52,11 @@ def situation(
     """Return a call of which nothing else is said."""
     largest = 1 << (ranks.bit_length() - 1)
     is_short = size_bytes < largest * element_bytes
+    nodes = -(-ranks // ranks_per_node)
     conditions = {
         **ASSUMED,
+        "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
+        "comm_hierarchy": "flat" if nodes == ranks else "parent",
         "count<pow2": "yes" if is_short else "no",
         EVEN_RANKS: "no" if ranks % 2 else "yes",
     }

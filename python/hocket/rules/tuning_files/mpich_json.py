@@ -3,7 +3,8 @@
 A tree of objects, whose names are questions that are asked in their order: the first one that is answered by yes leads
 on. At its leaves stands an algorithm, in whose object parameters are names, too. MPICH ends a program that no leaf is
 found for, so that every list of questions has to end in one that is always true, as `comm_size=any`, and every function
-that a program calls has to be in the file.
+that a program calls has to be in the file. The tree of MPICH's device has the same form, and compositions at its
+leaves. Hocket reads both.
 
 Source: `src/mpi/coll/src/csel.c` and `csel_container.c` of MPICH 5.0.
 """
@@ -20,6 +21,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.rules.tuning_files import located
+from hocket.rules.tuning_files.compositions import COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
@@ -152,10 +154,6 @@ def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
 
 
 def _choice(name: str, member: located.Member, file: str) -> Choice:
-    if name.startswith(_OTHER_CHOICE):
-        raise at(
-            file, member.line, f"got {shown(member.name)}, expected algorithms, as compositions belong to another file"
-        )
     parameters = []
     for each in _members(member.node, file):
         key, equals, value = _key(each).partition("=")
@@ -163,7 +161,7 @@ def _choice(name: str, member: located.Member, file: str) -> Choice:
             raise at(file, each.line, f'got {shown(each.name)}, expected a parameter such as "k=4": {{}}')
         is_number = value.isascii() and value.isdecimal() and len(value) < 10
         parameters.append((key, int(value) if is_number else value))
-    return Choice(name.removeprefix(_CHOICE), tuple(parameters))
+    return Choice(name.removeprefix(_CHOICE).removeprefix(_OTHER_CHOICE), tuple(parameters))
 
 
 def _answered(name: str, member: located.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
@@ -277,6 +275,8 @@ def _built(rules: Sequence[Rule], function: str) -> Tree:
     if first.sizes != ANY:
         return _by_number(rules, function, _size_name(first))
     assert first.choice is not None
+    if first.choice.algorithm in COMPOSITIONS:
+        raise Error(f"{function}: {first.choice} is a composition, expected algorithms in a file that Hocket writes")
     if first.choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
         raise Error(f"{function}: {LIBRARY} has no algorithm {first.choice.algorithm}")
     return {f"{_CHOICE}{first.choice.algorithm}": {f"{name}={value}": {} for name, value in first.choice.parameters}}
