@@ -56,8 +56,14 @@ def _condition(text: str) -> str:
     help="Judge by measurements that meet this condition, such as ranks>64, instead of fitting to them; "
     "may be given several times.",
 )
-@click.option("--algorithm", metavar="NAME", help="The algorithm measured in OSU or IMB output, or `default`.")
-@options.ranks(help="Number of ranks of OSU output.")
+@click.option("--collective", metavar="NAME", help="The collective measured in nccl-tests output that has no name.")
+@click.option(
+    "--algorithm", metavar="NAME", help="The algorithm measured in OSU, IMB or nccl-tests output, or `default`."
+)
+@options.ranks(help="Number of ranks of output that does not tell it.")
+@click.option(
+    "--ranks-per-node", type=click.IntRange(min=1), help="Number of ranks on a node of output that does not tell it."
+)
 @options.measured_as(help="How the times of plain CSV files were measured.")
 @options.parameter
 @click.option(
@@ -89,8 +95,10 @@ def fit(
     output: str | None,
     only: tuple[str, ...],
     hold_out: tuple[str, ...],
+    collective: str | None,
     algorithm: str | None,
     ranks: int | None,
+    ranks_per_node: int | None,
     measured_as: MeasuredAs,
     param: tuple[tuple[str, str], ...],
     cells: int,
@@ -105,13 +113,13 @@ def fit(
 ) -> None:
     """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
-    MEASUREMENTS are files of `hocket mpi bench --json`, OSU micro-benchmarks, IMB-MPI1 or PICO, or CSV files with the
-    columns collective, algorithm, ranks, size_bytes and time_s. If the machine file has no values to fit, the command
-    only judges it.
+    MEASUREMENTS are files of `hocket mpi bench --json`, `hocket tune`, OSU micro-benchmarks, IMB-MPI1, IMB-NBC,
+    nccl-tests or PICO, or CSV files with the columns collective, algorithm, ranks, size_bytes and time_s. If the
+    machine file has no values to fit, the command only judges it.
     """
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
-    told = Told(algorithm, ranks, param, measured_as)
+    told = Told(algorithm, ranks, param, measured_as, collective, ranks_per_node)
     readings = [read_measurements(path, told) for path in measurements]
     with open_executor(executor, jobs=jobs) as pool, progress("simulating", None):
         found = fit_machine(

@@ -18,8 +18,8 @@ from hocket.fitting.measurements import DEFAULT, Measurement
 from hocket.fitting.skeleton import Skeleton
 from hocket.simulating.effort import simulation_s
 
-Point: TypeAlias = "tuple[str, str, str, int, tuple[int, ...], int]"
-"""What a choice depends on: system, how its times were measured, collective, ranks, torus and size."""
+Point: TypeAlias = "tuple[str, str, str, int, tuple[int, ...], int, bool]"
+"""What a choice depends on: system, how its times were measured, collective, ranks, torus, size, and if in place."""
 
 _LONGEST_S = 2.0
 _LONG_S, _SHARE = 0.05, 0.5  # longer cells are kept only if this share of cells includes them
@@ -126,12 +126,12 @@ def _merged(measurements: Iterable[Measurement]) -> list[Measurement]:
 
 def _order(one: Measurement) -> tuple[object, ...]:
     nodes = (one.dims or (), one.ranks_per_node or 0, one.element_bytes)
-    what = one.system, one.measured_as, one.collective, one.label, one.ranks, one.size_bytes
+    what = one.system, one.measured_as, one.collective, one.label, one.ranks, one.size_bytes, one.in_place
     return (*what, *nodes, one.time_s, one.source)
 
 
 def _point(one: Measurement) -> Point:
-    return one.system, one.measured_as, one.collective, one.ranks, one.dims or (), one.size_bytes
+    return one.system, one.measured_as, one.collective, one.ranks, one.dims or (), one.size_bytes, one.in_place
 
 
 def _dims(one: Measurement, skeleton: Skeleton) -> tuple[int, ...] | None:

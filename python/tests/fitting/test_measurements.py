@@ -1,14 +1,18 @@
-"""Measurements in the formats of benchmark programs."""
+"""Measurements in the formats of benchmark programs; samples whose source is named are short parts of real outputs."""
 
 import json
-import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import hocket
-from hocket.fitting.measurements import Told
+from hocket.fitting.measurements import FORMATS, Told
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
+from hocket.tuning.records import Found, Records
 
 PICO = """\
 system,collective,nodes,ppn,mpi,algorithm,bytes_total,iterations,min_us,p10_us,median_us,p90_us,run
@@ -42,6 +46,59 @@ OSU_FULL = """\
 # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
 1                       2.02              1.80              2.40        1000
 """
+# With percentiles (-z). The columns are those of print_only_header in c/util/osu_util_mpi.c; the values are invented.
+OSU_PERCENTILES = """\
+# OSU MPI-CUDA Allreduce Latency Test v7.4
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)  P50 Tail Lat(us)  P90 Tail Lat(us)  P99 Tail Lat(us)
+1                       2.02              1.90              2.40              9.00
+"""
+# Two runs in one file. Source: results of spack's openmpi 1.10.7 on a public repository, v5.6.3.
+OSU_TWO = """\
+# OSU MPI Broadcast Latency Test v5.6.3
+# Size       Avg Latency(us)
+1                       0.79
+8                       0.84
+
+# OSU MPI Non-blocking All-to-All Latency Test v5.6.3
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
+1                      11.09              6.10              5.18              3.46
+2                      10.87              6.04              5.10              5.46
+"""
+OSU_BARRIER = """\
+# OSU MPI Barrier Latency Test v7.0
+# Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+             1.26              1.20              1.31        1000
+"""
+# Source: a run of nccl-tests on Alps, in CSCS's documentation.
+NCCL = """\
+# nccl-tests version 2.18.2 nccl-headers=23007 nccl-library=23007
+# Collective test starting: all_reduce_perf
+# nThread 1 nGpus 1 minBytes 1048576 maxBytes 134217728 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1
+#
+# Using devices
+#  Rank  0 Group  0 Pid  15784 on  nid007106 device  0 [0009:01:00] NVIDIA GH200 120GB
+#  Rank  1 Group  0 Pid  24926 on  nid007109 device  0 [0009:01:00] NVIDIA GH200 120GB
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+     1048576        262144     float     sum      -1   339.61    3.09    3.09       0   335.85    3.12    3.12       0
+     2097152        524288     float     sum      -1   355.53    5.90    5.90       0   361.77    5.80    5.80       0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 14.9966
+#
+# Collective test concluded: all_reduce_perf
+"""
+# An older output, which names neither the collective nor the devices. Source: the columns of all_gather.cu of 2019.
+NCCL_OLD = """\
+#                                             out-of-place                       in-place
+#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  error
+#        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1048576         65536   float    85.90   12.21   11.44  0e+00      N/A     N/A     N/A    N/A
+"""
 IMB = """\
 #------------------------------------------------------------
 #    Intel(R) MPI Benchmarks 2021.3, MPI-1 part
@@ -72,6 +129,31 @@ IMB = """\
        #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
             1         1000         0.80         1.20         1.00
       1048576           40       150.00       170.00       160.00
+"""
+# Columns of IMB-NBC in IMB_output.c of intel/mpi-benchmarks; the values are invented. The barrier is a run of 2007.
+IMB_NBC = """\
+# Benchmarking Ibcast
+# #processes = 2
+       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
+            0         1000         0.10         0.05         0.05         0.00
+            1         1000         2.10         1.20         1.00        10.00
+      4194304  time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; mode: MODE_TIME
+
+# Benchmarking Iallreduce_pure
+# #processes = 2
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            4         1000         1.40         1.60         1.50
+
+# Benchmarking Barrier
+# #processes = 6
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+         1000        22.93        22.95        22.94
+
+# Benchmarking Multi-Bcast
+# ( 3 groups of 2 processes each running simultaneous )
+# Group  0:     0    1
+        Group       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            0            1         1000         0.40         0.60         0.50
 """
 BENCH = json.dumps(
     {
@@ -146,6 +228,85 @@ def test_osu(file: Callable[[str], str]) -> None:
     assert slowest.time_s == pytest.approx(2.4e-6)
 
 
+def test_osu_percentiles_nonblocking_calls_barriers_and_several_runs(file: Callable[[str], str]) -> None:
+    (median,) = hocket.read_measurements(file(OSU_PERCENTILES), Told("ring", 16)).measurements
+    assert (median.time_s, median.measured_as, median.element_bytes) == (pytest.approx(1.9e-6), "osu", 1)
+    two = hocket.read_measurements(file(OSU_TWO), Told("default", 16)).measurements
+    assert [(one.collective, one.size_bytes, round(one.time_s * 1e6, 2)) for one in two] == [
+        ("broadcast", 1, 0.79),
+        ("broadcast", 8, 0.84),
+        ("alltoall", 1, 5.18),
+        ("alltoall", 2, 5.10),
+    ]
+    (barrier,) = hocket.read_measurements(file(OSU_BARRIER), Told("dissemination", 16)).measurements
+    assert (barrier.size_bytes, barrier.time_s, barrier.measured_as) == (0, pytest.approx(1.31e-6), "pico")
+
+
+def test_nccl_tests(file: Callable[[str], str]) -> None:
+    found = hocket.read_measurements(file(NCCL), Told("ring")).measurements
+    assert [(one.size_bytes, one.in_place, round(one.time_s * 1e6, 2)) for one in found] == [
+        (1048576, False, 339.61),
+        (1048576, True, 335.85),
+        (2097152, False, 355.53),
+        (2097152, True, 361.77),
+    ]
+    first = found[0]
+    assert (first.collective, first.ranks, first.ranks_per_node, first.element_bytes) == ("allreduce", 2, 1, 4)
+    assert (first.measured_as, found[1].call.in_place) == ("imb", True)
+    # The size of an allgather counts all blocks: 65536 floats of each of 4 ranks. It has no time in place.
+    (old,) = hocket.read_measurements(file(NCCL_OLD), Told("ring", 4, collective="allgather")).measurements
+    assert (old.collective, old.size_bytes, old.ranks, old.ranks_per_node) == ("allgather", 262144, 4, None)
+    tagged = "".join(f"[1,0]<stdout>: {line}\n" for line in NCCL.splitlines())
+    assert len(hocket.read_measurements(file(tagged), Told("ring")).measurements) == 4
+    pairs = hocket.read_measurements(file(f"mpirun -n 4 ./build/sendrecv_perf -b 1M\n{NCCL_OLD}"), Told(None, 4))
+    assert [(one.collective, one.in_place) for one in pairs.unknown] == [("sendrecv", False)]
+
+
+def test_rows_of_nccl_tests_that_make_no_sense(file: Callable[[str], str]) -> None:
+    for old, new, message in (
+        ("262144     float", "262144     flaot", 'measured.txt:12: type: got "flaot", expected int8, '),
+        ("339.61", "-1", 'measured.txt:12: time: got "-1", expected a number above zero'),
+        ("-1   339.61    3.09", "-1   339.61", "measured.txt:12: time: got "),
+        ("float     sum      -1   339.61    3.09    3.09", "float", "measured.txt:12: got"),
+    ):
+        with pytest.raises(hocket.Error) as error:
+            hocket.read_measurements(file(NCCL.replace(old, new)), Told("ring"))
+        assert message in str(error.value)
+
+
+def test_imb_nonblocking_calls_and_barriers(file: Callable[[str], str]) -> None:
+    found = hocket.read_measurements(file(IMB_NBC), Told("default"))
+    assert [(one.collective, one.ranks, one.size_bytes, round(one.time_s * 1e6, 2)) for one in found.measurements] == [
+        ("broadcast", 2, 1, 1.2),
+        ("allreduce", 2, 4, 1.6),
+        ("barrier", 6, 0, 22.95),
+    ]
+    assert [(one.collective, one.ranks, one.size_bytes) for one in found.unknown] == [("multi-bcast", 2, 1)]
+
+
+def test_what_tune_measured(file: Callable[[str], str], tuned: str) -> None:
+    found = hocket.read_measurements(tuned)
+    assert [
+        (one.collective, one.algorithm, one.ranks, one.time_s, one.element_bytes) for one in found.measurements
+    ] == [
+        ("allreduce", "ring", 4, 1e-5, 8),
+        ("allreduce", "default", 4, 2e-5, 8),
+    ]
+    assert [one.algorithm for one in found.unknown] == ["MPI's recexch"]
+    text = Path(tuned).read_text()
+    assert hocket.read_measurements(file(text + text.splitlines()[1][:40])).measurements == tuple(
+        replace(one, source=one.source.replace("measurements.jsonl", "measured.txt")) for one in found.measurements
+    )
+    with pytest.raises(hocket.Error, match=r"measured\.txt:2: got simulated times, expected measured times"):
+        hocket.read_measurements(file(text.replace('"is_simulated": false', '"is_simulated": true')))
+
+
+def test_ranks_on_a_node_are_told(file: Callable[[str], str]) -> None:
+    osu = hocket.read_measurements(file(OSU), Told("ring", 4, ranks_per_node=2)).measurements
+    nccl = hocket.read_measurements(file(NCCL), Told("ring", ranks_per_node=2)).measurements
+    assert ({one.ranks_per_node for one in osu}, {one.ranks_per_node for one in nccl}) == ({2}, {1})
+
+
 def test_imb(file: Callable[[str], str]) -> None:
     found = hocket.read_measurements(file(IMB), Told("binomial"))
     assert [(one.collective, one.algorithm, one.ranks, one.size_bytes) for one in found.measurements] == [
@@ -185,8 +346,11 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
         ),
         (CSV.replace("0.0005", "nan"), 'measured.txt:2: time_s: got "nan", expected a number above zero'),
         (OSU, "measured.txt: does not contain the number of ranks, expected --ranks"),
-        (OSU.replace("Allreduce", "Bandwidth"), 'measured.txt: measures "Bandwidth", expected a blocking collective'),
+        (OSU.replace("Allreduce", "Bandwidth"), 'measured.txt: measures "Bandwidth", expected a collective'),
         (IMB, "measured.txt: does not name the algorithm, expected --algorithm"),
+        (NCCL, "measured.txt: does not name the algorithm, expected --algorithm"),
+        (NCCL_OLD, "measured.txt: does not name the collective, expected --collective"),
+        (NCCL.replace("#  Rank  0", "#"), "measured.txt: does not contain the number of ranks, expected --ranks"),
         (BENCH[:-20], "measured.txt: expected a JSON object"),
         (BENCH.replace("median_s", "mean_s"), "measured.txt: expected the output of `hocket mpi bench --json`"),
     ],
@@ -198,20 +362,72 @@ def test_files_that_make_no_sense(file: Callable[[str], str], text: str, message
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "text", [PICO, CSV, OSU, OSU_FULL, IMB, BENCH], ids=["pico", "csv", "osu", "full", "imb", "bench"]
-)
-def test_whatever_a_file_has_it_is_read_or_refused_in_one_line(file: Callable[[str], str], text: str) -> None:
-    chance = random.Random(0)
-    pieces = ("", ",", "\n", '"', "\0", "9" * 5000, "-1", "nan", "x", "²", "{", "null", "1e999", "a" * 200_000)
-    told = Told("ring", 4) if "Allreduce" in text else Told("linear", 4)
-    for _ in range(300):
-        begin = chance.randrange(len(text))
-        changed = text[:begin] + chance.choice(pieces) + text[begin + chance.randrange(12) :]
+@pytest.fixture
+def tuned(tmp_path: Path) -> str:
+    """A file of `hocket tune`."""
+    choices = (Choice("catalogue", "ring"), DEFAULT, Choice("mpi", "recexch", (("MPIR_CVAR", 3),)))
+    times = {choice: Estimate(1e-5 * (1 + number), 1e-6, 1e-3) for number, choice in enumerate(choices)}
+    path = tmp_path / "measurements.jsonl"
+    with Records(path, {"mpi": "MPICH"}) as records:
+        records.add(Found(Point("allreduce", 4, 64), times))
+    return str(path)
+
+
+SAMPLES = {
+    "pico": PICO,
+    "csv": CSV,
+    "osu": OSU,
+    "osu full": OSU_FULL,
+    "osu percentiles": OSU_PERCENTILES,
+    "osu two": OSU_TWO,
+    "osu barrier": OSU_BARRIER,
+    "nccl": NCCL,
+    "nccl old": NCCL_OLD,
+    "imb": IMB,
+    "imb nbc": IMB_NBC,
+    "bench": BENCH,
+}
+PIECES = ("", ",", "\n", '"', "\0", "9" * 5000, "-1", "0", "nan", "x", "²", "{", "null", "[]", "1e999", "a" * 200_000)
+
+
+def read_or_refused(path: str) -> None:
+    for told in (Told("default", 4, collective="allreduce", ranks_per_node=2), Told("linear", 4)):
         try:
-            hocket.read_measurements(file(changed), told)
+            hocket.read_measurements(path, told)
         except hocket.Error as error:
             assert "\n" not in str(error) and len(str(error)) < 1000
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_whatever_a_file_has_it_is_read_or_refused_in_one_line(
+    name: str, file: Callable[[str], str], data: st.DataObject
+) -> None:
+    read_or_refused(file(changed(SAMPLES[name], data)))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_whatever_a_file_of_tune_has_it_is_read_or_refused_in_one_line(
+    tuned: str, file: Callable[[str], str], data: st.DataObject
+) -> None:
+    read_or_refused(file(changed(Path(tuned).read_text(), data)))
+
+
+def changed(text: str, data: st.DataObject) -> str:
+    """Return a text with a few pieces replaced."""
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(0, len(text)))
+        end = begin + data.draw(st.integers(0, 12))
+        text = text[:begin] + data.draw(st.sampled_from(PIECES) | st.text(max_size=8)) + text[end:]
+    return text
+
+
+def test_every_format_has_a_sample(file: Callable[[str], str], tuned: str) -> None:
+    texts = [*SAMPLES.values(), Path(tuned).read_text()]
+    taken = {next(format.name for format in FORMATS if format.recognises(text)) for text in texts}
+    assert taken == {format.name for format in FORMATS}
 
 
 def test_what_is_told_makes_no_sense(file: Callable[[str], str]) -> None:

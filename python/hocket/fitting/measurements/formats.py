@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike, fspath
 
 from hocket._native import Error
 from hocket.base.checks import instance
 from hocket.base.files import read_text
-from hocket.fitting.measurements import hocket_bench, imb, osu, pico, table
-from hocket.fitting.measurements.measurement import Format, Reading, Told
+from hocket.fitting.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
+from hocket.fitting.measurements.measurement import Format, Measurement, Reading, Told
 
-FORMATS: tuple[Format, ...] = tuple(module.FORMAT for module in (pico, table, osu, imb, hocket_bench))
+FORMATS: tuple[Format, ...] = tuple(
+    module.FORMAT for module in (pico, table, osu, imb, nccl_tests, hocket_tune, hocket_bench)
+)
 """The formats, in the order in which they are tried."""
+
+_TAG = re.compile(r"^\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?", re.MULTILINE)
+"""What Open MPI's `mpirun --tag-output` puts before each line."""
 
 
 def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Reading:
@@ -24,14 +32,27 @@ def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Re
     Raises:
         Error: The file cannot be read, is of no known format, or has a line that makes no sense: file and line.
     """
-    text, file = read_text(path), fspath(path)
+    text, file = _TAG.sub("", read_text(path)), fspath(path)
     told = Told() if told is None else instance("told", told, Told, "hocket.fitting.measurements.Told, or None")
     for format in FORMATS:
         if format.recognises(text):
             reading = format.read(text, file, told)
             if not (reading.measurements or reading.unknown):
                 raise Error(f"{file}: has no measurements, expected {format.what} with at least one")
-            return reading
+            return _placed(reading, told.ranks_per_node)
     raise Error(
         f"{file}: unknown format, expected {', '.join(each.what for each in FORMATS[:-1])} or {FORMATS[-1].what}"
     )
+
+
+def _placed(reading: Reading, ranks_per_node: int | None) -> Reading:
+    """Return a reading in which measurements that do not tell it have this number of ranks on a node."""
+    if ranks_per_node is None:
+        return reading
+
+    def placed(some: Iterable[Measurement]) -> tuple[Measurement, ...]:
+        return tuple(
+            one if one.ranks_per_node is not None else replace(one, ranks_per_node=ranks_per_node) for one in some
+        )
+
+    return Reading(placed(reading.measurements), placed(reading.unknown))

@@ -38,6 +38,7 @@ class Measurement:
         element_bytes: Size of an element.
         dims: The sizes of the torus that the job ran on, where that is known.
         ranks_per_node: Ranks on a node, where that is known.
+        in_place: Whether the input was in the result buffer.
         system: The machine, where the file names several.
         source: The file and the line.
     """
@@ -52,6 +53,7 @@ class Measurement:
     element_bytes: int = 1
     dims: tuple[int, ...] | None = None
     ranks_per_node: int | None = None
+    in_place: bool = False
     system: str = ""
     source: str = ""
 
@@ -88,6 +90,7 @@ class Measurement:
             ranks=self.ranks,
             size_bytes=self.size_bytes,
             element_bytes=self.element_bytes,
+            in_place=self.in_place,
             parameters=self.parameters,
         )
 
@@ -101,12 +104,16 @@ class Told:
         ranks: Number of ranks.
         parameters: Names and texts of parameters.
         measured_as: How the times of a plain CSV were measured.
+        collective: The collective.
+        ranks_per_node: Ranks on a node.
     """
 
     algorithm: str | None = None
     ranks: int | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     measured_as: MeasuredAs = "isolated"
+    collective: str | None = None
+    ranks_per_node: int | None = None
 
 
 @dataclass(frozen=True)
