@@ -12,20 +12,24 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_result, progress
+from hocket.cli.output import print_result, print_words, progress
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
 from hocket.definitions.verification import Finding, Verdict, planned
 from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
 from hocket.schedules.formats import format_of
+from hocket.traces import lint
 
 _RANKS = (*range(1, 33), 33, 47, 64)
 _SHOWN = 3  # number of shown counterexamples
+_SHOWN_GAPS = 10
 _WRONG = 1
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE", shell_complete=completion.names)
+@click.argument(
+    "names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE | trace FILE", shell_complete=completion.names
+)
 @click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
 @options.rank_counts
 @click.option(
@@ -59,14 +63,18 @@ def verify(
 
     `hocket verify schedule FILE` checks the messages of a schedule; for MSCCL XML it also checks the result and races.
 
+    `hocket verify trace FILE` finds dependencies that Chakra execution traces probably lack.
+
     A parameter that is not given takes its default, and the other values that its declaration lists to try.
 
-    The exit status is 0 if all is right, and 1 if there is a counterexample.
+    The exit status is 0 if all is right, and 1 if there is a counterexample, or a dependency is probably missing.
     """
-    if names[:1] == ("schedule",):
+    if names[:1] in _OF_FILES:
         if (is_all, ranks, count, root, element, param) != (False, None, None, None, 1, ()):
-            raise click.UsageError("a schedule describes one call, expected no option but --json")
-        return _verify_schedule(names[1:], as_json)
+            raise click.UsageError(f"a {names[0]} is a file, expected no option but --json")
+        if len(names) != 2:
+            raise click.UsageError(f"got {len(names) - 1} files, expected {names[0]} FILE")
+        return _OF_FILES[names[:1]](names[1], as_json)
     chosen_ones = _chosen(names, is_all, algorithms)
     options.check_executor(executor, chosen_ones)
     rank_counts = ranks or _RANKS
@@ -82,10 +90,7 @@ def verify(
     return 0 if verdict.ok else _WRONG
 
 
-def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
-    if len(files) != 1:
-        raise click.UsageError(f"got {len(files)} files, expected schedule FILE")
-    (file,) = files
+def _verify_schedule(file: str, as_json: bool) -> int:
     form = format_of(file)
     verdict = form.checked(file)
     (finding,) = verdict.findings
@@ -98,6 +103,26 @@ def _verify_schedule(files: tuple[str, ...], as_json: bool) -> int:
         for counterexample in verdict.counterexamples:
             click.echo(f"\n{counterexample['message'].rstrip()}")
     return 0 if verdict.ok else _WRONG
+
+
+def _verify_trace(file: str, as_json: bool) -> int:
+    found = lint(file)
+    if as_json:
+        gaps = [{**vars(gap), "message": gap.message} for gap in found.gaps]
+        print_result({"ok": not gaps, "ranks": found.ranks, "nodes": found.nodes, "gaps": gaps})
+    else:
+        name = click.style("ok", fg="green") if not found.gaps else click.style("SUSPECT", fg="red", bold=True)
+        size = f"{format_count(found.ranks, 'rank')}, {format_count(found.nodes, 'node')}"
+        click.echo(f"trace {file}: {name}, {size}, {format_count(len(found.gaps), 'probable gap')}")
+        for gap in found.gaps[:_SHOWN_GAPS]:
+            print_words(gap.message)
+        if len(found.gaps) > _SHOWN_GAPS:
+            click.echo(f"and {format_count(len(found.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
+    return 0 if not found.gaps else _WRONG
+
+
+_OF_FILES = {("schedule",): _verify_schedule, ("trace",): _verify_trace}
+"""Checks of files, by the first word of the command."""
 
 
 def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:

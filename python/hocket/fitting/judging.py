@@ -33,6 +33,7 @@ class Judged:
         ranks: Number of ranks.
         size_bytes: The size of the call.
         measured_as: How the benchmark measured the time, see `hocket.simulate`.
+        in_place: Whether the input was in the result buffer.
         measured_s: The measured time.
         simulated_s: The simulated time.
         use: What the cell was for.
@@ -46,6 +47,7 @@ class Judged:
     ranks: int
     size_bytes: int
     measured_as: str
+    in_place: bool
     measured_s: float
     simulated_s: float
     use: Use
@@ -59,6 +61,7 @@ class Judged:
         return cls(
             collective=one.collective,
             measured_as=one.measured_as,
+            in_place=one.in_place,
             algorithm=one.algorithm,
             parameters=one.label.partition(" ")[2],
             ranks=one.ranks,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hocket.traces.allprof import write_allprof
 from hocket.traces.allprof_reading import read_allprof
+from hocket.traces.chakra_lint import Gap, Lint, lint
 from hocket.traces.chakra_reading import read_chakra
 from hocket.traces.file import read, write
 from hocket.traces.functions import FUNCTIONS, Function, Kind
@@ -25,9 +26,12 @@ __all__ = [
     "Call",
     "Communicator",
     "Function",
+    "Gap",
     "Kind",
+    "Lint",
     "RankTrace",
     "Trace",
+    "lint",
     "load",
     "read",
     "read_allprof",

@@ -159,7 +159,7 @@ def test_a_message_that_does_not_fit_is_not_simulated(bad_input: Callable[..., s
 
 
 def test_a_schedule_is_verified_without_further_options(bad_input: Callable[..., str]) -> None:
-    assert "a schedule describes one call" in bad_input("verify schedule ring.goal --ranks 4")
+    assert "a schedule is a file, expected no option but --json" in bad_input("verify schedule ring.goal --ranks 4")
     assert "got 0 files, expected schedule FILE" in bad_input("verify schedule")
 
 

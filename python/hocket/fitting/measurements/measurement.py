@@ -77,6 +77,7 @@ class Measurement:
             if checks.whole(name, count) == 0:
                 raise Error(f"{name}: got 0, expected at least 1")
         checks.whole("size_bytes", self.size_bytes)
+        checks.truth("in_place", self.in_place)
 
     @property
     def label(self) -> str:

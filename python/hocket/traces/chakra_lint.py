@@ -1,0 +1,171 @@
+"""Dependencies that Chakra execution traces probably lack, without which communication begins before its data exists.
+
+Converters of PyTorch's traces keep the edges from a launch on the CPU to its kernel, but can lose the edges between
+kernels: those of a stream, and those of synchronisations. A simulator then starts all communication at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.traces.chakra import (
+    COLLECTIVE,
+    FIRST_BYTES,
+    METADATA,
+    RECEIVE,
+    SEND,
+    Node,
+    begins,
+    files_of,
+    in_order,
+    nodes_of,
+)
+from hocket.traces.lines import Budget, lines_of, reading
+
+_COMMUNICATION = (SEND, RECEIVE, COLLECTIVE)
+_NCCL = "nccl"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A node around which dependencies are probably missing.
+
+    Attributes:
+        file: The trace of its rank.
+        node: The id of the node.
+        name: Its name.
+        start_us: When it can start at the earliest, in microseconds after the first nodes.
+        after: The nodes that it waits for.
+        missing: The node for which it should probably wait; None where no node waits for any kernel.
+        sentence: What is probably missing.
+    """
+
+    file: str
+    node: int
+    name: str
+    start_us: int
+    after: tuple[int, ...]
+    missing: int | None
+    sentence: str
+
+    @property
+    def message(self) -> str:
+        """File, node and sentence."""
+        return f"{self.file}, node {self.node} ({checks.shown(self.name)}): {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Lint:
+    """What was found in the traces of all ranks.
+
+    Attributes:
+        ranks: Number of ranks.
+        nodes: Number of nodes of all ranks.
+        gaps: The nodes around which dependencies are probably missing.
+    """
+
+    ranks: int
+    nodes: int
+    gaps: tuple[Gap, ...]
+
+
+def lint(first: str | PathLike[str]) -> Lint:
+    """Find dependencies that Chakra execution traces probably lack.
+
+    A collective, or a send of NCCL, is found if it waits for no computing and no communication, not even through other
+    nodes, although the rank has computed before: nodes of lower ids compute. Computing on the CPU does not count if the
+    trace has kernels. A rank is found if no node waits for any of its kernels.
+
+    Args:
+        first: The trace of rank 0, named PREFIX.0.et; the others are beside it.
+
+    Raises:
+        Error: A trace cannot be read, is no Chakra trace or is malformed, or protobuf is missing.
+    """
+    name = fspath(checks.path("trace", first))
+    with lines_of(name) as lines:
+        if not begins(lines.read(FIRST_BYTES)):
+            raise Error(f"{name}: expected a Chakra execution trace, PREFIX.0.et")
+    with reading(name):
+        budget, files = Budget(), files_of(name)
+        ranks = [_Rank(file, in_order(nodes_of(file, budget), file)) for file in files]
+        gaps = tuple(gap for rank in ranks for gap in rank.gaps())
+    return Lint(len(ranks), sum(len(rank.nodes) for rank in ranks), gaps)
+
+
+class _Rank:
+    """The graph of a rank.
+
+    Attributes:
+        nodes: Its nodes, each after the nodes that it waits for.
+    """
+
+    def __init__(self, file: str, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self._file = file
+        self._has_launches = any(map(_is_on_cpu, nodes))
+        computing = [node for node in nodes if node.kind not in (METADATA, *_COMMUNICATION) and node.duration_us]
+        self._kernels = [node for node in computing if not _is_on_cpu(node)]
+        self._work: dict[object, list[Node]] = {}
+        """The computing that counts, by id: of all streams (None), and of each stream."""
+        for node in sorted(self._kernels or computing, key=lambda node: node.id):
+            for stream in {None, node.attributes.get("stream")}:
+                self._work.setdefault(stream, []).append(node)
+        self._starts_us = _starts_us(nodes)
+
+    def gaps(self) -> Iterator[Gap]:
+        """Give the nodes around which dependencies are probably missing."""
+        awaited = {earlier for node in self.nodes for earlier in node.after}
+        count = len(self._kernels)
+        if self._has_launches and count > 1 and not any(node.id in awaited for node in self._kernels):
+            wrong = f"no node waits for it or for any other of the {count} kernels of this rank"
+            lost = "the edges within streams and of synchronisations"
+            yield self._gap(self._kernels[0], None, f"{wrong}; probably missing: {lost}")
+        done = {node.id for node in self.nodes if node.kind in _COMMUNICATION}
+        done |= {node.id for node in self._work.get(None, ())}
+        for node in self.nodes:
+            if not done.isdisjoint(node.after):
+                done.add(node.id)
+            elif _needs_data(node) and (last := self._last_work(node)) is not None:
+                lost = f"a wait for node {last.id} ({checks.shown(last.name)}), the last computing before it"
+                yield self._gap(node, last.id, f"{self._waits(node)}; probably missing: {lost}")
+
+    def _waits(self, node: Node) -> str:
+        what = "no node" if not node.after else "launches only" if self._has_launches else "no computing"
+        return f"waits for {what}, so it can start at {self._starts_us[node.id]} us"
+
+    def _last_work(self, node: Node) -> Node | None:
+        """Return the last computing before a node: of its stream, or else of any."""
+        for stream in (node.attributes.get("stream"), None):
+            work = self._work.get(stream, [])
+            if (count := bisect_left(work, node.id, key=lambda one: one.id)) > 0:
+                return work[count - 1]
+        return None
+
+    def _gap(self, node: Node, missing: int | None, sentence: str) -> Gap:
+        after = tuple(sorted(set(node.after)))
+        return Gap(self._file, node.id, node.name, self._starts_us[node.id], after, missing, sentence)
+
+
+def _is_on_cpu(node: Node) -> bool:
+    return node.attributes.get("is_cpu_op") is True
+
+
+def _needs_data(node: Node) -> bool:
+    """Return whether a node sends data that the rank has probably computed."""
+    return node.kind == COLLECTIVE or (node.kind == SEND and _NCCL in node.name.lower())
+
+
+def _starts_us(nodes: Sequence[Node]) -> Mapping[int, int]:
+    """Return when each node can start at the earliest, if all nodes take their durations."""
+    starts_us: dict[int, int] = {}
+    ends_us: dict[int, int] = {}
+    for node in nodes:
+        starts_us[node.id] = max((ends_us[earlier] for earlier in node.after), default=0)
+        ends_us[node.id] = starts_us[node.id] + node.duration_us
+    return starts_us
