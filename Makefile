@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi test-long setup library commit lint docs wheel test-wheel check-platforms bench lock
+.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi test-long setup library commit lint docs wheel test-wheel check-packaging check-platforms bench lock
 
 .SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
@@ -116,6 +116,15 @@ check-platforms:
 # Runs the tutorial with the wheel in a bare Debian, without Rust and C. Needs root, debootstrap and the network.
 test-wheel: wheel
 	$(BIN)/pytest -m wheel docs/test_wheel.py --capture=no
+
+# Checks the recipe for EasyBuild with EasyBuild: five seconds, and half a minute to install it the first time.
+check-packaging: .venv-packaging/installed
+	PATH="$$PWD/.venv-packaging/bin:$$PATH" .venv-packaging/bin/python packaging/check.py
+
+.venv-packaging/installed: packaging/requirements.txt
+	$(PYTHON) -m venv .venv-packaging
+	.venv-packaging/bin/python -m pip install --quiet -r $<
+	touch $@
 
 # The speed of Hocket, alone and compared with other simulators: about ten minutes.
 bench: setup benchmarks/.venv-simgrid/installed
