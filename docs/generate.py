@@ -13,6 +13,7 @@ import hocket
 from hocket.base.units import format_bytes, format_time, format_value
 from hocket.definitions.library import MEANINGS
 from hocket.drawing.picture import picture
+from hocket.drawing.wording import order
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 
@@ -67,7 +68,7 @@ ALGORITHM_PAGE = """\
 time      {cost}
 messages  {messages}
 ```
-
+{order}
 Time is that of the critical path in the [Hockney model](../../models.md#hockney), in seconds: `P` ranks, `n` bytes of
 the call's message (`--size`), `alpha` s, `beta` and `gamma` s/B. Messages are those of all ranks together.
 {parameters}
@@ -150,6 +151,7 @@ def algorithm_page(algorithm: hocket.Algorithm) -> str:
         header=header(algorithm.header),
         cost=algorithm.cost,
         messages=algorithm.messages,
+        order=order_line(algorithm),
         parameters=parameter_table(algorithm.parameters),
         prices=price_table(algorithm),
         picture=picture(algorithm, ranks=PICTURE_RANKS),
@@ -165,6 +167,14 @@ def header(text: str) -> str:
     summary, _, rest = text.partition("\n")
     prose, fence, drawing = rest.partition("```")
     return summary + "\n" + re.sub(r"^([A-Z][a-z]+):", r"\n**\1:**", prose, flags=re.MULTILINE) + fence + drawing
+
+
+def order_line(algorithm: hocket.Algorithm) -> str:
+    """Return in which order a reduction combines operands."""
+    return "".join(
+        f"\nThe [order](../../reproducible.md) in which operands are combined: {text}.\n"
+        for _, text in order(algorithm)
+    )
 
 
 def algorithm_table(members: Iterable[hocket.Algorithm], folder: str) -> str:

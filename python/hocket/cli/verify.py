@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +16,7 @@ from hocket.cli.output import print_result, print_words, progress
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
 from hocket.definitions.verification import Finding, Verdict, planned
-from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text
+from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text, order
 from hocket.schedules.formats import format_of
 from hocket.traces import lint
 
@@ -84,7 +84,7 @@ def verify(
     with open_executor(executor, jobs=jobs) as pool, progress("verifying", len(work.tasks)) as on_done:
         verdict = work.done(executor=pool, on_done=on_done)
     if as_json:
-        print_result(_entry(verdict))
+        print_result({**_entry(verdict), "combining": _combining(chosen_ones)})
     else:
         _print(verdict, {algorithm.label: algorithm for algorithm in chosen_ones})
     return 0 if verdict.ok else _WRONG
@@ -149,10 +149,17 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _combining(algorithms: Iterable[Algorithm]) -> list[dict[str, str | None]]:
+    """Return in which order the reductions of the catalogue combine; None depends on the element or the size."""
+    return [{"collective": a.collective, "algorithm": a.name, "order": a.order} for a in algorithms if order(a)]
+
+
 def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
     for label, group in groupby(verdict.findings, key=lambda finding: finding.label):
         findings = tuple(group)
         click.echo(f"{label}: {_result(findings)}, {finding_text(findings)}")
+        for what, text in order(algorithms[label]):
+            click.echo(f"  {what}: {text}")
     for counterexample in verdict.counterexamples[:_SHOWN]:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
         click.echo(f"\n{counterexample_text(counterexample, algorithms[label])}")

@@ -178,3 +178,17 @@ def test_rank_counts_that_are_refused_are_told(hocket_command: Callable[..., Ran
 
 def test_only_refused_rank_counts_are_bad_input(bad_input: Callable[..., str]) -> None:
     assert "needs a power of two" in bad_input("verify allgather recursive_doubling --ranks 3,6")
+
+
+def test_the_order_of_reductions_is_told(hocket_command: Callable[..., Ran]) -> None:
+    words = "verify allreduce --ranks 2 --count 1"
+    out = hocket_command(words).out.splitlines()
+    for name, line in (
+        ("ring", "  order: depends on the element or the size"),
+        ("rabenseifner", "  order: recursive_doubling, for all elements and sizes"),
+    ):
+        (found,) = [number for number, text in enumerate(out) if text.startswith(f"allreduce/{name}: ")]
+        assert out[found + 1] == line
+    combining = {one["algorithm"]: one["order"] for one in hocket_command(f"{words} --json").json["combining"]}
+    assert (combining["ring"], combining["rabenseifner"]) == (None, "recursive_doubling")
+    assert "order" not in hocket_command("verify broadcast binomial --ranks 2 --count 1").out
