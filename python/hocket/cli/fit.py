@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import mean
 
 import click
@@ -13,12 +13,12 @@ from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
 from hocket.cli import completion, options
+from hocket.cli.measurements import told_options
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
 from hocket.fitting import fit as fit_machine
 from hocket.fitting.judging import AS_FAST
 from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
-from hocket.simulating.simulation import MeasuredAs
 
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
 _ENDED = {
@@ -56,15 +56,7 @@ def _condition(text: str) -> str:
     help="Judge by measurements that meet this condition, such as ranks>64, instead of fitting to them; "
     "may be given several times.",
 )
-@click.option("--collective", metavar="NAME", help="The collective measured in nccl-tests output that has no name.")
-@click.option(
-    "--algorithm", metavar="NAME", help="The algorithm measured in OSU, IMB or nccl-tests output, or `default`."
-)
-@options.ranks(help="Number of ranks of output that does not tell it.")
-@click.option(
-    "--ranks-per-node", type=click.IntRange(min=1), help="Number of ranks on a node of output that does not tell it."
-)
-@options.measured_as(help="How the times of plain CSV files were measured.")
+@told_options
 @options.parameter
 @click.option(
     "--cells",
@@ -95,11 +87,7 @@ def fit(
     output: str | None,
     only: tuple[str, ...],
     hold_out: tuple[str, ...],
-    collective: str | None,
-    algorithm: str | None,
-    ranks: int | None,
-    ranks_per_node: int | None,
-    measured_as: MeasuredAs,
+    told: Callable[..., list[Told]],
     param: tuple[tuple[str, str], ...],
     cells: int,
     starts: int,
@@ -119,8 +107,7 @@ def fit(
     """
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
-    told = Told(algorithm, ranks, param, measured_as, collective, ranks_per_node)
-    readings = [read_measurements(path, told) for path in measurements]
+    readings = [*map(read_measurements, measurements, told(len(measurements), param))]
     with open_executor(executor, jobs=jobs) as pool, progress("simulating", None):
         found = fit_machine(
             [one for reading in readings for one in reading.measurements],

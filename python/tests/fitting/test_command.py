@@ -87,3 +87,19 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
         ("fit times.csv", "Missing option '--machine'"),
     ):
         assert bad_input(words).startswith(message)
+
+
+def test_files_that_do_not_tell_are_told_once_or_each(
+    folder: Path, hocket_command: Callable[..., Ran], bad_input: Callable[..., str]
+) -> None:
+    osu = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8                       5.00\n"
+    for name in ("ring", "doubling"):
+        (folder / f"{name}.txt").write_text(osu)
+    words = "fit ring.txt doubling.txt --machine cluster --ranks 4"
+    each = hocket_command(f"{words} --ranks 8 --algorithm ring --algorithm recursive_doubling --csv").out
+    rows = csv.DictReader(io.StringIO(each))
+    assert {(row["algorithm"], row["ranks"]) for row in rows} == {("ring", "4"), ("recursive_doubling", "8")}
+    once = hocket_command(f"{words} --algorithm ring --ranks-per-node 1 --json").json["cells"]
+    assert [(one["algorithm"], one["ranks"]) for one in once] == [("ring", 4)]  # the same call, measured twice
+    message = "--algorithm: got 2 values for 3 files, expected one, or one for each file"
+    assert message in bad_input("fit a b c --machine cluster --algorithm ring --algorithm ring")

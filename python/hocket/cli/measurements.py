@@ -1,0 +1,86 @@
+"""Options that tell what files of measurements lack: once for all files, or once for each file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce, wraps
+from typing import Any, TypeVar, cast
+
+import click
+
+from hocket.cli import options
+from hocket.fitting.measurements import Told
+from hocket.simulating.simulation import MeasuredAs
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+"""A function that click turns into a command."""
+
+EACH = "once, or once for each file"
+"""How often an option is given."""
+
+
+def told_options(command: F) -> F:
+    """Add the options; pass `told`, which returns what is told of each file, given their number and parameters."""
+
+    @wraps(command)
+    def collect(
+        collective: tuple[str, ...],
+        algorithm: tuple[str, ...],
+        ranks: tuple[int, ...],
+        ranks_per_node: tuple[int, ...],
+        measured_as: MeasuredAs,
+        **rest: Any,
+    ) -> Any:
+        def told(files: int, parameters: tuple[tuple[str, str], ...]) -> list[Told]:
+            values = zip(
+                of_files("--algorithm", algorithm, files),
+                of_files("--ranks", ranks, files),
+                of_files("--collective", collective, files),
+                of_files("--ranks-per-node", ranks_per_node, files),
+                strict=True,
+            )
+            return [Told(name, count, parameters, measured_as, what, on_node) for name, count, what, on_node in values]
+
+        return command(told=told, **rest)
+
+    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), cast(F, collect))
+
+
+def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
+    """Return the value of each file.
+
+    Raises:
+        UsageError: There are several values, but not one for each file.
+    """
+    if len(values) <= 1:
+        return [*values, None][:1] * files
+    if len(values) != files:
+        raise click.UsageError(
+            f"{option}: got {len(values)} values for {files} files, expected one, or one for each file"
+        )
+    return values
+
+
+_OPTIONS = (
+    click.option(
+        "--collective",
+        metavar="NAME",
+        multiple=True,
+        help=f"The collective measured in nccl-tests output that has no name; {EACH}.",
+    ),
+    click.option(
+        "--algorithm",
+        metavar="NAME",
+        multiple=True,
+        help=f"The algorithm measured in OSU, IMB or nccl-tests output, or `default`; {EACH}.",
+    ),
+    options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
+    click.option(
+        "--ranks-per-node",
+        type=click.IntRange(min=1),
+        multiple=True,
+        help=f"Number of ranks on a node of output that does not tell it; {EACH}.",
+    ),
+    options.measured_as(help="How the times of plain CSV files were measured."),
+)
