@@ -213,3 +213,24 @@ def test_a_collective_stands_for_its_algorithms_and_sizes_are_texts() -> None:
 def test_what_is_compared_is_given_in_one_way(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(hocket.Error, match=message):
         hocket.compare("broadcast", **arguments)
+
+
+def test_measured_times_are_compared_with_the_same_parameters() -> None:
+    def measured(time_s: float, **parameters: str) -> hocket.Measurement:
+        return hocket.Measurement(
+            collective="broadcast", algorithm="chain", ranks=4, size_bytes=64, time_s=time_s, parameters=parameters
+        )
+
+    segment = {"segment": "8"}
+    call = hocket.Call(ranks=4, size_bytes=64, parameters=segment)
+    other = hocket.Measurement(collective="reduce", algorithm="chain", ranks=4, size_bytes=64, time_s=1.0)
+    times = [measured(1.0, segment="16"), measured(3.0, **segment), measured(2.0, **segment), measured(7.0), other]
+    found = hocket.compare(["broadcast/chain"], [call], measured=times)
+    time_s = found.simulations[0].time_s.mean
+    assert [(one.algorithm, one.measured_s, one.simulated_s) for one in found.measured] == [
+        ("chain segment=16", 1.0, None),
+        ("chain segment=8", 2.5, time_s),
+        ("chain", 7.0, time_s),
+    ]
+    with pytest.raises(hocket.Error, match="measured: got no time of broadcast on 5 ranks, expected at least one"):
+        hocket.compare(["broadcast/chain"], ranks=5, sizes=64, measured=times)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ from hocket.base.units import format_bytes, format_time
 from hocket.base.version import version
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_csv, print_files, print_json, print_transposed, print_words, progress
+from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import Algorithm, algorithms_named
@@ -28,10 +28,13 @@ from hocket.drawing.plot import picture_of
 from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, default_lines, measured, not_compared_lines
 from hocket.rules.tuning_files import DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.simulating.arrivals import Arrivals, are_drawn
-from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
+from hocket.simulating.comparison import Beside, Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Engine, MeasuredAs
+
+if TYPE_CHECKING:
+    from hocket.fitting.measurements import Measurement
 
 
 @click.command()
@@ -61,6 +64,18 @@ from hocket.simulating.simulation import Engine, MeasuredAs
     default=(),
     help=f"Also simulate the default choices of these: {', '.join(DEFAULTS)}.",
 )
+@click.option(
+    "--measured",
+    type=click.Path(),
+    multiple=True,
+    help="Also show measured times, of a file that `hocket fit` reads; may be given several times.",
+)
+@click.option(
+    "--measured-algorithm",
+    metavar="NAME",
+    multiple=True,
+    help="The algorithm of a file of --measured that does not name it, or `default`; once, or once for each file.",
+)
 @options.load
 @options.executor
 @options.jobs
@@ -85,6 +100,8 @@ def compare(
     links: str | None,
     defaults: bool,
     defaults_of: tuple[str, ...],
+    measured: tuple[str, ...],
+    measured_algorithm: tuple[str, ...],
     algorithms: tuple[Algorithm, ...],
     executor: ExecutorKind,
     jobs: int,
@@ -109,6 +126,7 @@ def compare(
     options.check_executor(executor, candidates)
     topology = None if links is None else _topology(machine, sizes, len(candidates))
     options.check_files({"--plot": plot, "--links": links})
+    measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     libraries = tuple(dict.fromkeys((*(MPI_DEFAULTS if defaults else ()), *defaults_of)))
     simulations = len(calls) * (len(candidates) + len(libraries))
@@ -150,6 +168,10 @@ def compare(
         else:
             table.print_rest(found)
         _print_summary(found, pictures, is_random=is_random)
+        for way in sorted({one.measured_as for one in measurements} - {measured_as}):
+            print_words(
+                f"times were measured as {way}, and simulated as {measured_as}: --as {way} simulates them alike"
+            )
 
     try:
         with open_executor(executor, jobs=jobs) as pool, progress("simulating", work(keys)) as bar:
@@ -162,6 +184,7 @@ def compare(
                 arrivals=arrivals,
                 trials=repeated,
                 defaults=libraries,
+                measured=measurements,
                 keep=[] if links is None else ["links"],
                 executor=pool,
                 on_done=note,
@@ -181,6 +204,24 @@ def compare(
             end(known, {"plot": None, "links": None})
         raise
     end(found, {"plot": plot, "links": links})
+
+
+def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:
+    """Return the measurements of files; those that do not tell it are of this collective and this number of ranks."""
+    if not files:
+        if algorithms:
+            raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
+        return []
+    from hocket.cli.measurements import of_files
+    from hocket.fitting.measurements import Told, read_measurements
+
+    told = [
+        Told(name, ranks, collective=collective) for name in of_files("--measured-algorithm", algorithms, len(files))
+    ]
+    found = [one for reading in map(read_measurements, files, told) for one in reading.measurements]
+    if not found:
+        raise click.UsageError(f"--measured: got no time of {collective} on {ranks} ranks, expected at least one")
+    return found
 
 
 def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
@@ -307,6 +348,7 @@ def _entry(found: Comparison) -> dict[str, Any]:
         "not_verified": found.not_verified,
         "not_compared": [vars(refused) for refused in found.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
+        "measured": [vars(one) for one in found.measured],
         "version": version(),
     }
 
@@ -329,6 +371,29 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
     return [*simulated, *defaults, *map(vars, found.not_compared)]
 
 
+def _print_measured(found: Comparison) -> None:
+    """Print measured times beside simulated ones."""
+    columns = ["size", "measured", "simulated", "simulated / measured"]
+    rows = [
+        [
+            one.algorithm,
+            format_bytes(one.size_bytes),
+            format_time(one.measured_s),
+            *_simulated(one),
+        ]
+        for one in found.measured
+    ]
+    click.echo()
+    print_table(["algorithm", *columns], rows, right=columns)
+
+
+def _simulated(one: Beside) -> tuple[str, str]:
+    """Return the simulated time, and it over the measured time; "-" if it is unknown."""
+    if one.simulated_s is None:
+        return "-", "-"
+    return format_time(one.simulated_s), f"{one.simulated_s / one.measured_s:.2f}"
+
+
 def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
     for name, values in found.parameters.items():
         print_words(f" {name}: {values}", is_piped_whole=False)
@@ -348,6 +413,8 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_ran
         click.echo(f"\n{library} without tuning")
         for line in default_lines(found, library):
             print_words(f"  {line}", is_piped_whole=False)
+    if found.measured:
+        _print_measured(found)
     if found.not_compared:
         click.echo("\nnot compared")
         for name, sentence in not_compared_lines(found):

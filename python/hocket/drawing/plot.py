@@ -52,6 +52,7 @@ _SOLID = (1, 0)
 _BOUND = "lower bound"
 _DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
 """For lines that overlap, the lowest first: each leaves the ones below visible."""
+_MEASURED_COLOUR = "#555555"
 _LINE_WIDTH = 2  # pixels
 _DEFAULT_WIDTHS, _DEFAULT_COLOURS = (13, 7), ("#f9cfe3", "#a8e6f5")
 """For the libraries' own choices: each leaves the ones below visible."""
@@ -203,7 +204,20 @@ def _lines(comparison: Comparison) -> list[Line]:
         replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
         for line, (name, *_) in zip(lines, groups, strict=True)
     ]
-    return [*dashed(filled), *_bounds(comparison)]
+    return [*dashed(filled), *_measured(comparison, filled), *_bounds(comparison)]
+
+
+def _measured(comparison: Comparison, simulated: Sequence[Line]) -> list[Line]:
+    """Return measured times as dotted lines, in the colour of the simulated line of their algorithm, if it has one."""
+    colours = {name: line.colour for line in simulated for name in line.label.split(" = ")}
+    curves: dict[str, dict[int, float]] = {}
+    for one in comparison.measured:
+        if one.size_bytes > 0:
+            curves.setdefault(one.algorithm, {})[one.size_bytes] = one.measured_s
+    return [
+        Line(f"{name}, measured", colours.get(name, _MEASURED_COLOUR), "cross", _DASHES[-1], times_s)
+        for name, times_s in curves.items()
+    ]
 
 
 def _bounds(comparison: Comparison) -> list[Line]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
 from operator import mul
-from typing import TYPE_CHECKING, Any, TypeAlias
+from statistics import median
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -82,6 +83,56 @@ class Default:
     sentence: str = ""
 
 
+@runtime_checkable
+class Measured(Protocol):
+    """A measured time of a call, such as `hocket.Measurement`."""
+
+    @property
+    def collective(self) -> str:
+        """The collective."""
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm; "default" where a library chose by itself."""
+
+    @property
+    def parameters(self) -> Mapping[str, float | str]:
+        """Values of its parameters, as far as they are known."""
+
+    @property
+    def label(self) -> str:
+        """The algorithm and these values."""
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the call."""
+
+    @property
+    def time_s(self) -> float:
+        """How long the call took."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A measured time beside the simulated one.
+
+    Attributes:
+        algorithm: The algorithm and the values of its parameters, as measured.
+        size_bytes: The size.
+        measured_s: The measured time, the median of several.
+        simulated_s: The mean simulated time of this algorithm with these values; None if it was not simulated.
+    """
+
+    algorithm: str
+    size_bytes: int
+    measured_s: float
+    simulated_s: float | None
+
+
 @dataclass(frozen=True)
 class Comparison(Result):
     """Algorithms for one collective, simulated at the same sizes.
@@ -97,6 +148,7 @@ class Comparison(Result):
         missing: The sizes and algorithms or libraries that are still to be simulated, while a comparison runs.
         defaults: The default choices of libraries, by size and then by library, as far as known.
         not_verified: The user's programs that refuse all of the few rank counts at which programs are verified first.
+        measured: Measured times of this collective on as many ranks, beside simulated ones; by algorithm and size.
     """
 
     collective: str
@@ -109,6 +161,7 @@ class Comparison(Result):
     missing: tuple[tuple[int, str], ...] = ()
     defaults: tuple[Default, ...] = ()
     not_verified: tuple[str, ...] = ()
+    measured: tuple[Beside, ...] = ()
 
     @property
     def title(self) -> str:
@@ -241,6 +294,7 @@ def compare(
     arrivals: Arrivals | None = None,
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
+    measured: Iterable[Measured] = (),
     keep: Iterable[Kept] = (),
     executor: Executor | None = None,
     on_done: Callable[[Comparison], object] = ignore,
@@ -262,13 +316,15 @@ def compare(
         trials: The trials on a machine with noise, or with arrivals that are drawn, with the same seed for all; by
             default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0", "ucc-1".
+        measured: Measured times to show beside the simulated ones, such as `hocket.read_measurements` returns; those of
+            other collectives and rank counts are left out.
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
         executor: The executor that does the work; by default threads, one per processor.
         on_done: Called after each simulation, with the results so far.
 
     Raises:
         Error: An algorithm, machine or library is unknown; the algorithms are for different collectives; the calls have
-            different rank counts; or no algorithm accepts the calls.
+            different rank counts; no algorithm accepts the calls; or no measured time is of such a call.
     """
     machine = as_machine(machine)
     candidates = _candidates(algorithms, machine)
@@ -285,6 +341,7 @@ def compare(
     if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
     collective = candidates[0].collective
+    there = _measured(several("measured", measured, Measured, "hocket.Measurement"), collective, calls[0].ranks)
     tasks: list[_Task] = []
     chosen: dict[_Key, Untuned] = {}
     for call in calls:
@@ -300,7 +357,7 @@ def compare(
 
     def compared() -> Comparison:
         found = _comparison(tasks, machine, bounds, known, chosen, again)
-        return replace(found, not_verified=not_verified)
+        return replace(found, not_verified=not_verified, measured=_beside(there, found.simulations))
 
     def note(task: _Task, found: _Found, *, is_last: bool) -> None:
         known[_key(task)] = found
@@ -327,6 +384,39 @@ def compare(
     if not comparison.simulations:
         raise Error(comparison.not_compared[0].sentence)
     return comparison
+
+
+def _measured(given: Sequence[Measured], collective: str, ranks: int) -> list[Measured]:
+    """Return the measured times of a collective on so many ranks.
+
+    Raises:
+        Error: Times are given, but none of such a call.
+    """
+    found = [one for one in given if (one.collective, one.ranks) == (collective, ranks)]
+    if given and not found:
+        raise Error(f"measured: got no time of {collective} on {ranks} ranks, expected at least one")
+    return found
+
+
+def _beside(measured: Iterable[Measured], simulations: Sequence[Simulation]) -> tuple[Beside, ...]:
+    """Return measured times beside simulated ones, by algorithm in the order given, then by size."""
+    groups: dict[str, dict[int, list[Measured]]] = {}
+    for one in measured:
+        groups.setdefault(one.label, {}).setdefault(one.size_bytes, []).append(one)
+    return tuple(
+        Beside(label, size_bytes, median(one.time_s for one in group), _simulated_s(group[0], simulations))
+        for label, sizes in groups.items()
+        for size_bytes, group in sorted(sizes.items())
+    )
+
+
+def _simulated_s(one: Measured, simulations: Iterable[Simulation]) -> float | None:
+    given = {name: str(value) for name, value in one.parameters.items()}
+    for found in simulations:
+        values = {name: str(value) for name, value in found.parameters.items()}
+        if (found.algorithm, found.size_bytes) == (one.algorithm, one.size_bytes) and given.items() <= values.items():
+            return found.time_s.mean
+    return None
 
 
 def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:

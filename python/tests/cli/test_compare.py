@@ -361,3 +361,37 @@ def test_the_defaults_of_other_libraries_stand_beside_the_algorithms(
     assert [one["library"] for one in both["defaults"][:3]] == ["mpich-5.0", "openmpi-5.0", "ucc-1"]
     expected = '--defaults-of: unknown defaults "nccl", expected one of mpich-5.0, openmpi-5.0, ucc-1'
     assert bad_input(f"{line} --defaults-of nccl").startswith(expected)
+OSU = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8                       5.00\n64    6.00\n"
+
+
+def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    for name in ("ring", "own"):
+        (tmp_path / name).write_text(OSU)
+    line = f"compare allreduce ring --ranks 4 --sizes 8 --as osu --measured {tmp_path}/ring --measured {tmp_path}/own"
+    line += f" --measured-algorithm ring --measured-algorithm default --plot {tmp_path}/a.html"
+    found = hocket_command(f"{line} --json").json
+    simulated_s = found["results"][0]["time_s"]["mean"]
+    assert found["measured"] == [
+        {"algorithm": "ring", "size_bytes": 8, "measured_s": pytest.approx(5e-6), "simulated_s": simulated_s},
+        {"algorithm": "ring", "size_bytes": 64, "measured_s": pytest.approx(6e-6), "simulated_s": None},
+        {"algorithm": "default", "size_bytes": 8, "measured_s": pytest.approx(5e-6), "simulated_s": None},
+        {"algorithm": "default", "size_bytes": 64, "measured_s": pytest.approx(6e-6), "simulated_s": None},
+    ]
+    page = (tmp_path / "a.html").read_text()
+    assert "ring, measured" in page and "default, measured" in page
+    rows = [row.split() for row in hocket_command(line).out.splitlines()]
+    assert ["ring", "8", "B", "5.000", "us", "6.002", "us", "1.20"] in rows  # 6 rounds of 1 us, and 2 B each
+    assert ["default", "64", "B", "6.000", "us", "-", "-"] in rows
+    isolated = hocket_command(line.replace("--as osu", "")).out
+    assert "times were measured as osu, and simulated as isolated: --as osu simulates them alike" in isolated
+
+
+def test_measured_times_that_do_not_fit_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "osu").write_text(OSU)
+    (tmp_path / "times.csv").write_text("collective,algorithm,ranks,size_bytes,time_s\nallreduce,ring,8,8,1e-5\n")
+    line = f"compare allreduce ring --ranks 4 --sizes 8 --measured {tmp_path}"
+    assert "osu: does not name the algorithm, expected --algorithm" in bad_input(f"{line}/osu")
+    assert bad_input(f"{line}/times.csv") == "measured: got no time of allreduce on 4 ranks, expected at least one"
+    assert "No such file" in bad_input(f"{line}/nothing")
+    alone = "compare allreduce ring --ranks 4 --sizes 8 --measured-algorithm ring"
+    assert bad_input(alone) == "--measured-algorithm: got ring, expected --measured beside it"
