@@ -361,6 +361,8 @@ def test_the_defaults_of_other_libraries_stand_beside_the_algorithms(
     assert [one["library"] for one in both["defaults"][:3]] == ["mpich-5.0", "openmpi-5.0", "ucc-1"]
     expected = '--defaults-of: unknown defaults "nccl", expected one of mpich-5.0, openmpi-5.0, ucc-1'
     assert bad_input(f"{line} --defaults-of nccl").startswith(expected)
+
+
 OSU = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8                       5.00\n64    6.00\n"
 
 
