@@ -12,10 +12,16 @@ from hocket.base.call import Call
 from hocket.base.files import parse_object
 from hocket.definitions.library import Algorithm, find, find_collective
 from hocket.definitions.parameters import values_of
-from hocket.fitting.measurements.measurement import DEFAULT, Format, Measurement, Reading, Told
+from hocket.fitting.measurements.measurement import (
+    DEFAULT,
+    MOST_NAME_LETTERS,
+    Format,
+    Measurement,
+    Reading,
+    Told,
+)
 from hocket.mpi.benchmark import NATIVE_NAME, call_of
 
-_MOST_LETTERS = 100  # letters of a name
 _KEYS = ("collective", "ranks", "measurements")
 
 
@@ -26,7 +32,7 @@ def _recognises(text: str) -> bool:
 def _read(text: str, file: str, told: Told) -> Reading:
     entry = parse_object(text, file)
     try:
-        collective = find_collective(entry["collective"][:_MOST_LETTERS])
+        collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
         call = Call(ranks=_count(entry["ranks"]), size_bytes=0)
         found = tuple(_measurement(collective, one, call, told, file) for one in entry["measurements"])
     except Error as error:
@@ -37,7 +43,7 @@ def _read(text: str, file: str, told: Told) -> Reading:
 
 
 def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told, file: str) -> Measurement:
-    name, size_bytes, time_s = one["algorithm"][:_MOST_LETTERS], _count(one["size_bytes"]), float(one["median_s"])
+    name, size_bytes, time_s = one["algorithm"][:MOST_NAME_LETTERS], _count(one["size_bytes"]), float(one["median_s"])
     if not 0 < time_s < math.inf:
         raise Error(f"{name} of {size_bytes} B: got {time_s} s, expected a time above zero")
     native = Measurement(

@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from hocket._native import Error
 from hocket.base.files import parse_object
 from hocket.definitions.library import REDUCTIONS, find, find_collective
-from hocket.fitting.measurements.measurement import DEFAULT, Format, Measurement, Reading, Told, at
+from hocket.fitting.measurements.measurement import (
+    DEFAULT,
+    MOST_NAME_LETTERS,
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    at,
+)
 from hocket.mpi.benchmark import DOUBLE_BYTES
 from hocket.tuning.choice import Choice
 from hocket.tuning.records import Found
@@ -36,13 +44,13 @@ def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measureme
         call = Found.of(entry)
         if call.is_simulated:
             raise Error("got simulated times, expected measured times")
-        collective = find_collective(call.point.collective)
+        collective = find_collective(call.point.collective[:MOST_NAME_LETTERS])
         for choice, estimate in call.times.items():
             algorithm = _algorithm(collective, choice)
             yield (
                 Measurement(
                     collective=collective,
-                    algorithm=algorithm or str(choice),
+                    algorithm=algorithm or str(choice)[:MOST_NAME_LETTERS],
                     ranks=call.point.ranks,
                     size_bytes=call.point.size_bytes,
                     time_s=estimate.median_s,
@@ -62,7 +70,7 @@ def _algorithm(collective: str, choice: Choice) -> str | None:
     """Return the algorithm of a choice, if it has one in the catalogue; "default" for the library's own choice."""
     if choice.owner == "default":
         return DEFAULT
-    return find(f"{collective}/{choice.name}").name if choice.owner == "catalogue" else None
+    return find(f"{collective}/{choice.name[:MOST_NAME_LETTERS]}").name if choice.owner == "catalogue" else None
 
 
 FORMAT = Format("hocket-tune", "`measurements.jsonl` of `hocket tune`", lambda text: bool(_BEGIN.match(text)), _read)

@@ -19,6 +19,9 @@ from hocket.simulating.simulation import MeasuredAs
 DEFAULT = "default"
 """The algorithm of a measurement whose library chose it by itself."""
 
+MOST_NAME_LETTERS = 100
+"""How many letters of a name in JSON are read."""
+
 _FLOAT_BYTES = 4
 _MOST_DIGITS, _MOST_LETTERS = 15, 300
 
