@@ -20,10 +20,12 @@ from hocket.simulating.critical_paths import Step, critical_path
 from hocket.simulating.explanation import Explanation, Remedy, explain
 from hocket.simulating.multicast import Delivery, simulate_multicast
 from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
+from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import (
     Circuits,
     Links,
     Passage,
+    Repeated,
     Simulation,
     Statistics,
     Trials,
@@ -55,8 +57,10 @@ __all__ = [
     "Passage",
     "RankUse",
     "Remedy",
+    "Repeated",
     "Replay",
     "Row",
+    "Scene",
     "Schedule",
     "Simulation",
     "Statistics",

@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aside::{aside, aside_unless_python};
 use call::PythonCall;
-use hocket::Scene;
 use hocket::pacing::{self, Gap};
+use hocket::{Cadence, Scene};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
@@ -277,10 +277,12 @@ fn effort_s(
     trials: TrialsRequest,
     measured_as: &str,
     arrivals: &Bound<'_, PyAny>,
+    cadence: &Bound<'_, PyAny>,
 ) -> PyResult<f64> {
     let trials = trials.trials().map_err(raise)?;
     let (call, entry) = (call.content(), call.entry()?);
-    let scene = Scene { way: request::way(measured_as), arrivals: request::arrivals(arrivals)? };
+    let (way, arrivals) = (request::way(measured_as), request::arrivals(arrivals)?);
+    let scene = Scene { way, arrivals, cadence: request::cadence(cadence)? };
     hocket::effort_s(entry, &call, &machine.platform(), &scene, trials).map_err(raise)
 }
 
@@ -288,6 +290,12 @@ fn effort_s(
 #[pyfunction]
 fn are_drawn(arrivals: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(request::arrivals(arrivals)?.is_some_and(|arrivals| arrivals.are_drawn()))
+}
+
+/// Checks a cadence such as "16 calls, every 100 us".
+#[pyfunction]
+fn check_cadence(text: &str) -> PyResult<()> {
+    Cadence::parse(text).map(drop).map_err(raise)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
@@ -384,7 +392,7 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, best_segment_bytes, bound, catalogue, check_gap, check_memory, check_rules, choose,
+        are_drawn, best_segment_bytes, bound, catalogue, check_cadence, check_gap, check_memory, check_rules, choose,
         collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
         parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
         simulate_step, steps, version,

@@ -2,7 +2,7 @@
 
 use hocket::cases::check_root;
 use hocket::pacing::Gap;
-use hocket::{Arrivals, Scene, Way};
+use hocket::{Arrivals, Cadence, Scene, Way};
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, budget, names};
 use hocket_simulate::{Engine, Trials};
@@ -174,6 +174,9 @@ pub struct How {
     /// When the ranks begin the call.
     #[pyo3(from_py_with = arrivals)]
     pub arrivals: Option<Arrivals>,
+    /// When the ranks begin each of several calls.
+    #[pyo3(from_py_with = cadence)]
+    pub cadence: Option<Cadence>,
     /// Whether to report the operations of each rank.
     pub events: bool,
     /// Whether to report the use of each link.
@@ -185,9 +188,9 @@ pub struct How {
 }
 
 impl How {
-    /// Who calls when, and how the time is measured.
+    /// Who calls when, how often, and how the time is measured.
     pub fn scene(&self) -> Scene {
-        Scene { way: self.measured_as, arrivals: self.arrivals.clone() }
+        Scene { way: self.measured_as, arrivals: self.arrivals.clone(), cadence: self.cadence }
     }
 }
 
@@ -201,6 +204,11 @@ pub fn arrivals(asked: &Bound<'_, PyAny>) -> PyResult<Option<Arrivals>> {
         Err(_) => Arrivals::listed(&asked.extract::<Vec<f64>>()?),
     };
     arrivals.map(Some).map_err(raise)
+}
+
+/// A cadence as text; none for None.
+pub fn cadence(asked: &Bound<'_, PyAny>) -> PyResult<Option<Cadence>> {
+    asked.extract::<Option<String>>()?.map(|text| Cadence::parse(&text)).transpose().map_err(raise)
 }
 
 fn asked_way(name: &Bound<'_, PyAny>) -> PyResult<Way> {

@@ -2,8 +2,8 @@
 
 use std::mem::take;
 
-use hocket::Simulated;
 use hocket::pacing::Step;
+use hocket::{Repeated, Simulated};
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Outcome, Passage, Platform, Record};
@@ -52,6 +52,8 @@ pub struct Simulation {
     pub measured_as: &'static str,
     /// With arrivals: the time from the first to the last arrival, in each trial.
     pub arriving_s: Vec<f64>,
+    /// With a cadence: its calls.
+    pub repeated: Option<Repeated>,
     pub formula_s: Option<f64>,
     pub formula_is_exact: bool,
     pub rank_time_s: RankTime,
@@ -94,7 +96,7 @@ pub struct Trace {
 impl Trace {
     /// The trace of a simulated call.
     pub fn new(call: CallRequest, parameters: Values, found: Simulated, platform: &Platform, how: &How) -> Self {
-        let Simulated { steps, predicted, mut many, times_s, arriving_s, .. } = found;
+        let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, .. } = found;
         let fabric = platform.network.fabric().filter(|_| how.links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
         let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));
@@ -104,6 +106,7 @@ impl Trace {
             engine: many.first.engine,
             measured_as: how.measured_as.name(),
             arriving_s,
+            repeated,
             formula_s: predicted.map(|predicted| predicted.time_s),
             formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
             rank_time_s: RankTime::new(&many.ends),

@@ -5,6 +5,7 @@ use hocket_core::{Call, Result};
 use hocket_simulate::{NetworkModel, Platform, Trials, symmetry};
 
 use crate::arrivals::Arrivals;
+use crate::cadence::Cadence;
 use crate::price::{messages, sent_bytes};
 use crate::simulation::Scene;
 
@@ -31,8 +32,9 @@ const VERIFIED_FOR_ALL: usize = 16;
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, trials: Trials) -> Result<f64> {
-    let Scene { way, arrivals } = scene;
-    let messages = way.calls() * messages(entry, call)? + way.barrier_messages(call.ranks);
+    let Scene { way, arrivals, cadence } = scene;
+    let calls = cadence.map_or(way.calls(), Cadence::simulated_calls);
+    let messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks);
     let messages = messages * simulated_share(entry, call, platform, scene);
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
@@ -47,18 +49,18 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, 
         return Ok(messages * message_s);
     }
     let packets = match &platform.network {
-        NetworkModel::Packets(network) => way.calls() * sent_bytes(entry, call)? / network.packet_bytes,
+        NetworkModel::Packets(network) => calls * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
     };
     Ok((messages * SHARED_S + packets * PACKET_S) * runs)
 }
 
 /// The share of the ranks that are simulated, see [`symmetry`].
-fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, Scene { way, arrivals }: &Scene) -> f64 {
-    if arrivals.is_some() {
+fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene) -> f64 {
+    if scene.arrivals.is_some() || scene.cadence.is_some() {
         return 1.0;
     }
-    let symmetry = way.measure(entry.program(), call, |program| symmetry(program, call, platform));
+    let symmetry = scene.way.measure(entry.program(), call, |program| symmetry(program, call, platform));
     symmetry.map_or(1.0, |symmetry| symmetry.period() as f64 / call.ranks as f64)
 }
 

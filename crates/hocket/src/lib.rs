@@ -1,6 +1,7 @@
 //! Algorithms by name in every world: the interface for commands, bindings and tests.
 
 mod arrivals;
+mod cadence;
 pub mod cases;
 mod effort;
 mod measured;
@@ -12,10 +13,11 @@ mod symmetry;
 mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
+pub use cadence::Cadence;
 pub use effort::{effort_s, recording_effort_s, verification_effort_s};
 pub use measured::Way;
 pub use price::{Predicted, messages, predict};
-pub use simulation::{Scene, Simulated, Subject, simulate, simulate_trials};
+pub use simulation::{Repeated, Scene, Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
 pub use symmetry::check_symmetry;
 pub use verification::{Report, verify, verify_calls, verify_schedule};

@@ -26,6 +26,8 @@ const MEASURED: Tag = 16;
 /// The distance between the tags of one call and the next, so that a late message of a call is not taken for one of the
 /// next.
 const TAGS: Tag = 1 << 27;
+/// How many calls differ in their tags.
+pub(crate) const DISTINCT: u32 = 1 << (Tag::BITS - TAGS.ilog2());
 
 impl Way {
     /// All ways, by name.
@@ -106,20 +108,25 @@ struct BackToBack<'a> {
 
 impl Program for BackToBack<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        let (rank, place) = (r.rank(), |place| place);
-        let input = Span::new(Buffer::Input, c.input_len(rank));
-        let result = Span::new(Buffer::Result, c.result_len(rank));
         for number in 0..WARM_UP + MEASURED {
             if number == WARM_UP {
                 r.start_timer();
             }
-            let members = Members::Computed(r.size(), &place);
-            let again = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
-            self.program.part(&again.rank(), c).await;
+            again(self.program, (r, c), number).await;
         }
     }
 
     fn symmetry(&self, c: &Call) -> Option<Symmetry> {
         self.program.symmetry(c)
     }
+}
+
+/// One of several calls of a program, with tags that calls of other numbers do not have.
+pub(crate) async fn again(program: &dyn AnyProgram, (r, c): (&Rank<'_>, &Call), number: u32) {
+    let (rank, place) = (r.rank(), |place| place);
+    let input = Span::new(Buffer::Input, c.input_len(rank));
+    let result = Span::new(Buffer::Result, c.result_len(rank));
+    let members = Members::Computed(r.size(), &place);
+    let again = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
+    program.part(&again.rank(), c).await;
 }

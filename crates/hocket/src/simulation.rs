@@ -6,8 +6,10 @@ use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_record::Schedule;
 use hocket_simulate::{Many, Options, Outcome, Platform, Trials, as_call};
+use serde::Serialize;
 
 use crate::arrivals::{Arrivals, Arriving};
+use crate::cadence::{Cadence, InCadence};
 use crate::measured::Way;
 use crate::pacing::{Gap, Step, pace};
 use crate::price::{Predicted, predict};
@@ -22,18 +24,20 @@ pub enum Subject<'a> {
     Recorded(&'a Schedule),
 }
 
-/// Who calls when, and how the time is measured.
+/// Who calls when, how often, and how the time is measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
     /// How a benchmark measures the time.
     pub way: Way,
     /// When the ranks begin an isolated call; none if all begin at the same time.
     pub arrivals: Option<Arrivals>,
+    /// When the ranks begin each of several isolated calls; none for one call. Not together with arrivals.
+    pub cadence: Option<Cadence>,
 }
 
 impl From<Way> for Scene {
     fn from(way: Way) -> Self {
-        Self { way, arrivals: None }
+        Self { way, ..Self::default() }
     }
 }
 
@@ -51,6 +55,20 @@ pub struct Simulated {
     pub times_s: Vec<f64>,
     /// With arrivals: the time from the first to the last arrival, in each trial.
     pub arriving_s: Vec<f64>,
+    /// With a cadence: its calls.
+    pub repeated: Option<Repeated>,
+}
+
+/// The calls of a cadence. The time of a call counts from when it is due, or else from when the last rank begins it,
+/// until the last rank ends it.
+#[derive(Serialize)]
+pub struct Repeated {
+    /// The time of each call, mean over the trials.
+    pub calls_s: Vec<f64>,
+    /// The mean interval between the ends of two calls in the second half of them, in each trial.
+    pub intervals_s: Vec<f64>,
+    /// The time of an isolated call, in each trial.
+    pub isolated_s: Vec<f64>,
 }
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
@@ -102,12 +120,14 @@ struct Played<'a> {
 
 impl Played<'_> {
     fn play(&self, scene: &Scene) -> Result<Simulated> {
-        match &scene.arrivals {
-            None => self.measured(scene.way),
-            Some(arrivals) => {
+        match (&scene.arrivals, scene.cadence) {
+            (None, None) => self.measured(scene.way),
+            (None, Some(cadence)) => self.repeated(cadence),
+            (Some(arrivals), None) => {
                 arrivals.check(self.call.ranks)?;
                 self.arriving(arrivals)
             }
+            (Some(_), Some(_)) => Err(Error::new("cadence: expected none, as arrivals are given")),
         }
     }
 
@@ -119,7 +139,26 @@ impl Played<'_> {
         })?;
         many.ends.iter_mut().for_each(|ends| *ends = way.of_one_call(take(ends)));
         let times_s = many.ends.iter().map(way.time_s()).collect();
-        Ok(self.found(many, times_s, Vec::new()))
+        Ok(self.found(many, times_s))
+    }
+
+    fn repeated(&self, cadence: Cadence) -> Result<Simulated> {
+        let Self { program, call, platform, trials, options } = *self;
+        cadence.check_memory(trials)?;
+        let in_cadence = InCadence { program, cadence };
+        let timed = Options { time_s: &|ends| cadence.time_s(ends), ..options };
+        let mut many = hocket_simulate::simulate_trials(&in_cadence, call, platform, trials, timed)?;
+        let as_many = Trials { count: many.ends.len() as u64, until_interval: None, ..trials };
+        let unseen = Options { trace: false, passages: false, on_trials: &|_| (), ..options };
+        let isolated = Self { trials: as_many, options: unseen, ..*self }.measured(Way::Isolated)?;
+        let times_s = many.ends.iter().map(|ends| cadence.time_s(ends)).collect();
+        let repeated = Repeated {
+            calls_s: mean(many.ends.iter().map(|ends| cadence.times_s(ends))),
+            intervals_s: many.ends.iter().map(|ends| cadence.interval_s(ends)).collect(),
+            isolated_s: isolated.times_s,
+        };
+        many.ends.iter_mut().for_each(|ends| ends.marks_s.clear());
+        Ok(Simulated { repeated: Some(repeated), ..self.found(many, times_s) })
     }
 
     fn arriving(&self, arrivals: &Arrivals) -> Result<Simulated> {
@@ -132,7 +171,7 @@ impl Played<'_> {
         };
         let arriving_s = (trials.first..).take(many.ends.len()).map(|trial| last_of(&times_s(trial))).collect();
         let times_s = many.ends.iter().map(|ends| ends.end_s).collect();
-        Ok(self.found(many, times_s, arriving_s))
+        Ok(Simulated { arriving_s, ..self.found(many, times_s) })
     }
 
     /// The trials one after the other, each with its own arrivals.
@@ -171,9 +210,17 @@ impl Played<'_> {
         Ok(many)
     }
 
-    fn found(&self, many: Many, times_s: Vec<f64>, arriving_s: Vec<f64>) -> Simulated {
-        Simulated { call: self.call.clone(), steps: Vec::new(), predicted: None, many, times_s, arriving_s }
+    fn found(&self, many: Many, times_s: Vec<f64>) -> Simulated {
+        let call = self.call.clone();
+        Simulated { call, steps: Vec::new(), predicted: None, many, times_s, arriving_s: Vec::new(), repeated: None }
     }
+}
+
+/// The mean of the rows, column by column.
+fn mean(rows: impl ExactSizeIterator<Item = Vec<f64>>) -> Vec<f64> {
+    let count = rows.len() as f64;
+    let sum = |sums: Vec<f64>, row: Vec<f64>| sums.iter().zip(row).map(|(sum, value)| sum + value).collect();
+    rows.reduce(sum).unwrap_or_default().into_iter().map(|sum| sum / count).collect()
 }
 
 /// The last of these arrivals, of which the first is at 0 s.

@@ -14,6 +14,9 @@ parse_time = _native.parse_time
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+"""Rates, each with its name, the largest first."""
+
 _DURATIONS = ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 _SHOWN = 0.99995  # of a unit: above this, four digits round up to one unit
 _MOST_RANK_COUNTS = 100_000
@@ -45,6 +48,12 @@ def format_bytes(size_bytes: int) -> str:
         if size_bytes >= factor:
             return f"{size_bytes / factor:.4g} {unit}"
     return f"{size_bytes} B"
+
+
+def format_rate(bytes_per_s: float) -> str:
+    """Return a rate with four digits: "12.50 GB/s"."""
+    factor, unit = next((pair for pair in RATES if bytes_per_s >= _SHOWN * pair[0]), RATES[-1])
+    return f"{_four_digits(bytes_per_s / factor)} {unit}"
 
 
 def format_count(count: int, noun: str) -> str:

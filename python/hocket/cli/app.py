@@ -66,7 +66,7 @@ _SUMMARIES = {
     "show": "Show an algorithm: description, source, requirements, cost, program, and its messages over time.",
     "simulate": "Simulate a call of an algorithm on a machine and report when the last rank ends.",
     "study": "Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.",
-    "sweep": "Simulate the grid of algorithms, ranks, sizes, machines, noises and arrivals in the file SPEC.",
+    "sweep": "Simulate the grid of algorithms, ranks, sizes, machines, noises and scenes in the file SPEC.",
     "tune": "Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules.",
     "verify": "Check an algorithm, or all of a collective, with every root, count and operator for each rank count.",
 }

@@ -25,12 +25,20 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import picture_of
-from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART, best_lines, default_lines, measured, not_compared_lines
+from hocket.drawing.wording import (
+    ONE_SAMPLE,
+    TOLD_APART,
+    best_lines,
+    default_lines,
+    measured,
+    not_compared_lines,
+    played_words,
+)
 from hocket.rules.tuning_files import DEFAULTS, MPI_DEFAULTS, defaults_named
-from hocket.simulating.arrivals import Arrivals, are_drawn
 from hocket.simulating.comparison import Beside, Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, MeasuredAs
 
 if TYPE_CHECKING:
@@ -46,7 +54,7 @@ if TYPE_CHECKING:
 @options.machine
 @options.engine
 @options.as_measured
-@options.arrivals
+@options.scene
 @compared_trials_option
 @options.seed
 @options.until
@@ -92,7 +100,7 @@ def compare(
     machine: Machine,
     engine: Engine,
     measured_as: MeasuredAs,
-    arrivals: Arrivals | None,
+    scene: Scene,
     trials: int | None,
     seed: int,
     until_ci: float | None,
@@ -131,16 +139,16 @@ def compare(
     libraries = tuple(dict.fromkeys((*(MPI_DEFAULTS if defaults else ()), *defaults_of)))
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
-    options.check_arrivals(arrivals, measured_as)
-    repeated = replace(compared_trials(trials, seed, until_ci, machine, arrivals), threads=threads)
-    estimate = partial(simulation_s, machine=machine, trials=repeated, measured_as=measured_as, arrivals=arrivals)
+    options.check_scene(scene, measured_as)
+    repeated = replace(compared_trials(trials, seed, until_ci, machine, scene), threads=threads)
+    estimate = partial(simulation_s, machine=machine, trials=repeated, measured_as=measured_as, scene=scene)
     efforts_s = {
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
     announce(list(efforts_s.values()), jobs=jobs, yes=yes)
-    is_random = bool(machine.noise) or are_drawn(arrivals)
-    has_bounds = measured_as == "isolated" and arrivals is None
+    is_random = bool(machine.noise) or scene.is_drawn
+    has_bounds = measured_as == "isolated" and not scene.given
     has_trials = is_random and repeated.count > 1
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
     known: Comparison | None = None
@@ -181,7 +189,7 @@ def compare(
                 machine=machine,
                 engine=engine,
                 measured_as=measured_as,
-                arrivals=arrivals,
+                scene=scene,
                 trials=repeated,
                 defaults=libraries,
                 measured=measurements,
@@ -404,9 +412,9 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_ran
     if is_random:
         print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}", is_piped_whole=False)
     first = found.simulations[0]
-    if first.measured_as != "isolated" or first.arrivals is not None:
-        arrivals = "" if first.arrivals is None else f"; arrivals: {first.arrivals}"
-        print_words(f"  times of a call {measured(first)}{arrivals}", is_piped_whole=False)
+    played = played_words(first)
+    if first.measured_as != "isolated" or played:
+        print_words(f"  times of a call {measured(first)}{played}", is_piped_whole=False)
     for name in found.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
     for library in dict.fromkeys(default.library for default in found.defaults):

@@ -22,7 +22,8 @@ from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
-from hocket.simulating.arrivals import Arrivals, read_arrivals
+from hocket.simulating.arrivals import read_arrivals
+from hocket.simulating.scenes import ALONE, Scene, read_cadence
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,14 +115,17 @@ def check_files(files: Mapping[str, str | None]) -> None:
                 raise click.UsageError(f"{other} and {option}: got {path} twice, expected two files")
 
 
-def check_arrivals(arrivals: Arrivals | None, measured_as: str) -> None:
-    """Check that only isolated calls have arrivals.
+def check_scene(scene: Scene, measured_as: str) -> None:
+    """Check that only isolated calls have a scene, and that arrivals and a cadence are not combined.
 
     Raises:
-        UsageError: The ranks of a benchmark arrive together.
+        UsageError: A benchmark has its own arrivals and calls, or both are given.
     """
-    if arrivals is not None and measured_as != "isolated":
-        raise click.UsageError(f"--as: got {measured_as}, expected isolated, as --arrive is given")
+    named = [_OPTION_OF_SCENE[name] for name in scene.given]
+    if named and measured_as != "isolated":
+        raise click.UsageError(f"--as: got {measured_as}, expected isolated, as {named[0]} is given")
+    if len(named) > 1:
+        raise click.UsageError(f"{named[1]}: expected none, as {named[0]} is given")
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
@@ -154,6 +158,21 @@ def call(command: F) -> F:
         return command(call_of=partial(_call, **given), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
+
+
+def scene(command: F) -> F:
+    """Give a command the options that describe a scene; it receives one scene."""
+
+    @wraps(command)
+    def collect(scene: Scene, **rest: Any) -> Any:
+        beside = {name: rest.pop(name) for name in _OPTION_OF_SCENE}
+        for name, value in beside.items():
+            if value is not None and name in scene.given:
+                key = _OPTION_OF_SCENE[name]
+                raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
+        return command(scene=scene.beside(**beside), **rest)
+
+    return reduce(lambda wrapped, option: option(wrapped), reversed(_SCENE_OPTIONS), cast(F, collect))
 
 
 def picture_file(path: str) -> str:
@@ -239,13 +258,29 @@ as_measured = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )
-arrivals = click.option(
-    "--arrive",
-    "arrivals",
-    type=Read(read_arrivals, name="arrivals"),
-    help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a time "
-    "for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
+_SCENE_OPTIONS = (
+    click.option(
+        "--arrive",
+        "arrivals",
+        type=Read(read_arrivals, name="arrivals"),
+        help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a "
+        "time for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
+    ),
+    click.option(
+        "--cadence",
+        type=Read(read_cadence, name="cadence"),
+        help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
+        "'16 calls, every 100 us, 2 at a time'.",
+    ),
+    click.option(
+        "--scene",
+        type=Read(Scene.load, name="FILE"),
+        default=ALONE,
+        show_default=False,
+        help="A file with arrive and cadence, as these options.",
+    ),
 )
+_OPTION_OF_SCENE = {"arrivals": "--arrive", "cadence": "--cadence"}
 trials = click.option(
     "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."
 )

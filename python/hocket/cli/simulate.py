@@ -23,10 +23,10 @@ from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import PICTURES, picture_of
 from hocket.drawing.timeline import timeline as timeline_text
-from hocket.drawing.wording import carried, formula, late, measured
+from hocket.drawing.wording import carried, formula, in_cadence, late, measured
 from hocket.schedules.schedule import Schedule
-from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Kept, MeasuredAs, Passage, Simulation
 from hocket.simulating.simulation import simulate as simulate_call
 
@@ -41,7 +41,7 @@ _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 @options.machine
 @options.engine
 @options.as_measured
-@options.arrivals
+@options.scene
 @options.trials
 @options.seed
 @options.until
@@ -69,7 +69,7 @@ def simulate(
     machine: Machine,
     engine: Engine,
     measured_as: MeasuredAs,
-    arrivals: Arrivals | None,
+    scene: Scene,
     trials: int,
     seed: int,
     until_ci: float | None,
@@ -89,6 +89,8 @@ def simulate(
     if names[:1] == ("schedule",):
         if measured_as != "isolated":
             raise click.UsageError(f"--as: got {measured_as}, expected isolated, as a schedule describes one call")
+        if scene.cadence is not None:
+            raise click.UsageError("--cadence: expected none, as a schedule describes one call")
         subject = _schedule(names, ranks, size, call_of)
     else:
         subject = _call(options.chosen(names, algorithms), ranks, size, call_of)
@@ -96,11 +98,11 @@ def simulate(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
     _check_maps(machine, links, links_over_time)
-    options.check_arrivals(arrivals, measured_as)
-    repeated = asked_trials(trials, seed, until_ci, machine, arrivals)
+    options.check_scene(scene, measured_as)
+    repeated = asked_trials(trials, seed, until_ci, machine, scene)
     wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in wanted.items() if path is not None]
-    effort_s = subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as, arrivals=arrivals)
+    effort_s = subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as, scene=scene)
     announce([effort_s], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
@@ -110,7 +112,7 @@ def simulate(
             machine=machine,
             engine=engine,
             measured_as=measured_as,
-            arrivals=arrivals,
+            scene=scene,
             trials=repeated,
             keep=keep,
             on_trials=on_trials,
@@ -197,11 +199,12 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
 
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
-    is_plain = found.measured_as == "isolated" and found.arrivals is None
+    is_plain = found.measured_as == "isolated" and not found.arrivals
     facts = [
         ("time", f"{format_time(found.time_s.mean)} {measured(found)}"),
         *spread(found),
         *late(found),
+        *in_cadence(found),
         ("first rank ends" if is_plain else "fastest rank", format_time(found.rank_time_s["min"])),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),

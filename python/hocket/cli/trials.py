@@ -9,7 +9,7 @@ import click
 
 from hocket.base.units import format_time
 from hocket.definitions.machine import Machine
-from hocket.simulating.arrivals import Arrivals, are_drawn
+from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
 
 if TYPE_CHECKING:
@@ -27,22 +27,20 @@ compared_trials_option = click.option(
 )
 
 
-def asked_trials(
-    trials: int, seed: int, until_ci: float | None, machine: Machine, arrivals: Arrivals | None = None
-) -> Trials:
+def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine, scene: Scene = ALONE) -> Trials:
     """Return the trials that --trials, --seed and --until-ci ask for.
 
     Raises:
         UsageError: More than one trial is asked for on a machine without noise.
     """
-    if not (machine.noise or are_drawn(arrivals)) and (trials > 1 or until_ci is not None):
+    if not (machine.noise or scene.is_drawn) and (trials > 1 or until_ci is not None):
         option = f"--trials: got {trials}" if trials > 1 else f"--until-ci: got {until_ci:g}"
         raise click.UsageError(f"{option}, but machine {machine.name} has no noise, so that all trials are alike")
     return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
 
 
 def compared_trials(
-    trials: int | None, seed: int, until_ci: float | None, machine: Machine, arrivals: Arrivals | None = None
+    trials: int | None, seed: int, until_ci: float | None, machine: Machine, scene: Scene = ALONE
 ) -> Trials:
     """Return the trials that --trials, --seed and --until-ci ask for in comparisons.
 
@@ -51,7 +49,7 @@ def compared_trials(
     """
     if trials is None and until_ci is None:
         return replace(UNTIL_DECIDED, seed=seed)
-    return asked_trials(1 if trials is None else trials, seed, until_ci, machine, arrivals)
+    return asked_trials(1 if trials is None else trials, seed, until_ci, machine, scene)
 
 
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time, time_unit
 from hocket.drawing.plot import dashed, framed, labels_of, legend, styled, time_axis
-from hocket.drawing.wording import measured
+from hocket.drawing.wording import measured, played_words
 from hocket.simulating.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
         shape=shape, tooltip=["line:N", "lateness:N", "time:N"]
     )
     joined = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    subtitle = [f"times {measured(first)}; arrivals: {first.arrivals}", found.trials]
+    subtitle = [f"times {measured(first)}{played_words(first)}", found.trials]
     zeros = [one.algorithm for one in found.simulations if min(one.times_s) <= 0]
     if zeros:
         subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")

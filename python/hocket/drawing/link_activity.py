@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
-from hocket.base.units import format_time
+from hocket.base.units import RATES, format_time
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
 from hocket.drawing.plot import picture_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-_RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _TITLE = "load"
 _DIGITS = 4  # digits of a share: more make the page larger, but change no colours
 _MOMENTS, _MAPS = 40, 6  # number of time steps on a slider, and of maps below each other
@@ -117,4 +116,4 @@ def _rate(bytes_per_s: float) -> str:
 
 
 def _rate_unit(bytes_per_s: float) -> tuple[float, str]:
-    return next((pair for pair in _RATES if bytes_per_s >= pair[0]), _RATES[-1])
+    return next((pair for pair in RATES if bytes_per_s >= pair[0]), RATES[-1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hocket.base.units import format_bytes, format_count, format_ranks, format_time, format_value
+from hocket.base.units import format_bytes, format_count, format_ranks, format_rate, format_time, format_value
 from hocket.definitions.library import REDUCTIONS
 
 if TYPE_CHECKING:
@@ -42,7 +42,18 @@ def order(algorithm: Algorithm) -> list[tuple[str, str]]:
 
 def measured(found: Simulation) -> str:
     """Return whose time is given."""
-    return "from the last arrival until the last rank ends" if found.arrivals else MEASURED[found.measured_as]
+    if found.arrivals:
+        return "from the last arrival until the last rank ends"
+    if found.cadence:
+        begin = "a call is due" if "every" in found.cadence else "the last rank begins"
+        return f"in the mean of the calls, from when {begin} until the last rank ends"
+    return MEASURED[found.measured_as]
+
+
+def played_words(found: Simulation) -> str:
+    """Return the scene, as the end of a line."""
+    parts = {"arrivals": found.arrivals, "cadence": found.cadence}
+    return "".join(f"; {name}: {text}" for name, text in parts.items() if text)
 
 
 def late(found: Simulation) -> list[tuple[str, str]]:
@@ -55,6 +66,26 @@ def late(found: Simulation) -> list[tuple[str, str]]:
         ("arrivals", f"{found.arrivals}; the last one {format_time(lateness_s)} after the first"),
         ("since the first arrival", format_time(found.time_s.mean + lateness_s)),
         ("a rank in the call", f"{mean}, at most {most}"),
+    ]
+
+
+def in_cadence(found: Simulation) -> list[tuple[str, str]]:
+    """Return the calls of a cadence, beside an isolated call."""
+    if found.repeated is None:
+        return []
+    repeated = found.repeated
+    calls_s, isolated_s, interval_s = repeated.calls_s, repeated.isolated_s.mean, repeated.interval_s.mean
+    first, last, most = (format_time(time_s) for time_s in (calls_s[0], calls_s[-1], max(calls_s)))
+    times = f"; {found.time_s.mean / isolated_s:.2f} times as long in this cadence" if isolated_s > 0 else ""
+    rate = "" if repeated.calls_per_s is None else f": {repeated.calls_per_s:,.1f} calls/s"
+    if repeated.bytes_per_s:
+        rate += f", {format_rate(repeated.bytes_per_s)}"
+    return [
+        ("cadence", f"{found.cadence}"),
+        ("isolated call", f"{format_time(isolated_s)}{times}"),
+        ("each call", f"the first {first}, the last {last}, the longest {most}"),
+        ("interval", f"{format_time(interval_s)} between two ends{rate}"),
+        ("all calls", f"{format_time(found.rank_time_s['max'])} until the last rank ends"),
     ]
 
 

@@ -23,16 +23,14 @@ _COLUMNS = ("rank", "arrival_s")
 _DIGITS = 10  # more than the number of any rank has
 
 
-def as_arrivals(arrivals: Arrivals | None, measured_as: str = "isolated") -> str | list[float] | None:
+def as_arrivals(arrivals: Arrivals | None) -> str | list[float] | None:
     """Return arrivals in the form of the compiled module.
 
     Raises:
-        Error: They are neither a text nor numbers, or the ranks of a benchmark arrive together.
+        Error: They are neither a text nor numbers.
     """
     if arrivals is None:
         return None
-    if measured_as != "isolated":
-        raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as arrivals are given")
     listed = arrivals.tolist() if hasattr(arrivals, "tolist") else arrivals
     if isinstance(listed, str):
         listed = " ".join(text("arrivals", listed).split())

@@ -26,8 +26,9 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
-from hocket.simulating.arrivals import Arrivals, are_drawn
+from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
     UNTIL_DECIDED,
     Engine,
@@ -292,6 +293,8 @@ def compare(
     engine: Engine = "auto",
     measured_as: MeasuredAs = "isolated",
     arrivals: Arrivals | None = None,
+    cadence: str | None = None,
+    scene: SceneLike | None = None,
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
     measured: Iterable[Measured] = (),
@@ -313,6 +316,9 @@ def compare(
         measured_as: How a benchmark measures the times; see `hocket.simulate`. Only isolated calls have lower
             bounds.
         arrivals: When the ranks begin the call; see `hocket.simulate`. There are no lower bounds then.
+        cadence: When the ranks begin each of several calls; see `hocket.simulate`. The times are then the mean times of
+            these calls, without lower bounds.
+        scene: A scene, or the path of a scene file, instead of arrivals or a cadence.
         trials: The trials on a machine with noise, or with arrivals that are drawn, with the same seed for all; by
             default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0", "ucc-1".
@@ -349,7 +355,8 @@ def compare(
         chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
-    is_plain = measured_as == "isolated" and arrivals is None
+    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence)
+    is_plain = measured_as == "isolated" and not played.given
     bounds = _bounds(collective, calls, machine) if is_plain else {}
     wrong, not_verified = _verified(candidates)
     known: dict[_Key, _Found] = {}
@@ -366,7 +373,7 @@ def compare(
             again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
         on_done(compared())
 
-    rounds = _rounds(trials, are_random=bool(machine.noise) or are_drawn(arrivals))
+    rounds = _rounds(trials, are_random=bool(machine.noise) or played.is_drawn)
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
         run = partial(
@@ -374,7 +381,7 @@ def compare(
             machine=machine,
             engine=engine,
             measured_as=measured_as,
-            arrivals=arrivals,
+            scene=played,
             trials=round_trials,
             keep=kept,
         )

@@ -10,7 +10,7 @@ from hocket.base.call import Call
 from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.simulating.arrivals import Arrivals, as_arrivals
+from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, MeasuredAs, Trials, trials_request
 
 
@@ -21,7 +21,7 @@ def simulation_s(
     machine: Machine,
     trials: Trials = ONE_TRIAL,
     measured_as: MeasuredAs = "isolated",
-    arrivals: Arrivals | None = None,
+    scene: Scene = ALONE,
 ) -> float:
     """Return the estimated time of a simulation on one core, in seconds, right to a factor of about three.
 
@@ -30,7 +30,7 @@ def simulation_s(
     with suppress(Error):
         if algorithm.program is None:
             asked, repeated = made(algorithm, call, machine), trials_request(trials)
-            return _native.effort_s(machine.parsed, asked, repeated, measured_as, as_arrivals(arrivals))
+            return _native.effort_s(machine.parsed, asked, repeated, **scene.as_request(measured_as))
     return 0.0
 
 

@@ -22,7 +22,8 @@ from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.schedules.schedule import Schedule
-from hocket.simulating.arrivals import Arrivals, as_arrivals
+from hocket.simulating.arrivals import Arrivals
+from hocket.simulating.scenes import SceneLike, as_scene
 
 if TYPE_CHECKING:
     import altair as alt
@@ -255,6 +256,41 @@ class Circuits:
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """The calls of a cadence.
+
+    Attributes:
+        calls_s: The time of each call, as a mean over the trials: from when it is due, or else from when its last rank
+            begins it, until its last rank ends it.
+        interval_s: The mean interval between the ends of two calls in the second half of the calls, over the trials.
+        isolated_s: The time of an isolated call, over the trials.
+        calls_per_s: Calls per second, at this interval; None if calls take no time.
+        bytes_per_s: The message of the MPI call, times `calls_per_s`.
+    """
+
+    calls_s: tuple[float, ...]
+    interval_s: Statistics
+    isolated_s: Statistics
+    calls_per_s: float | None
+    bytes_per_s: float | None
+
+    @classmethod
+    def of(
+        cls, calls_s: Sequence[float], intervals_s: Sequence[float], isolated_s: Sequence[float], size: int
+    ) -> Repeated:
+        """Return what the compiled module tells of calls with messages of this size."""
+        interval_s = Statistics.of(tuple(intervals_s))
+        calls_per_s = 1 / interval_s.mean if interval_s.mean > 0 else None
+        return cls(
+            calls_s=tuple(calls_s),
+            interval_s=interval_s,
+            isolated_s=Statistics.of(tuple(isolated_s)),
+            calls_per_s=calls_per_s,
+            bytes_per_s=None if calls_per_s is None else size * calls_per_s,
+        )
+
+
+@dataclass(frozen=True)
 class Event:
     """One operation of one rank.
 
@@ -290,7 +326,7 @@ class Simulation(Result):
         engine: The engine that ran.
         seed: Seed of the random numbers.
         trials: Number of trials.
-        time_s: Time when the last rank ended, over the trials.
+        time_s: Time when the last rank ended, over the trials; with a cadence, the mean time of its calls.
         messages: Number of messages of all ranks together.
         message_bytes: Bytes of these messages.
         formula_s: Time by the algorithm's formula, without noise, if it has one for this machine.
@@ -309,6 +345,8 @@ class Simulation(Result):
         times_s: Time when the last rank ended, in each trial.
         arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
         arriving_s: With arrivals: the time from the first to the last arrival, in each trial.
+        cadence: When the ranks began each of several calls; None if they made one call.
+        repeated: The calls of the cadence; None without a cadence.
         marks: Time when the last rank reached each mark of the program, over the trials. In redundant exchanges, the
             marks are the times when results were complete after 0, 1, 2, ... of the exchanges.
         marks_s: The same in each trial.
@@ -325,6 +363,7 @@ class Simulation(Result):
     engine: str
     measured_as: str
     arrivals: str | None
+    cadence: str | None
     seed: int
     trials: int
     time_s: Statistics
@@ -346,6 +385,7 @@ class Simulation(Result):
     marks: tuple[Statistics, ...]
     marks_s: tuple[tuple[float, ...], ...] = field(repr=False)
     arriving_s: tuple[float, ...] = field(repr=False)
+    repeated: Repeated | None
     events: tuple[Event, ...] = field(default=(), repr=False)
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
@@ -368,11 +408,21 @@ class Simulation(Result):
         return f"{self.collective} {self.algorithm}, {self.ranks} ranks{size}, machine {self.machine}"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the result as one row, without links, circuits, steps and marks."""
+        """Return the result as one row, without links, circuits, steps, marks and the times of repeated calls."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
         late = {"lateness_s": self.lateness_s}
-        return [{**plain, **late, **self.time_s.columns(), **rank_times_s, **parameter_columns(self.parameters)}]
+        interval_s = None if self.repeated is None else self.repeated.interval_s.mean
+        return [
+            {
+                **plain,
+                **late,
+                "interval_s": interval_s,
+                **self.time_s.columns(),
+                **rank_times_s,
+                **parameter_columns(self.parameters),
+            }
+        ]
 
     def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
         """Return a chart of ranks over time if events were kept, or else of the times of all trials.
@@ -410,6 +460,7 @@ _NOT_IN_ROWS = frozenset(
         "marks",
         "marks_s",
         "arriving_s",
+        "repeated",
         *_KEPT,
     )
 )
@@ -423,6 +474,8 @@ def simulate(
     engine: Engine = "auto",
     measured_as: MeasuredAs = "isolated",
     arrivals: Arrivals | None = None,
+    cadence: str | None = None,
+    scene: SceneLike | None = None,
     trials: Trials = ONE_TRIAL,
     keep: Iterable[Kept] = (),
     on_trials: OnTrials | None = None,
@@ -438,6 +491,10 @@ def simulate(
             barrier, or of all calls of a loop.
         arrivals: When the ranks begin the call; by default, at the same time. The time of the call then counts
             from the last arrival, and the time of a rank from its own arrival.
+        cadence: When the ranks begin each of several calls: "16 calls" back to back, "16 calls, every 100 us", "16
+            calls, 4 at a time" or "16 calls, every 100 us, 2 at a time"; by default they make one call. Messages, links
+            and kept events are those of all calls.
+        scene: A scene, or the path of a scene file, instead of arrivals or a cadence.
         trials: The trials on a machine with noise, or with arrivals that are drawn.
         keep: What to keep of the first trial: "events", the operations of each rank; "links", the load of each link;
             and "passages", the load of links over time.
@@ -455,24 +512,31 @@ def simulate(
         24
     """
     known, kept = as_machine(machine), _kept(keep)
-    if isinstance(what, Schedule) and measured_as != "isolated":
-        raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as a schedule describes one call")
+    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence)
+    if isinstance(what, Schedule):
+        _check_schedule(measured_as, played.cadence)
     if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
         name = "links" if kept["links"] else "passages"
         raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")
     asked, algorithm = _asked(what, call, known)
     told = None if on_trials is None else function("on_trials", on_trials)
-    when = as_arrivals(arrivals, measured_as)
     how = {
         "engine": among("engine", engine, get_args(Engine)),
-        "measured_as": among("measured_as", measured_as, get_args(MeasuredAs)),
-        "arrivals": when,
+        **played.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
         **kept,
     }
     answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
+    when = how["arrivals"]
     said = f"{len(when)} times" if isinstance(when, list) else when
-    return _simulation(json.loads(answer), arrivals=said)
+    return _simulation(json.loads(answer), arrivals=said, cadence=how["cadence"])
+
+
+def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
+    if measured_as != "isolated":
+        raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as a schedule describes one call")
+    if cadence is not None:
+        raise Error(f"cadence: got {shown(cadence)}, expected none, as a schedule describes one call")
 
 
 def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
@@ -508,14 +572,17 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _simulation(found: dict[str, Any], *, arrivals: str | None) -> Simulation:
+def _simulation(found: dict[str, Any], *, arrivals: str | None, cadence: str | None) -> Simulation:
     simulation = found["simulation"]
+    repeated = simulation["repeated"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
     own = {
         "steps": tuple(simulation["steps"]),
         "marks_s": marks_s,
         "arrivals": arrivals,
         "arriving_s": tuple(simulation["arriving_s"]),
+        "cadence": cadence,
+        "repeated": None if repeated is None else Repeated.of(**repeated, size=simulation["size_bytes"]),
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
         "events": tuple(Event(**row) for row in found["events"]),
         "link_uses": tuple(LinkUse(**row) for row in found["link_uses"]),

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod bounds;
+mod cadence;
 mod catalogue;
 mod circuits;
 mod contract_memory;

@@ -63,7 +63,7 @@ _SUMMARIES = {
 def sweep(
     spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, yes: bool, as_json: bool
 ) -> None:
-    """Simulate the grid of algorithms, ranks, sizes, machines, noises and arrivals in the file SPEC.
+    """Simulate the grid of algorithms, ranks, sizes, machines, noises and scenes in the file SPEC.
 
     `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
@@ -131,7 +131,7 @@ _COLUMNS = ("ranks", "size", "time", "trials")
 def _above(row: Row) -> str:
     """Return what rows have in common: the algorithm, the machine and the noise."""
     parameters = [f"{name} = {value}" for name, value in row.parameters.items()]
-    further = filter(None, (row.noise, row.arrivals))
+    further = filter(None, (row.noise, row.arrivals, row.cadence))
     return ", ".join([f"{row.collective}/{row.algorithm}", *parameters, row.machine, *further])
 
 

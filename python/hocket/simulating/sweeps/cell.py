@@ -15,6 +15,7 @@ from hocket.base.version import version
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
+from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
 
@@ -46,18 +47,20 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A machine with one of the noises, and one of the arrivals.
+    """A machine with one of the noises, one of the arrivals, and one of the cadences.
 
     Attributes:
         machine: The machine, with the noise.
         noise: The noise's name; "" for the noise of the machine file.
         arrivals: When the ranks begin the call; "" if all begin together.
+        cadence: When the ranks begin each of several calls; "" for one call.
         digest: Digest of the texts of all files they are read from.
     """
 
     machine: Machine
     noise: str
     arrivals: str
+    cadence: str
     digest: str = field(repr=False)
 
 
@@ -89,6 +92,7 @@ class Cell:
             "setting": self.setting.digest,
             "noise": self.setting.noise,
             "arrivals": self.setting.arrivals,
+            "cadence": self.setting.cadence,
             "trials": [self.trials.count, self.trials.seed, self.trials.until_interval],
             "version": version(),
         }
@@ -114,12 +118,13 @@ def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
     algorithm, call = cell.called
     try:
-        arrivals = cell.setting.arrivals or None
-        found = simulate(algorithm, call, machine=cell.setting.machine, arrivals=arrivals, trials=cell.trials)
+        scene = Scene(arrivals=cell.setting.arrivals or None, cadence=cell.setting.cadence or None)
+        found = simulate(algorithm, call, machine=cell.setting.machine, scene=scene, trials=cell.trials)
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
     else:
-        result = {name: getattr(found, name) for name in _RESULTS} | found.time_s.columns()
+        interval_s = None if found.repeated is None else found.repeated.interval_s.mean
+        result = {name: getattr(found, name) for name in _RESULTS} | found.time_s.columns() | {"interval_s": interval_s}
     return Row(
         algorithm=algorithm.name,
         collective=algorithm.collective,
@@ -128,6 +133,7 @@ def simulate_cell(cell: Cell) -> Row:
         machine=cell.setting.machine.name,
         noise=cell.setting.noise,
         arrivals=cell.setting.arrivals,
+        cadence=cell.setting.cadence,
         seed=cell.trials.seed,
         version=version(),
         **result,

@@ -21,6 +21,7 @@ from hocket.definitions.library import Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
 from hocket.simulating.arrivals import described
+from hocket.simulating.scenes import read_cadence
 from hocket.simulating.simulation import Trials
 from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known
 
@@ -29,6 +30,7 @@ T = TypeVar("T")
 _KEYS = (
     "algorithms",
     "arrive",
+    "cadence",
     "collective",
     "load",
     "machine",
@@ -61,13 +63,13 @@ _MOST_TRIALS = 1_000_000  # with until-ci, unless trials is given
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """What to simulate: every combination of some algorithms, rank counts, sizes, machines, noises and arrivals.
+    """What to simulate: every combination of some algorithms, rank counts, sizes, machines, noises and scenes.
 
     Attributes:
         variants: The algorithms, with values of their parameters.
         ranks: The rank counts.
         sizes_bytes: The sizes; a barrier has only size 0.
-        settings: The machines, each with each noise and each of the arrivals.
+        settings: The machines, each with each noise, each of the arrivals and each cadence.
         trials: The number of trials for each.
     """
 
@@ -283,8 +285,12 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
     arrivals = spec.texts("arrive", "arrivals such as 'rank 0, 20 us'", default=[""])
     for text in filter(None, arrivals):
         spec.read("arrive", described, text)
+    cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""])
+    for text in filter(None, cadences):
+        spec.read("cadence", read_cadence, text)
     quiet = [_setting(spec, machine, name) for machine in machines for name in noises]
-    return tuple(replace(setting, arrivals=text) for setting in quiet for text in arrivals)
+    scenes = list(product(arrivals, cadences))
+    return tuple(replace(setting, arrivals=late, cadence=cadence) for setting in quiet for late, cadence in scenes)
 
 
 def _machine(spec: _Spec, name: str) -> Machine:
@@ -316,7 +322,9 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
         except Error as error:
             place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
             raise spec.error(key, re.sub(place, "", str(error))) from error
-    return Setting(machine=changed, noise=noise, arrivals="", digest=digest(changed.text, *_traces(changed)))
+    return Setting(
+        machine=changed, noise=noise, arrivals="", cadence="", digest=digest(changed.text, *_traces(changed))
+    )
 
 
 def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:

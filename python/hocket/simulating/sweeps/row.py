@@ -18,10 +18,11 @@ class Row:
         machine: The machine's name.
         noise: The noise's name; "" for the noise of the machine file.
         arrivals: When the ranks began the call, see `hocket.simulate`; "" if all began together.
+        cadence: When the ranks began each of several calls, see `hocket.simulate`; "" for one call.
         seed: Seed of all random numbers.
         trials: Number of trials; 0 if the call was refused.
-        time_mean_s: Time when the last rank ended, mean over the trials. It and the following values are None if the
-            call was refused.
+        time_mean_s: Time when the last rank ended, mean over the trials; with a cadence, the mean time of a call. It
+            and the following values are None if the call was refused.
         time_stderr_s: Standard error of the mean.
         time_interval_low_s: Lower end of the confidence interval of the mean, 95 %.
         time_interval_high_s: Upper end.
@@ -33,6 +34,7 @@ class Row:
         time_q75_s: The quantile 0.75.
         time_q95_s: The quantile 0.95.
         time_q99_s: The quantile 0.99.
+        interval_s: With a cadence, the mean interval between the ends of two calls in the second half of the calls.
         messages: Number of messages of all ranks together.
         message_bytes: Bytes of these messages.
         engine: The engine that ran.
@@ -48,6 +50,7 @@ class Row:
     machine: str
     noise: str
     arrivals: str = ""
+    cadence: str = ""
     seed: int
     trials: int
     time_mean_s: float | None = None
@@ -62,6 +65,7 @@ class Row:
     time_q75_s: float | None = None
     time_q95_s: float | None = None
     time_q99_s: float | None = None
+    interval_s: float | None = None
     messages: int | None = None
     message_bytes: int | None = None
     engine: str | None = None

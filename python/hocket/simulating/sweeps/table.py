@@ -100,6 +100,7 @@ class Table(Result):
             "machine",
             "noise",
             "arrivals",
+            "cadence",
             "time_mean_s",
             "refusal",
         )

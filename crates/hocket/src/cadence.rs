@@ -1,0 +1,186 @@
+//! Cadence: a call over and over, at which times, and how many at a time.
+
+use std::cell::Cell;
+
+use hocket_core::units::parse_time_s;
+use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result, View, budget};
+use hocket_simulate::{Ends, Trials};
+
+use crate::measured::{DISTINCT, again};
+
+/// When the ranks begin each of several calls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cadence {
+    /// The number of calls.
+    pub calls: u16,
+    /// The time between two calls that are due one after the other, in seconds; none if all are due at once.
+    pub every_s: Option<f64>,
+    /// How many calls a rank may have begun and not ended: 1 for blocking calls.
+    pub at_a_time: u16,
+}
+
+/// The largest number of calls.
+const MOST: u16 = 10_000;
+
+/// The longest time between two calls, in seconds.
+const MOST_S: f64 = 1e6;
+
+/// The memory of the time of one call in one trial: its two marks, and its time.
+const TIME_BYTES: f64 = 24.0;
+
+impl Cadence {
+    /// Reads "16 calls", "16 calls, every 100 us", "16 calls, 4 at a time" or "16 calls, every 100 us, 2 at a time".
+    ///
+    /// # Errors
+    /// Anything else; no calls, or more than 10000; more than 32 at a time, or more than there are; or a time above a
+    /// million seconds.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refused = |expected: &str| Error::new(format!("cadence: got {text:?}, expected {expected}"));
+        let parts: Vec<_> = text.split(',').map(str::trim).collect();
+        let (every, at_a_time) = match parts[1..] {
+            [] => (None, None),
+            [every] if every.starts_with("every ") => (Some(every), None),
+            [at_a_time] => (None, Some(at_a_time)),
+            [every, at_a_time] => (Some(every), Some(at_a_time)),
+            _ => return Err(refused(FORMS)),
+        };
+        let calls = number(parts[0], &[" calls", " call"]).ok_or_else(|| refused(FORMS))?;
+        let every_s = every.map(|every| seconds(every).ok_or_else(|| refused(FORMS))).transpose()?;
+        let at_a_time =
+            at_a_time.map_or(Some(1), |text| number(text, &[" at a time"])).ok_or_else(|| refused(FORMS))?;
+        if calls == 0 || calls > u32::from(MOST) {
+            return Err(refused(&format!("1 to {MOST} calls")));
+        }
+        let most = calls.min(DISTINCT);
+        if at_a_time == 0 || at_a_time > most {
+            return Err(refused(&format!("1 to {most} at a time")));
+        }
+        Ok(Self { calls: calls as u16, every_s, at_a_time: at_a_time as u16 })
+    }
+
+    /// How many calls a simulation makes: these, and an isolated one to compare with.
+    pub(crate) fn simulated_calls(self) -> f64 {
+        f64::from(self.calls) + 1.0
+    }
+
+    /// Checks that there is memory for the times of all calls in all trials.
+    ///
+    /// # Errors
+    /// As [`budget::check`].
+    pub(crate) fn check_memory(self, trials: Trials) -> Result<()> {
+        let times = f64::from(self.calls) * trials.count as f64;
+        budget::check(format_args!("{} calls in each of {} trials", self.calls, trials.count), times * TIME_BYTES)
+    }
+
+    /// When a call is due, in seconds; none if it is due at once.
+    fn due_s(&self, number: u16) -> Option<f64> {
+        self.every_s.map(|every_s| f64::from(number) * every_s)
+    }
+
+    /// The time of each call: from when it is due, or else from when the last rank begins it, until the last rank ends
+    /// it.
+    pub(crate) fn times_s(&self, ends: &Ends) -> Vec<f64> {
+        let (ends_s, begins_s) = ends.marks_s.split_at(self.calls.into());
+        let time_s = |number: u16| {
+            let begin_s = self.due_s(number).unwrap_or(begins_s[usize::from(number)]);
+            ends_s[usize::from(number)] - begin_s
+        };
+        (0..self.calls).map(time_s).collect()
+    }
+
+    /// The mean time of the calls.
+    pub(crate) fn time_s(&self, ends: &Ends) -> f64 {
+        self.times_s(ends).iter().sum::<f64>() / f64::from(self.calls)
+    }
+
+    /// The mean interval between the ends of two calls, in the second half. Calls that run at a time may end together,
+    /// so the interval is between whole groups of as many calls; with fewer than two groups, it counts from the start.
+    pub(crate) fn interval_s(&self, ends: &Ends) -> f64 {
+        let (calls, group) = (usize::from(self.calls), usize::from(self.at_a_time));
+        let groups = calls / group;
+        let (from, to) = if groups < 2 { (0, calls) } else { (groups / 2 * group, groups * group) };
+        let end_s = |calls: usize| ends.marks_s[..calls].iter().copied().fold(0.0, f64::max);
+        (end_s(to) - end_s(from)) / (to - from) as f64
+    }
+}
+
+const FORMS: &str =
+    "a number of calls, such as \"16 calls\", \"16 calls, every 100 us\" or \"16 calls, every 100 us, 2 at a time\"";
+
+/// The number before one of these endings.
+fn number(text: &str, endings: &[&str]) -> Option<u32> {
+    let digits = endings.iter().find_map(|ending| text.strip_suffix(ending))?.trim_end();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+fn seconds(text: &str) -> Option<f64> {
+    parse_time_s(text.strip_prefix("every ")?).ok().filter(|time_s| (0.0..=MOST_S).contains(time_s))
+}
+
+/// A program over and over, in a cadence. Mark k is the end of call k; the marks of all ends are followed by those of
+/// all begins.
+pub(crate) struct InCadence<'a> {
+    pub program: &'a dyn AnyProgram,
+    pub cadence: Cadence,
+}
+
+impl Program for InCadence<'_> {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        match self.cadence.at_a_time {
+            1 => self.every(r, c, 0).await,
+            lanes => drop(r.join_all((0..lanes).map(|lane| self.every(r, c, lane))).await),
+        }
+    }
+}
+
+impl InCadence<'_> {
+    /// One call after the other: the first one, and every one that is a multiple of those at a time later. Each of
+    /// these lanes has tags of its own, which alternate from call to call.
+    async fn every(&self, r: &Rank<'_>, c: &Call, first: u16) {
+        let Cadence { calls, at_a_time, .. } = self.cadence;
+        let distinct = DISTINCT / u32::from(at_a_time);
+        for (turn, number) in (0..).zip((first..calls).step_by(at_a_time.into())) {
+            if let Some(due_s) = self.cadence.due_s(number) {
+                r.wait_until(due_s).await;
+            }
+            r.mark(calls + number);
+            let call = Marking { program: self.program, outer: r, number };
+            again(&call, (r, c), u32::from(first) * distinct + turn % distinct).await;
+        }
+    }
+}
+
+/// A program whose completion is a mark of the outer rank. Programs that still serve other ranks are complete before
+/// they end.
+struct Marking<'a> {
+    program: &'a dyn AnyProgram,
+    outer: &'a Rank<'a>,
+    number: u16,
+}
+
+impl Program for Marking<'_> {
+    async fn run(&self, r: &Rank<'_>, c: &Call) {
+        let marked = Marked { rank: r, outer: self.outer, number: self.number, is_complete: Cell::new(false) };
+        self.program.part(&Rank::through(&marked), c).await;
+        marked.complete();
+    }
+}
+
+struct Marked<'a> {
+    rank: &'a Rank<'a>,
+    outer: &'a Rank<'a>,
+    number: u16,
+    is_complete: Cell<bool>,
+}
+
+impl View for Marked<'_> {
+    fn below(&self) -> &Rank<'_> {
+        self.rank
+    }
+
+    fn complete(&self) {
+        if !self.is_complete.replace(true) {
+            self.outer.mark(self.number);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+"""Scenes: who calls when, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.checks import shown
+from hocket.base.files import key_lines, parse_toml, read_text
+from hocket.base.names import hint
+from hocket.simulating.arrivals import Arrivals, are_drawn, as_arrivals, read_arrivals
+
+SceneLike: TypeAlias = "Scene | str | PathLike[str]"
+"""A scene, or the path of a scene file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """When the ranks begin a call, and how often they call: a file beside the machine.
+
+    Attributes:
+        arrivals: When the ranks begin the call; by default, at the same time. Key `arrive` of the file.
+        cadence: When the ranks begin each of several calls, such as "16 calls, every 100 us, 2 at a time"; by default
+            they make one call.
+    """
+
+    arrivals: Arrivals | None = None
+    cadence: str | None = None
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Scene:
+        """Read a scene file.
+
+        Raises:
+            Error: The file does not describe a scene: file, line and key.
+        """
+        return cls.parse(read_text(checks.path("scene", path)), fspath(path))
+
+    @classmethod
+    def parse(cls, text: str, file: str = "scene") -> Scene:
+        """Read the text of a scene file; other files that it names are relative to the folder of `file`.
+
+        Raises:
+            Error: The text does not describe a scene: file, line and key.
+        """
+        file = checks.text("file", file)
+        values, lines = parse_toml(checks.text("text", text), file), key_lines(text)
+        found: dict[str, Any] = {}
+        for key, value in values.items():
+            place = f"{file}:{lines.get(key, 1)}: {key}"
+            if key not in _KEYS:
+                raise Error(f"{place}: unknown key, {hint(key, _KEYS)}")
+            name, read = _KEYS[key]
+            if not isinstance(value, str):
+                raise Error(f"{place}: got {shown(value)}, expected a text in quotes")
+            try:
+                found[name] = read(value, Path(file).parent)
+            except Error as error:
+                raise Error(f"{place}: {error}") from None
+        return cls(**found)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What the scene says, by the names of its attributes."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether trials differ although the machine has no noise.
+
+        Raises:
+            Error: Arrivals are not understood.
+        """
+        return are_drawn(self.arrivals)
+
+    def beside(self, **given: Any) -> Scene:
+        """Return the scene with what is given beside it; None is not given.
+
+        Raises:
+            Error: The scene says the same.
+        """
+        new = {name: value for name, value in given.items() if value is not None}
+        for name, value in new.items():
+            if name in self.given:
+                theirs = shown(self.given[name])
+                raise Error(f"{name}: got {shown(value)}, expected none, as the scene has {theirs}")
+        return replace(self, **new)
+
+    def as_request(self, measured_as: str) -> dict[str, Any]:
+        """Return the scene in the form of the compiled module.
+
+        Raises:
+            Error: It is not understood, or its parts exclude each other.
+        """
+        if measured_as != "isolated" and self.given:
+            reason = "arrivals are" if self.arrivals is not None else "a cadence is"
+            raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as {reason} given")
+        if self.arrivals is not None and self.cadence is not None:
+            raise Error(f"cadence: got {shown(self.cadence)}, expected none, as arrivals are given")
+        cadence = None if self.cadence is None else " ".join(checks.text("cadence", self.cadence).split())
+        if cadence is not None:
+            _native.check_cadence(cadence)
+        return {"measured_as": measured_as, "arrivals": as_arrivals(self.arrivals), "cadence": cadence}
+
+
+ALONE = Scene()
+"""One call that all ranks begin at the same time."""
+
+
+def as_scene(scene: SceneLike | None) -> Scene:
+    """Return a scene; a path is loaded.
+
+    Raises:
+        Error: It is neither, or the file does not describe a scene.
+    """
+    if scene is None:
+        return ALONE
+    return scene if isinstance(scene, Scene) else Scene.load(scene)
+
+
+def read_cadence(given: str) -> str:
+    """Return the text of a cadence.
+
+    Raises:
+        Error: The text is not understood.
+    """
+    try:
+        _native.check_cadence(given)
+    except Error as error:
+        raise Error(str(error).removeprefix("cadence: ")) from None
+    return given
+
+
+def _arrivals(given: str, folder: Path) -> Arrivals:
+    return read_arrivals(str(folder / given) if given.endswith(".csv") else given)
+
+
+_KEYS: dict[str, tuple[str, Callable[[str, Path], Any]]] = {
+    "arrive": ("arrivals", _arrivals),
+    "cadence": ("cadence", lambda given, _: read_cadence(given)),
+}
+"""The attribute of each key of a scene file, and the function that reads it; files are relative to a folder."""
