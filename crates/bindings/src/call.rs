@@ -106,6 +106,20 @@ impl PythonCall {
         Self::made(request, None, program)
     }
 
+    /// The call on these ranks of a machine.
+    ///
+    /// # Errors
+    /// The algorithm refuses the call there, or the call has gaps between packets.
+    pub fn placed(&self, machine: &PythonMachine, ranks: &[usize]) -> hocket_core::Result<Call> {
+        if self.gap != Gap::default() {
+            let text = "gap: expected none, as gaps are for a call that has the machine to itself";
+            return Err(hocket_core::Error::new(text));
+        }
+        let What::Listed(entry) = self.what else { return Ok(self.content()) };
+        let call = Call { nodes: machine.platform().nodes.among(ranks), ..self.request.call()? };
+        accepted(entry, &call, &self.request, Some(machine))
+    }
+
     /// The call itself.
     pub fn content(&self) -> Call {
         self.call.clone()

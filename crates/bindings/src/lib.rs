@@ -11,6 +11,7 @@ mod request;
 mod result;
 mod runnable;
 mod schedule;
+mod together;
 mod topology;
 mod verification;
 mod watch;
@@ -407,6 +408,8 @@ mod _native {
     use crate::replay::{replay, replay_rules};
     #[pymodule_export]
     use crate::schedule::{PythonSchedule, record, recording_effort_s};
+    #[pymodule_export]
+    use crate::together::simulate_jobs;
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]

@@ -220,7 +220,8 @@ pub fn way(name: &str) -> Way {
     Way::ALL.into_iter().find(|(each, _)| *each == name).expect("a way that Python has checked").1
 }
 
-fn engine(name: &Bound<'_, PyAny>) -> PyResult<Engine> {
+/// The engine of this name.
+pub fn engine(name: &Bound<'_, PyAny>) -> PyResult<Engine> {
     Ok(serde_json::from_value(json!(name.extract::<String>()?)).expect("an engine that Python has checked"))
 }
 

@@ -52,17 +52,25 @@ impl Runnable {
         if let Self::Listed(entry) = self { Some(entry) } else { None }
     }
 
+    /// The program.
+    pub fn program(&self) -> &dyn AnyProgram {
+        match self {
+            Self::Listed(entry) => entry.program(),
+            Self::Recorded(schedule) => &**schedule,
+            Self::Python(program) => program,
+        }
+    }
+
+    /// Raises the exception of a program written in Python, after it has run.
+    pub fn check(&self) -> PyResult<()> {
+        if let Self::Python(program) = self { program.check() } else { Ok(()) }
+    }
+
     /// The result of `run` with the program, or the exception of the program.
     fn with<T>(&self, run: impl FnOnce(&dyn AnyProgram) -> T) -> PyResult<T> {
-        match self {
-            Self::Listed(entry) => Ok(run(entry.program())),
-            Self::Recorded(schedule) => Ok(run(&**schedule)),
-            Self::Python(program) => {
-                let output = run(program);
-                program.check()?;
-                Ok(output)
-            }
-        }
+        let output = run(self.program());
+        self.check()?;
+        Ok(output)
     }
 
     /// Simulates. `told` receives the number of finished trials. Stops on Ctrl-C or when memory runs out.

@@ -125,12 +125,7 @@ impl Arrivals {
     }
 
     fn drawn_s(&self, ranks: usize, seed: u64, trial: u64) -> Vec<f64> {
-        let uniform = |who| {
-            let key = [seed as u32, (seed >> 32) as u32 ^ KEY];
-            let draws = Draws { key, who, first_trial: trial, ranks, known: &[], first_gap: None };
-            let [uniform] = draws.uniform(0);
-            uniform
-        };
+        let uniform = |who| uniform(KEY, (seed, trial), (who, ranks));
         match self {
             Self::Listed(times_s) => times_s.clone(),
             Self::Late { who, lateness } => {
@@ -176,6 +171,14 @@ impl Lateness {
             Self::Exponential(mean_s) => -mean_s * uniform.ln(),
         }
     }
+}
+
+/// A number between 0 and 1 that depends on a key, a seed, a trial, a source and a number of ranks.
+pub(crate) fn uniform(key: u32, (seed, trial): (u64, u64), (who, ranks): (u64, usize)) -> f64 {
+    let key = [seed as u32, (seed >> 32) as u32 ^ key];
+    let draws = Draws { key, who, first_trial: trial, ranks, known: &[], first_gap: None };
+    let [uniform] = draws.uniform(0);
+    uniform
 }
 
 fn seconds(text: &str) -> Option<f64> {

@@ -152,10 +152,10 @@ impl InCadence<'_> {
 
 /// A program whose completion is a mark of the outer rank. Programs that still serve other ranks are complete before
 /// they end.
-struct Marking<'a> {
-    program: &'a dyn AnyProgram,
-    outer: &'a Rank<'a>,
-    number: u16,
+pub(crate) struct Marking<'a> {
+    pub program: &'a dyn AnyProgram,
+    pub outer: &'a Rank<'a>,
+    pub number: u16,
 }
 
 impl Program for Marking<'_> {

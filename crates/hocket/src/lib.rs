@@ -6,20 +6,24 @@ pub mod cases;
 mod effort;
 mod measured;
 pub mod pacing;
+mod placing;
 mod price;
 mod simulation;
 mod surroundings;
 mod symmetry;
+mod together;
 mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
 pub use cadence::Cadence;
 pub use effort::{effort_s, recording_effort_s, verification_effort_s};
 pub use measured::Way;
+pub use placing::{Demand, Place};
 pub use price::{Predicted, messages, predict};
 pub use simulation::{Repeated, Scene, Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
 pub use symmetry::check_symmetry;
+pub use together::{Alone, Part, Together, simulate_together};
 pub use verification::{Report, verify, verify_calls, verify_schedule};
 
 use hocket_algorithms::{Entry, demand};

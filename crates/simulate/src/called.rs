@@ -5,14 +5,23 @@ use hocket_core::{AnyProgram, Call, Program, Rank, Symmetry};
 use crate::platform::Platform;
 
 /// A program that begins after the overhead of its call.
-struct Called<'a> {
+pub struct Called<'a> {
     program: &'a dyn AnyProgram,
     overhead_s: f64,
 }
 
+impl<'a> Called<'a> {
+    /// The program, delayed by the machine's `call_overhead`.
+    pub fn new(program: &'a dyn AnyProgram, platform: &Platform) -> Self {
+        Self { program, overhead_s: platform.node.call_overhead_s }
+    }
+}
+
 impl Program for Called<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        r.compute(self.overhead_s).await;
+        if self.overhead_s > 0.0 {
+            r.compute(self.overhead_s).await;
+        }
         self.program.part(r, c).await;
     }
 
@@ -23,6 +32,6 @@ impl Program for Called<'_> {
 
 /// Calls `run` with the program, delayed by the machine's `call_overhead`.
 pub fn as_call<T>(program: &dyn AnyProgram, platform: &Platform, run: impl FnOnce(&dyn AnyProgram) -> T) -> T {
-    let overhead_s = platform.node.call_overhead_s;
-    if overhead_s > 0.0 { run(&Called { program, overhead_s }) } else { run(program) }
+    let called = Called::new(program, platform);
+    if called.overhead_s > 0.0 { run(&called) } else { run(program) }
 }

@@ -23,7 +23,7 @@ mod trace;
 mod trials;
 
 pub use bound::bound;
-pub use called::as_call;
+pub use called::{Called, as_call};
 pub use demanded::Bound;
 pub use in_time::Outcome;
 pub use network::{

@@ -21,6 +21,7 @@ mod multicast;
 mod orders;
 mod pacing;
 mod symmetry;
+mod together;
 mod tori;
 mod trinaryx3;
 mod worlds;

@@ -1,0 +1,157 @@
+//! Several calls at once.
+
+use hocket::{Cadence, Demand, Part, Place, Together, simulate_together};
+use hocket_core::Call;
+use hocket_machine::Topology;
+use hocket_simulate::{Engine, LinkUse, Options, Platform};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::aside::aside_unless_python;
+use crate::call::PythonCall;
+use crate::machine::PythonMachine;
+use crate::request::{TrialsRequest, cadence, engine};
+use crate::runnable::Runnable;
+use crate::watch::Watch;
+use crate::wire::{raise, write};
+
+/// A job: a call on each of some groups of its ranks.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct JobRequest {
+    /// The call of one group.
+    call: Py<PythonCall>,
+    /// The ranks of each group, which are numbers in the job.
+    groups: Vec<Vec<usize>>,
+    /// The cadence of the calls.
+    #[pyo3(from_py_with = cadence)]
+    cadence: Option<Cadence>,
+    /// The nodes of the job, if it names any.
+    nodes: Option<Vec<usize>>,
+}
+
+impl JobRequest {
+    fn demand(&self) -> Demand {
+        Demand { ranks: self.groups.iter().map(Vec::len).sum(), nodes: self.nodes.clone() }
+    }
+}
+
+/// A call of a job, on ranks of the machine.
+struct Placed {
+    job: usize,
+    runnable: Runnable,
+    call: Call,
+    cadence: Option<Cadence>,
+    ranks: Vec<usize>,
+}
+
+impl Placed {
+    fn part(&self) -> Part<'_> {
+        let Self { runnable, call, cadence, ranks, .. } = self;
+        Part { program: runnable.program(), call: call.clone(), cadence: *cadence, ranks: ranks.clone() }
+    }
+}
+
+/// Simulates jobs at once, and each of their calls alone, in one trial.
+#[pyfunction(name = "simulate_together")]
+pub fn simulate_jobs(
+    py: Python<'_>,
+    machine: &PythonMachine,
+    jobs: Vec<JobRequest>,
+    place: &str,
+    #[pyo3(from_py_with = engine)] engine: Engine,
+    trials: TrialsRequest,
+) -> PyResult<String> {
+    let platform = machine.platform();
+    let how = Place::ALL.into_iter().find(|(name, _)| *name == place).expect("a place that Python has checked").1;
+    let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
+    let places = how.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
+    let mut placed = Vec::new();
+    for (number, (job, places)) in jobs.iter().zip(&places).enumerate() {
+        for group in &job.groups {
+            let ranks: Vec<_> = group.iter().map(|rank| places[*rank]).collect();
+            let call = job.call.get();
+            placed.push(Placed {
+                job: number,
+                runnable: call.runnable(py)?,
+                call: call.placed(machine, &ranks).map_err(raise)?,
+                cadence: job.cadence,
+                ranks,
+            });
+        }
+    }
+    let is_python = placed.iter().any(|part| matches!(part.runnable, Runnable::Python(_)));
+    aside_unless_python(py, is_python, move || write(&simulated(&placed, demands.len(), &platform, engine, trials)?))
+}
+
+fn simulated(
+    placed: &[Placed],
+    jobs: usize,
+    platform: &Platform,
+    engine: Engine,
+    trials: TrialsRequest,
+) -> PyResult<Found> {
+    let watch = Watch::default();
+    let are_listed = placed.iter().all(|part| part.runnable.entry().is_some());
+    let options =
+        Options { engine, winners_are_alike: are_listed, is_interrupted: &|| watch.says_stop(), ..Options::default() };
+    let parts: Vec<_> = placed.iter().map(Placed::part).collect();
+    let found = trials.trials().and_then(|trials| simulate_together(&parts, platform, trials, options));
+    placed.iter().try_for_each(|part| part.runnable.check())?;
+    let found = found.map_err(|error| watch.why(raise(error)))?;
+    Ok(Found::new(&found, placed, jobs, platform))
+}
+
+/// `hocket.Together` in one trial.
+#[derive(Serialize)]
+struct Found {
+    engine: &'static str,
+    messages: u64,
+    message_bytes: u64,
+    /// When the last rank of each job ends.
+    times_s: Vec<f64>,
+    /// The same for its slowest call, alone.
+    alone_s: Vec<f64>,
+    /// The links on which calls meet.
+    meetings: Vec<Meeting>,
+}
+
+/// `hocket.Meeting`.
+#[derive(Serialize)]
+struct Meeting {
+    link: usize,
+    name: String,
+    job_bytes: Vec<f64>,
+    busy_s: f64,
+    waiting_s: f64,
+}
+
+impl Found {
+    fn new(found: &Together, placed: &[Placed], jobs: usize, platform: &Platform) -> Self {
+        let slowest = |times_s: &mut dyn Iterator<Item = f64>| {
+            let mut slowest_s = vec![0.0; jobs];
+            for (part, time_s) in placed.iter().zip(times_s) {
+                slowest_s[part.job] = time_s.max(slowest_s[part.job]);
+            }
+            slowest_s
+        };
+        let fabric = platform.network.fabric();
+        let meeting = |(link, carried): (usize, &LinkUse)| {
+            let bytes = || found.alone.iter().map(|alone| alone.links_bytes[link]);
+            let calls = bytes().filter(|bytes| *bytes > 0.0).count();
+            let mut job_bytes = vec![0.0; jobs];
+            placed.iter().zip(bytes()).for_each(|(part, bytes)| job_bytes[part.job] += bytes);
+            let LinkUse { busy_s, waiting_s, .. } = *carried;
+            let name = fabric?.topology.link_name(link);
+            (calls > 1).then_some(Meeting { link, name, job_bytes, busy_s, waiting_s })
+        };
+        Self {
+            engine: found.outcome.engine,
+            messages: found.outcome.messages,
+            message_bytes: found.outcome.message_bytes,
+            times_s: slowest(&mut found.times_s.iter().copied()),
+            alone_s: slowest(&mut found.alone.iter().map(|alone| alone.time_s)),
+            meetings: found.outcome.links.iter().enumerate().filter_map(meeting).collect(),
+        }
+    }
+}

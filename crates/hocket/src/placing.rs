@@ -1,0 +1,133 @@
+//! Places: which ranks of a machine each of several jobs gets.
+
+use std::collections::BTreeSet;
+
+use hocket_core::{Error, Nodes, Result};
+use hocket_machine::Topology;
+use hocket_simulate::Platform;
+
+use crate::arrivals::uniform;
+
+/// How jobs are placed on a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// One job after the other, in the order of the machine's ranks.
+    #[default]
+    Contiguous,
+    /// The jobs take the ranks in turn: first one on each node, then the second one on each, and so on.
+    Scattered,
+    /// As contiguous, in an order of the machine's ranks that is drawn anew in each trial.
+    Random,
+}
+
+/// The ranks that a job needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Their number.
+    pub ranks: usize,
+    /// The nodes that the job fills; none if it goes wherever there is room.
+    pub nodes: Option<Vec<usize>>,
+}
+
+/// Separates these draws from others.
+const KEY: u32 = 0x504C_4143;
+
+impl Place {
+    /// All ways, by name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("contiguous", Self::Contiguous), ("scattered", Self::Scattered), ("random", Self::Random)];
+
+    /// The ranks of the machine that each job gets, in the order of the job's ranks. Jobs that name their nodes go
+    /// first.
+    ///
+    /// # Errors
+    /// More ranks than the machine, or the named nodes, have; nodes that do not exist, or that two jobs name.
+    pub fn ranks(self, demands: &[Demand], platform: &Platform, (seed, trial): (u64, u64)) -> Result<Vec<Vec<usize>>> {
+        let room = room(demands, platform)?;
+        let mut found = Vec::new();
+        let mut taken = BTreeSet::new();
+        for demand in demands {
+            let ranks = demand.nodes.as_ref().map(|nodes| named(nodes, demand.ranks, platform)).transpose()?;
+            for rank in ranks.iter().flatten() {
+                if !taken.insert(*rank) {
+                    let node = node_of(platform, *rank);
+                    return Err(Error::new(format!("nodes: got node {node} twice, expected nodes of one job each")));
+                }
+            }
+            found.push(ranks.unwrap_or_default());
+        }
+        let mut free: Vec<_> = (0..room).filter(|rank| !taken.contains(rank)).collect();
+        match self {
+            Self::Contiguous => (),
+            Self::Scattered => free = round_robin(free, platform),
+            Self::Random => free.sort_by_cached_key(|rank| draw((seed, trial), (*rank, room)).to_bits()),
+        }
+        let needed = |job: usize| if demands[job].nodes.is_some() { 0 } else { demands[job].ranks };
+        let mut free = free.into_iter();
+        match self {
+            Self::Contiguous | Self::Random => {
+                (0..demands.len()).for_each(|job| found[job].extend(free.by_ref().take(needed(job))));
+            }
+            Self::Scattered => {
+                for turn in 0..(0..demands.len()).map(needed).max().unwrap_or(0) {
+                    let in_turn = (0..demands.len()).filter(|job| turn < needed(*job));
+                    in_turn.zip(free.by_ref()).for_each(|(job, rank)| found[job].push(rank));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The number of ranks that the machine has, or on a machine without topology, that the jobs need.
+fn room(demands: &[Demand], platform: &Platform) -> Result<usize> {
+    let needed = demands.iter().fold(0, |needed: usize, demand| needed.saturating_add(demand.ranks));
+    let Some(fabric) = platform.network.fabric() else { return Ok(needed) };
+    fabric.check(needed)?;
+    Ok(fabric.placement.room(fabric.topology.nodes()))
+}
+
+/// The first ranks on these nodes.
+fn named(nodes: &[usize], ranks: usize, platform: &Platform) -> Result<Vec<usize>> {
+    let refused = |text| Err(Error::new(format!("nodes: {text}")));
+    let Some(fabric) = platform.network.fabric() else {
+        return refused(format!("expected none, as machine {} has no topology", platform.name));
+    };
+    let count = fabric.topology.nodes();
+    if let Some(node) = nodes.iter().find(|node| **node >= count) {
+        return refused(format!("got {node}, expected nodes 0 to {}", count - 1));
+    }
+    let room: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node)).collect();
+    match room.get(..ranks) {
+        Some(ranks) => Ok(ranks.to_vec()),
+        None => refused(format!("got nodes for {} ranks, expected room for {ranks}", room.len())),
+    }
+}
+
+fn node_of(platform: &Platform, rank: usize) -> usize {
+    match (platform.network.fabric(), &platform.nodes) {
+        (Some(fabric), _) => fabric.placement.node_of(rank),
+        (None, Nodes::Equal(size)) => rank / size,
+        (None, _) => rank,
+    }
+}
+
+/// The first of these ranks on each node, then the second, and so on.
+fn round_robin(ranks: Vec<usize>, platform: &Platform) -> Vec<usize> {
+    let mut on_node = std::collections::HashMap::new();
+    let mut in_turn: Vec<_> = ranks
+        .into_iter()
+        .map(|rank| {
+            let before: &mut usize = on_node.entry(node_of(platform, rank)).or_default();
+            *before += 1;
+            (*before, rank)
+        })
+        .collect();
+    in_turn.sort_unstable();
+    in_turn.into_iter().map(|(_, rank)| rank).collect()
+}
+
+/// A number between 0 and 1; the bits of such numbers are in their order.
+fn draw(drawn: (u64, u64), (rank, room): (usize, usize)) -> f64 {
+    uniform(KEY, drawn, (rank as u64, room))
+}
