@@ -1,6 +1,6 @@
 """The compiled module: handles of machines, calls and schedules in, results as JSON text out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 class Error(ValueError):
@@ -48,6 +48,9 @@ def effort_s(
     arrivals: str | list[float] | None,
     cadence: str | None,
 ) -> float: ...
+def simulate_together(
+    machine: Machine, jobs: Sequence[Mapping[str, Any]], place: str, engine: str, trials: Mapping[str, Any]
+) -> str: ...
 def recording_effort_s(call: Call) -> float: ...
 def verify(
     request: str,

@@ -32,6 +32,7 @@ from hocket.simulating.simulation import (
     simulate,
 )
 from hocket.simulating.sweeps import Grid, Row, Table, sweep
+from hocket.simulating.together import JobTimes, Meeting, Together, simulate_together
 from hocket.tuning.report import Tuning
 from hocket.tuning.tune import tune
 
@@ -49,10 +50,12 @@ __all__ = [
     "Fit",
     "FunctionUse",
     "Grid",
+    "JobTimes",
     "LinkUse",
     "Links",
     "Machine",
     "Measurement",
+    "Meeting",
     "Parameter",
     "Passage",
     "RankUse",
@@ -66,6 +69,7 @@ __all__ = [
     "Statistics",
     "Step",
     "Table",
+    "Together",
     "Topology",
     "Trials",
     "Tuning",
@@ -90,6 +94,7 @@ __all__ = [
     "run",
     "simulate",
     "simulate_multicast",
+    "simulate_together",
     "sweep",
     "tune",
     "verify",

@@ -3,7 +3,7 @@
 use hocket::{Cadence, Demand, Part, Place, Together, simulate_together};
 use hocket_core::Call;
 use hocket_machine::Topology;
-use hocket_simulate::{Engine, LinkUse, Options, Platform};
+use hocket_simulate::{Engine, Fabric, LinkUse, Options, Platform};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -112,8 +112,8 @@ struct Found {
     times_s: Vec<f64>,
     /// The same for its slowest call, alone.
     alone_s: Vec<f64>,
-    /// The links on which calls meet.
-    meetings: Vec<Meeting>,
+    /// The links on which calls meet; none where messages do not share links.
+    meetings: Option<Vec<Meeting>>,
 }
 
 /// `hocket.Meeting`.
@@ -135,14 +135,13 @@ impl Found {
             }
             slowest_s
         };
-        let fabric = platform.network.fabric();
-        let meeting = |(link, carried): (usize, &LinkUse)| {
+        let meeting = |fabric: &Fabric, link: usize, carried: &LinkUse| {
             let bytes = || found.alone.iter().map(|alone| alone.links_bytes[link]);
             let calls = bytes().filter(|bytes| *bytes > 0.0).count();
             let mut job_bytes = vec![0.0; jobs];
             placed.iter().zip(bytes()).for_each(|(part, bytes)| job_bytes[part.job] += bytes);
             let LinkUse { busy_s, waiting_s, .. } = *carried;
-            let name = fabric?.topology.link_name(link);
+            let name = fabric.topology.link_name(link);
             (calls > 1).then_some(Meeting { link, name, job_bytes, busy_s, waiting_s })
         };
         Self {
@@ -151,7 +150,10 @@ impl Found {
             message_bytes: found.outcome.message_bytes,
             times_s: slowest(&mut found.times_s.iter().copied()),
             alone_s: slowest(&mut found.alone.iter().map(|alone| alone.time_s)),
-            meetings: found.outcome.links.iter().enumerate().filter_map(meeting).collect(),
+            meetings: platform.network.fabric().map(|fabric| {
+                let links = found.outcome.links.iter().enumerate();
+                links.filter_map(|(link, carried)| meeting(fabric, link, carried)).collect()
+            }),
         }
     }
 }

@@ -67,13 +67,14 @@ _SUMMARIES = {
     "simulate": "Simulate a call of an algorithm on a machine and report when the last rank ends.",
     "study": "Compute the figures of a paper: data (CSV), pictures (PNG and HTML) and a table of its claims.",
     "sweep": "Simulate the grid of algorithms, ranks, sizes, machines, noises and scenes in the file SPEC.",
+    "together": "Simulate several jobs at once, and report how much longer each of them takes than alone.",
     "tune": "Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules.",
     "verify": "Check an algorithm, or all of a collective, with every root, count and operator for each rank count.",
 }
 
 
 _SECTIONS = {
-    "Ask what a machine would do": ("compare", "simulate", "explain", "sweep", "replay", "machines", "fit"),
+    "Ask what a machine would do": ("compare", "simulate", "together", "explain", "sweep", "replay", "machines", "fit"),
     "Write and check algorithms": ("list", "show", "verify", "record", "convert"),
     "Run them": ("mpi", "lab"),
     "Decide": ("tune", "rules"),

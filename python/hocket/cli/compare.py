@@ -140,7 +140,7 @@ def compare(
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)
-    repeated = replace(compared_trials(trials, seed, until_ci, machine, scene), threads=threads)
+    repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
     estimate = partial(simulation_s, machine=machine, trials=repeated, measured_as=measured_as, scene=scene)
     efforts_s = {
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates

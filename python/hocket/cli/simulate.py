@@ -99,7 +99,7 @@ def simulate(
     )
     _check_maps(machine, links, links_over_time)
     options.check_scene(scene, measured_as)
-    repeated = asked_trials(trials, seed, until_ci, machine, scene)
+    repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
     wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in wanted.items() if path is not None]
     effort_s = subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as, scene=scene)

@@ -9,7 +9,6 @@ import click
 
 from hocket.base.units import format_time
 from hocket.definitions.machine import Machine
-from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
 
 if TYPE_CHECKING:
@@ -27,20 +26,20 @@ compared_trials_option = click.option(
 )
 
 
-def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine, scene: Scene = ALONE) -> Trials:
+def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine, *, is_drawn: bool = False) -> Trials:
     """Return the trials that --trials, --seed and --until-ci ask for.
 
     Raises:
         UsageError: More than one trial is asked for on a machine without noise.
     """
-    if not (machine.noise or scene.is_drawn) and (trials > 1 or until_ci is not None):
+    if not (machine.noise or is_drawn) and (trials > 1 or until_ci is not None):
         option = f"--trials: got {trials}" if trials > 1 else f"--until-ci: got {until_ci:g}"
         raise click.UsageError(f"{option}, but machine {machine.name} has no noise, so that all trials are alike")
     return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)
 
 
 def compared_trials(
-    trials: int | None, seed: int, until_ci: float | None, machine: Machine, scene: Scene = ALONE
+    trials: int | None, seed: int, until_ci: float | None, machine: Machine, *, is_drawn: bool = False
 ) -> Trials:
     """Return the trials that --trials, --seed and --until-ci ask for in comparisons.
 
@@ -49,7 +48,7 @@ def compared_trials(
     """
     if trials is None and until_ci is None:
         return replace(UNTIL_DECIDED, seed=seed)
-    return asked_trials(1 if trials is None else trials, seed, until_ci, machine, scene)
+    return asked_trials(1 if trials is None else trials, seed, until_ci, machine, is_drawn=is_drawn)
 
 
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:

@@ -1,0 +1,105 @@
+"""`hocket together`: what several jobs at once do to each other."""
+
+from __future__ import annotations
+
+import click
+
+from hocket.base.units import format_bytes, format_count, format_ratio, format_reach, format_time
+from hocket.cli import options
+from hocket.cli.effort import announce, yes_option
+from hocket.cli.output import print_result, print_table, print_words, progress
+from hocket.cli.trials import asked_trials
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.simulating.jobs import Job
+from hocket.simulating.simulation import Engine
+from hocket.simulating.together import Place, Together, effort_s, simulate_together
+
+_MOST_LINKS = 5  # shown
+
+
+@click.command()
+@click.argument("texts", nargs=-1, required=True, metavar="JOB...")
+@options.machine
+@click.option(
+    "--place",
+    type=options.OneOf(["contiguous", "scattered", "random"]),
+    default="contiguous",
+    help="Where jobs go that do not name their nodes: one after the other, in turn over all nodes, or drawn in each "
+    "trial.",
+)
+@options.engine
+@options.trials
+@options.seed
+@options.load
+@yes_option
+@options.as_json
+def together(
+    texts: tuple[str, ...],
+    machine: Machine,
+    place: Place,
+    engine: Engine,
+    trials: int,
+    seed: int,
+    algorithms: tuple[Algorithm, ...],
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Simulate several jobs at once, and report how much longer each of them takes than alone.
+
+    A JOB is a text such as 'allreduce ring 1MiB, 32 ranks'. In place of ranks, 'rows of 4x8' has 4 calls of 8 ranks
+    and 'columns of 4x8' 8 calls of 4 ranks. 'nodes 0-15 20' and a cadence such as '16 calls' may follow.
+    """
+    jobs = [Job.parse(text, among=algorithms) for text in texts]
+    repeated = asked_trials(trials, seed, None, machine, is_drawn=place == "random")
+    announce([effort_s(jobs, machine=machine, trials=repeated)], yes=yes)
+    has_trials = repeated.count > 1
+    with progress("simulating", repeated.count if has_trials else None) as bar:
+        found = simulate_together(
+            texts,
+            machine=machine,
+            place=place,
+            engine=engine,
+            trials=repeated,
+            among=algorithms,
+            on_trials=bar.reach if has_trials else lambda _: None,
+        )
+    if as_json:
+        print_result(found.as_dict())
+        return
+    _print(found)
+
+
+def _print(found: Together) -> None:
+    click.secho(found.title, bold=True)
+    columns = ("", "job", "alone", "together", "slowdown", "from", "to", "95 %")
+    rows = [
+        (
+            str(number),
+            job.job,
+            format_time(job.alone_s.mean),
+            format_time(job.time_s.mean),
+            *map(format_ratio, (job.slowdown.mean, job.slowdown.min, job.slowdown.max)),
+            format_reach(job.slowdown.reach),
+        )
+        for number, job in enumerate(found.jobs, start=1)
+    ]
+    shown = len(columns) if found.trials > 1 else len(columns) - 3
+    print_table(columns[:shown], [row[:shown] for row in rows], right=columns[2:])
+    if found.trials > 1:
+        print_words(f"means of {found.trials} trials, seed {found.seed}; the smallest and the largest slowdown")
+    if not found.meetings:
+        click.echo("messages do not share links" if found.meetings is None else "no link has bytes of two calls")
+        return
+    first = ", in the first trial" if found.trials > 1 else ""
+    click.echo(f"\n{format_count(len(found.meetings), 'link')} with bytes of two calls or more{first}; the busiest:")
+    links = [
+        (
+            one.name,
+            format_time(one.busy_s),
+            format_time(one.waiting_s),
+            ", ".join(f"{number}: {format_bytes(round(b))}" for number, b in enumerate(one.job_bytes, start=1) if b),
+        )
+        for one in found.meetings[:_MOST_LINKS]
+    ]
+    print_table(("link", "busy", "waited for", "bytes by job"), links, right=("busy", "waited for"))

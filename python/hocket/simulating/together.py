@@ -1,0 +1,277 @@
+"""Simulating several jobs at once: what each takes alone and beside the others, and on which links they meet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any, Literal, TypeAlias, get_args
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.checks import several, shown
+from hocket.base.names import among as one_of
+from hocket.base.parallel import do_all, ignore, workers
+from hocket.base.results import Result
+from hocket.base.units import format_count
+from hocket.base.version import version
+from hocket.definitions.calls import guarded, made
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.jobs import Job
+from hocket.simulating.scenes import Scene
+from hocket.simulating.simulation import (
+    ONE_TRIAL,
+    Engine,
+    MachineLike,
+    OnTrials,
+    Statistics,
+    Trials,
+    as_machine,
+    trials_request,
+)
+
+Place: TypeAlias = Literal["contiguous", "scattered", "random"]
+"""How jobs are placed on a machine.
+
+- contiguous: one job after the other, in the order of the machine's ranks.
+- scattered: the jobs take the ranks in turn: first one on each node, then the second one on each, and so on.
+- random: as contiguous, in an order of the machine's ranks that is drawn anew in each trial.
+"""
+
+
+@dataclass(frozen=True)
+class JobTimes:
+    """The times of one of several jobs.
+
+    Attributes:
+        job: The text of the job.
+        ranks: Number of its ranks.
+        time_s: Time when its last rank ends, beside the other jobs, over the trials.
+        alone_s: The same alone, on the same ranks. For rows or columns: the slowest of them, alone.
+        slowdown: The ratio of the two, over the trials; 1 if the job takes no time alone.
+        times_s: Time beside the other jobs, in each trial.
+        alone_times_s: Time alone, in each trial.
+    """
+
+    job: str
+    ranks: int
+    time_s: Statistics
+    alone_s: Statistics
+    slowdown: Statistics
+    times_s: tuple[float, ...] = field(repr=False)
+    alone_times_s: tuple[float, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, job: Job, times_s: Sequence[float], alone_s: Sequence[float]) -> JobTimes:
+        """Return the times of a job, given those of each trial."""
+        slowdown = [time_s / least_s if least_s > 0 else 1.0 for time_s, least_s in zip(times_s, alone_s, strict=True)]
+        return cls(
+            job=job.text,
+            ranks=job.ranks,
+            time_s=Statistics.of(tuple(times_s)),
+            alone_s=Statistics.of(tuple(alone_s)),
+            slowdown=Statistics.of(tuple(slowdown)),
+            times_s=tuple(times_s),
+            alone_times_s=tuple(alone_s),
+        )
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A link that carries bytes of at least two calls.
+
+    Attributes:
+        link: The link's number.
+        name: Its name.
+        job_bytes: The bytes of each job on it, as when the job is alone.
+        busy_s: How long the link was busy, with all jobs at once.
+        waiting_s: Total time that messages or packets waited for the link.
+    """
+
+    link: int
+    name: str
+    job_bytes: tuple[float, ...]
+    busy_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True)
+class Together(Result):
+    """The result of a simulation of several jobs at once.
+
+    Attributes:
+        jobs: The times of each job.
+        machine: The machine's name.
+        place: How the jobs were placed.
+        seed: Seed of the random numbers.
+        trials: Number of trials.
+        engine: The engine that ran.
+        messages: Number of messages of all jobs together.
+        message_bytes: Bytes of these messages.
+        meetings: The links on which calls meet in the first trial, the busiest first; None if messages do not share
+            links.
+        version: Version of Hocket.
+    """
+
+    jobs: tuple[JobTimes, ...]
+    machine: str
+    place: Place
+    seed: int
+    trials: int
+    engine: str
+    messages: int
+    message_bytes: int
+    meetings: tuple[Meeting, ...] | None = field(repr=False)
+    version: str
+
+    @property
+    def title(self) -> str:
+        """The number of jobs, and the machine."""
+        return f"{format_count(len(self.jobs), 'job')} at once, machine {self.machine}, {self.place} places"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, without single trials."""
+        plain = asdict(self)
+        for job in plain["jobs"]:
+            del job["times_s"], job["alone_times_s"]
+        return plain
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each job."""
+        return [
+            {
+                "job": job.job,
+                "ranks": job.ranks,
+                "machine": self.machine,
+                "place": self.place,
+                "seed": self.seed,
+                "trials": self.trials,
+                "alone_mean_s": job.alone_s.mean,
+                "slowdown_mean": job.slowdown.mean,
+                "slowdown_min": job.slowdown.min,
+                "slowdown_max": job.slowdown.max,
+                **job.time_s.columns(),
+            }
+            for job in self.jobs
+        ]
+
+
+def simulate_together(
+    jobs: Iterable[str],
+    *,
+    machine: MachineLike = "cluster",
+    place: Place = "contiguous",
+    engine: Engine = "auto",
+    trials: Trials = ONE_TRIAL,
+    among: Iterable[Algorithm] | None = None,
+    on_trials: OnTrials = ignore,
+) -> Together:
+    """Simulate several jobs at once, and each of them alone on the same ranks of a machine.
+
+    All jobs begin at the same time. A job is a text:
+
+    - "allreduce ring 1MiB, 32 ranks" is one call;
+    - "allreduce ring 1MiB segment=64KiB, 32 ranks" has values of parameters;
+    - "allreduce ring 1MiB, rows of 4x8" is 4 calls of 8 ranks each, at once; "columns of 4x8" is 8 calls of 4 ranks.
+      The ranks of the grid are numbered row by row;
+    - "allreduce ring 1MiB, 32 ranks, nodes 0-15 20-35" fills these nodes;
+    - "allreduce ring 1MiB, 32 ranks, 16 calls, every 100 us" has a cadence, as in `hocket.simulate`.
+
+    Args:
+        jobs: The texts of the jobs.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        place: Where jobs go that do not name their nodes: "contiguous", "scattered" or "random".
+        engine: The engine that keeps virtual time.
+        trials: The trials on a machine with noise, or with random places; each has its own places.
+        among: The algorithms that jobs name; by default the catalogue.
+        on_trials: Called now and then with the number of finished trials.
+
+    Raises:
+        Error: A job is not understood, or its algorithm refuses it on its nodes; the machine is too small; there are
+            no jobs; several trials are all alike, or are to run until an interval; or as `hocket.simulate`.
+
+    Examples:
+        >>> import hocket
+        >>> found = hocket.simulate_together(["allreduce ring 8KiB, 4 ranks", "barrier dissemination, 8 ranks"])
+        >>> [job.slowdown.mean for job in found.jobs]
+        [1.0, 1.0]
+    """
+    known = as_machine(machine)
+    how = one_of("place", place, get_args(Place)), one_of("engine", engine, get_args(Engine))
+    read = [Job.parse(job, among=among) for job in several("jobs", jobs, str, "texts")]
+    if not read:
+        raise Error("jobs: got none, expected one at least")
+    asked = [
+        {
+            "call": made(job.algorithm, job.call, known),
+            "groups": job.members,
+            "cadence": job.cadence,
+            "nodes": job.nodes,
+        }
+        for job in read
+    ]
+    request = _trials(trials, is_drawn=place == "random" or bool(known.noise))
+
+    def run(trial: int) -> Any:
+        alone = {**request, "first": trial, "count": 1}
+        ask = partial(_native.simulate_together, known.parsed, asked, *how, alone)
+        return json.loads(_guarded(read, ask))
+
+    numbers = range(request["first"], request["first"] + request["count"])
+    done = count(1)
+    with workers(request["threads"]) as executor:
+        found = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(done)))
+    return _together(read, found, known, place, request["seed"])
+
+
+def effort_s(jobs: Iterable[Job], *, machine: Machine, trials: Trials) -> float:
+    """Return the estimated time of a simulation of jobs on one core, in seconds, right to a factor of about three."""
+    return (
+        2
+        * trials.count
+        * sum(
+            job.groups * simulation_s(job.algorithm, job.call, machine=machine, scene=Scene(cadence=job.cadence))
+            for job in jobs
+        )
+    )
+
+
+def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
+    request = trials_request(trials)
+    if request["until_interval"] is not None:
+        raise Error(f"until_interval: got {shown(trials.until_interval)}, expected None, as there are several times")
+    if request["count"] > 1 and not is_drawn:
+        raise Error(f"trials: got {request['count']}, expected 1, as neither places nor noise are drawn")
+    return request
+
+
+def _guarded(jobs: Iterable[Job], ask: Callable[[], str]) -> str:
+    """Return the answer; an exception of a program written in Python names the program."""
+    for job in jobs:
+        if job.algorithm.program is not None:
+            ask = partial(guarded, job.algorithm, ask)
+    return ask()
+
+
+def _together(jobs: Sequence[Job], found: Sequence[Any], machine: Machine, place: Place, seed: int) -> Together:
+    first = found[0]
+    meetings = [Meeting(**{**one, "job_bytes": tuple(one["job_bytes"])}) for one in first["meetings"] or ()]
+    return Together(
+        jobs=tuple(
+            JobTimes.of(job, [one["times_s"][number] for one in found], [one["alone_s"][number] for one in found])
+            for number, job in enumerate(jobs)
+        ),
+        machine=machine.name,
+        place=place,
+        seed=seed,
+        trials=len(found),
+        engine=first["engine"],
+        messages=first["messages"],
+        message_bytes=first["message_bytes"],
+        meetings=None if first["meetings"] is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
+        version=version(),
+    )
