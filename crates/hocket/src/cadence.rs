@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use hocket_core::units::parse_time_s;
-use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result, View, budget};
+use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result, Symmetry, View, budget};
 use hocket_simulate::{Ends, Trials};
 
 use crate::measured::{DISTINCT, again};
@@ -130,6 +130,10 @@ impl Program for InCadence<'_> {
             1 => self.every(r, c, 0).await,
             lanes => drop(r.join_all((0..lanes).map(|lane| self.every(r, c, lane))).await),
         }
+    }
+
+    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
+        self.program.symmetry(c)
     }
 }
 

@@ -57,7 +57,7 @@ pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, 
 
 /// The share of the ranks that are simulated, see [`symmetry`].
 fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene) -> f64 {
-    if scene.arrivals.is_some() || scene.cadence.is_some() {
+    if scene.arrivals.is_some() {
         return 1.0;
     }
     let symmetry = scene.way.measure(entry.program(), call, |program| symmetry(program, call, platform));

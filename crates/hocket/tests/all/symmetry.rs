@@ -1,7 +1,7 @@
 //! The symmetry that an algorithm declares, compared with what its ranks do and with a simulation of all of them.
 
 use hocket::pacing::Gap;
-use hocket::{Scene, Subject, Way, cases, check_symmetry, simulate, simulate_trials};
+use hocket::{Cadence, Scene, Subject, Way, cases, check_symmetry, simulate, simulate_trials};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Program, Rank, Symmetry};
 use hocket_machine::Machine;
@@ -100,30 +100,26 @@ fn a_simulation_of_some_ranks_gives_the_bits_of_a_simulation_of_all() {
 }
 
 #[test]
-fn benchmarks_of_some_ranks_give_the_bits_of_benchmarks_of_all() {
+fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
+    let in_cadence = |text| Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
+    let cadences = ["3 calls", "3 calls, every 2 us", "4 calls, 2 at a time"].map(in_cadence);
+    let scenes: Vec<_> = Way::ALL.map(|(_, way)| Scene::from(way)).into_iter().chain(cadences).collect();
     for entry in CATALOGUE {
-        for call in calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place) {
-            if (entry.about.symmetry)(&call).is_none() {
-                continue;
-            }
-            for (name, way) in Way::ALL {
-                for platform in &machines() {
-                    let times_s = |engine| {
-                        let options = Options { engine, ..Options::default() };
-                        let (subject, scene) = (Subject::Listed(entry), Scene::from(way));
-                        let gap = Gap::default();
-                        simulate_trials(&subject, &call, platform, gap, &scene, Trials::default(), options)
-                            .unwrap()
-                            .many
-                            .ends
-                    };
-                    assert_eq!(
-                        times_s(Engine::Auto),
-                        times_s(Engine::Events),
-                        "{entry} as {name} in {call:?} on {:?}",
-                        platform.network
-                    );
-                }
+        let calls = calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place);
+        for call in calls.filter(|call| (entry.about.symmetry)(call).is_some()) {
+            for (scene, platform) in scenes.iter().flat_map(|scene| machines().into_iter().map(move |at| (scene, at))) {
+                let subject = Subject::Listed(entry);
+                let of = |engine| {
+                    let (gap, options) = (Gap::default(), Options { engine, ..Options::default() });
+                    let found = simulate_trials(&subject, &call, &platform, gap, scene, Trials::default(), options);
+                    found.map(|found| (found.many.ends, found.times_s)).unwrap()
+                };
+                assert_eq!(
+                    of(Engine::Auto),
+                    of(Engine::Events),
+                    "{entry}, {scene:?}, {call:?}, {:?}",
+                    platform.network
+                );
             }
         }
     }
