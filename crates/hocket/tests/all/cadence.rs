@@ -1,11 +1,13 @@
 //! Calls in a cadence: closed forms, and laws over the catalogue.
 
+use std::collections::BTreeSet;
+
 use hocket::pacing::Gap;
 use hocket::{Cadence, Repeated, Scene, Subject, simulate_trials};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Result};
 use hocket_machine::Machine;
-use hocket_simulate::{Engine, Options, Platform, Trials};
+use hocket_simulate::{Engine, Kind, Options, Platform, Trials};
 use proptest::prelude::*;
 
 /// alpha = 1 us, beta = 1 ns/B, without gamma.
@@ -106,6 +108,22 @@ fn one_call_is_an_isolated_call() {
             assert_eq!(times_s, found.isolated_s, "{}", of.0);
             assert_eq!(times_s, found.intervals_s, "{}", of.0);
         }
+    }
+}
+
+#[test]
+fn calls_have_tags_of_their_own() {
+    // Each call of two ranks is one message.
+    let (entry, call) = of(Collective::Broadcast, "chain", 2, 8);
+    for text in ["32 calls", "32 calls, 4 at a time", "30 calls, 3 at a time"] {
+        let scene = Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
+        let (subject, options) = (Subject::Listed(entry), Options { trace: true, ..Options::default() });
+        let platform = platform(EAGER, "");
+        let found =
+            simulate_trials(&subject, &call, &platform, Gap::default(), &scene, Trials::default(), options).unwrap();
+        let sends: Vec<_> = found.many.first.trace.iter().filter(|record| record.kind == Kind::Send).collect();
+        let tags: BTreeSet<_> = sends.iter().map(|record| record.tag).collect();
+        assert_eq!(tags.len(), sends.len(), "{text}");
     }
 }
 
