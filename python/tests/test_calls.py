@@ -60,7 +60,7 @@ def test_a_value_of_a_wrong_type_is_refused_by_name(field: str, value: Any, mess
     [
         ({"what": 3}, "algorithm: got 3, expected an algorithm or a label"),
         ({"machine": 3}, "machine: got 3, expected the name of a preset or"),
-        ({"engine": "fast"}, "engine: got 'fast', expected one of auto, dataflow, events"),
+        ({"engine": "fast"}, "engine: got 'fast', expected one of auto, symmetry, dataflow, events"),
     ],
 )
 def test_whatever_else_is_of_a_wrong_type_is_refused_by_name(given: dict[str, Any], message: str) -> None:

@@ -54,6 +54,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "Schedule": lambda: hocket.record("allreduce/ring", CALL),
     "Simulation": lambda: hocket.simulate("allreduce/ring", CALL),
     "Table": lambda: hocket.sweep(hocket.Grid.parse(GRID)),
+    "Together": lambda: hocket.simulate_together(["allreduce ring 4KiB, 4 ranks", "barrier dissemination, 4 ranks"]),
     "Topology": parsed,
     "Verdict": lambda: hocket.verify("allreduce/recursive_doubling", range(1, 6)),
 }

@@ -31,7 +31,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("simulate broadcast binomial --ranks 67108864 --size 8B", "67108864 ranks"),
         ("simulate broadcast binomial --ranks 67108864 --size 8B --engine events", "67108864 ranks"),
-        ("simulate allreduce recursive_doubling --ranks 8388608 --size 8B", "8388608 ranks"),
+        ("simulate allreduce recursive_doubling --ranks 8388608 --size 8B --engine dataflow", "8388608 ranks"),
         ("record alltoall linear --ranks 1000000 --size 8B", "1999998000000 operations"),
         ("simulate alltoall linear --ranks 3000 --size 8B --timeline out.json", "17994000 operations"),
         ("simulate barrier dissemination --ranks 4 --machine jitter-paper --trials 1000000000", "1000000000 trials"),

@@ -13,6 +13,7 @@ BY_COMMAND = {
     "--machine": "serve takes several, by name",
     "--output": "a file, or a folder of several",
     "--ranks": "one number, or several",
+    "--ranks-per-node": "one number, or one for each file of measurements",
     "--rules": "names of libraries or files, or files",
 }
 """Options that take other values in some commands, and what differs."""
