@@ -31,7 +31,7 @@ use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Collective, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
-use hocket_simulate::{Options, Platform};
+use hocket_simulate::{Fault, Options, Platform};
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -279,11 +279,12 @@ fn effort_s(
     measured_as: &str,
     arrivals: &Bound<'_, PyAny>,
     cadence: &Bound<'_, PyAny>,
+    faults: &Bound<'_, PyAny>,
 ) -> PyResult<f64> {
     let trials = trials.trials().map_err(raise)?;
     let (call, entry) = (call.content(), call.entry()?);
-    let (way, arrivals) = (request::way(measured_as), request::arrivals(arrivals)?);
-    let scene = Scene { way, arrivals, cadence: request::cadence(cadence)? };
+    let (way, faults) = (request::way(measured_as), request::faults(faults)?);
+    let scene = Scene { way, arrivals: request::arrivals(arrivals)?, cadence: request::cadence(cadence)?, faults };
     hocket::effort_s(entry, &call, &machine.platform(), &scene, trials).map_err(raise)
 }
 
@@ -297,6 +298,12 @@ fn are_drawn(arrivals: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[pyfunction]
 fn check_cadence(text: &str) -> PyResult<()> {
     Cadence::parse(text).map(drop).map_err(raise)
+}
+
+/// Refuses a text that describes no fault.
+#[pyfunction]
+fn check_fault(text: &str) -> PyResult<()> {
+    Fault::parse(text).map(drop).map_err(raise)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
@@ -393,9 +400,9 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, best_segment_bytes, bound, catalogue, check_cadence, check_gap, check_memory, check_rules, choose,
-        collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors, parse_bytes,
-        parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
+        are_drawn, best_segment_bytes, bound, catalogue, check_cadence, check_fault, check_gap, check_memory,
+        check_rules, choose, collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors,
+        parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
         simulate_step, steps, version,
     };
     #[pymodule_export]

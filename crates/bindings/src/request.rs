@@ -5,7 +5,7 @@ use hocket::pacing::Gap;
 use hocket::{Arrivals, Cadence, Scene, Way};
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, budget, names};
-use hocket_simulate::{Engine, Trials};
+use hocket_simulate::{Engine, Fault, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -177,6 +177,9 @@ pub struct How {
     /// When the ranks begin each of several calls.
     #[pyo3(from_py_with = cadence)]
     pub cadence: Option<Cadence>,
+    /// The faults of links.
+    #[pyo3(from_py_with = faults)]
+    pub faults: Vec<Fault>,
     /// Whether to report the operations of each rank.
     pub events: bool,
     /// Whether to report the use of each link.
@@ -188,9 +191,14 @@ pub struct How {
 }
 
 impl How {
-    /// Who calls when, how often, and how the time is measured.
+    /// Who calls when, how often, over which links, and how the time is measured.
     pub fn scene(&self) -> Scene {
-        Scene { way: self.measured_as, arrivals: self.arrivals.clone(), cadence: self.cadence }
+        Scene {
+            way: self.measured_as,
+            arrivals: self.arrivals.clone(),
+            cadence: self.cadence,
+            faults: self.faults.clone(),
+        }
     }
 }
 
@@ -209,6 +217,11 @@ pub fn arrivals(asked: &Bound<'_, PyAny>) -> PyResult<Option<Arrivals>> {
 /// A cadence as text; none for None.
 pub fn cadence(asked: &Bound<'_, PyAny>) -> PyResult<Option<Cadence>> {
     asked.extract::<Option<String>>()?.map(|text| Cadence::parse(&text)).transpose().map_err(raise)
+}
+
+/// Faults as texts.
+pub fn faults(asked: &Bound<'_, PyAny>) -> PyResult<Vec<Fault>> {
+    asked.extract::<Vec<String>>()?.iter().map(|text| Fault::parse(text).map_err(raise)).collect()
 }
 
 fn asked_way(name: &Bound<'_, PyAny>) -> PyResult<Way> {

@@ -51,6 +51,16 @@ pub fn parse_time_s(text: &str) -> Result<f64> {
     quantity(text, "a time such as \"1.27 us\" (s, ms, us, ns, ps)", |unit| find(TIMES, unit), meant_times)
 }
 
+/// Two times in seconds, as "20" and "80 us": the first one may leave out the unit of the second one.
+///
+/// # Errors
+/// As [`parse_time_s`].
+pub fn parse_time_range_s(first: &str, second: &str) -> Result<[f64; 2]> {
+    let unit = second.trim().trim_start_matches(is_of_number);
+    let first_s = parse_time_s(first).or_else(|e| parse_time_s(&format!("{first}{unit}")).map_err(|_| e))?;
+    Ok([first_s, parse_time_s(second)?])
+}
+
 /// A duration in seconds: "90s", "30m", "2 h", or as [`parse_time_s`] reads it.
 ///
 /// # Errors
@@ -106,6 +116,10 @@ fn refuse(text: &str, expected: &str) -> Error {
     Error::new(format!("got {text:?}, expected {expected}"))
 }
 
+fn is_of_number(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E')
+}
+
 fn quantity(
     text: &str,
     expected: &str,
@@ -113,8 +127,7 @@ fn quantity(
     meant: impl Fn(&str) -> Vec<String>,
 ) -> Result<f64> {
     let trimmed = text.trim();
-    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
-    let end = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
+    let end = trimmed.find(|c| !is_of_number(c)).unwrap_or(trimmed.len());
     let (number, rest) = trimmed.split_at(end);
     let name = rest.trim_start();
     let space = &rest[..rest.len() - name.len()];

@@ -3,7 +3,7 @@
 //! A. Proficz, "Process arrival pattern aware algorithms for acceleration of scatter and gather operations", Cluster
 //! Computing 23 (2020): the time of a call counts from the arrival of the last rank, as no algorithm can end earlier.
 
-use hocket_core::units::parse_time_s;
+use hocket_core::units::{parse_time_range_s, parse_time_s};
 use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result};
 use hocket_machine::noise::Draws;
 
@@ -158,9 +158,8 @@ impl Lateness {
             return seconds(mean).map(Self::Exponential);
         }
         let Some((least, most)) = text.split_once("..") else { return seconds(text).map(Self::Exactly) };
-        let unit = most.trim().trim_start_matches(|c: char| !c.is_alphabetic());
-        let least_s = seconds(least).or_else(|| seconds(&format!("{least}{unit}")))?;
-        seconds(most).filter(|most_s| *most_s >= least_s).map(|most_s| Self::Uniform(least_s, most_s))
+        let [least_s, most_s] = parse_time_range_s(least, most).ok()?;
+        (least_s <= most_s && most_s <= MOST_S).then_some(Self::Uniform(least_s, most_s))
     }
 
     /// The lateness that belongs to a number between 0 and 1, in seconds.

@@ -32,7 +32,7 @@ const VERIFIED_FOR_ALL: usize = 16;
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, trials: Trials) -> Result<f64> {
-    let Scene { way, arrivals, cadence } = scene;
+    let Scene { way, arrivals, cadence, .. } = scene;
     let calls = cadence.map_or(way.calls(), Cadence::simulated_calls);
     let messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks);
     let messages = messages * simulated_share(entry, call, platform, scene);

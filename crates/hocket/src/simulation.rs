@@ -5,7 +5,7 @@ use std::mem::take;
 use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_record::Schedule;
-use hocket_simulate::{Many, Options, Outcome, Platform, Trials, as_call};
+use hocket_simulate::{Fault, Many, Options, Outcome, Platform, Trials, as_call};
 use serde::Serialize;
 
 use crate::arrivals::{Arrivals, Arriving};
@@ -24,7 +24,7 @@ pub enum Subject<'a> {
     Recorded(&'a Schedule),
 }
 
-/// Who calls when, how often, and how the time is measured.
+/// Who calls when, how often, over which links, and how the time is measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
     /// How a benchmark measures the time.
@@ -33,6 +33,8 @@ pub struct Scene {
     pub arrivals: Option<Arrivals>,
     /// When the ranks begin each of several isolated calls; none for one call. Not together with arrivals.
     pub cadence: Option<Cadence>,
+    /// The faults of links.
+    pub faults: Vec<Fault>,
 }
 
 impl From<Way> for Scene {
@@ -83,7 +85,8 @@ pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Option
 /// packets, for algorithms with steps. Formulas predict only isolated calls that all ranks begin at the same time.
 ///
 /// # Errors
-/// As there; or a gap for a subject without steps, or on a machine without packets; or arrivals of other ranks.
+/// As there; or a gap for a subject without steps, or on a machine without packets; or arrivals of other ranks; or
+/// faults of links that the machine does not have.
 pub fn simulate_trials(
     subject: &Subject<'_>,
     call: &Call,
@@ -93,7 +96,9 @@ pub fn simulate_trials(
     trials: Trials,
     options: Options<'_>,
 ) -> Result<Simulated> {
+    let faulty = if scene.faults.is_empty() { None } else { Some(platform.with_faults(&scene.faults)?) };
     let run = |program: &dyn AnyProgram, call: &Call, options| {
+        let platform = faulty.as_ref().unwrap_or(platform);
         Played { program, call, platform, trials, options }.play(scene)
     };
     match subject {

@@ -972,8 +972,9 @@ impl<N: Network> Clockwork for Events<'_, N> {
     }
 
     fn conclude(&mut self, waiting: Option<usize>) {
-        if let Some(rank) = waiting {
-            self.failure = self.failure.take().or_else(|| Some(self.deadlock(rank)));
+        if self.failure.is_none() {
+            let stuck = self.traffic.as_ref().and_then(|traffic| traffic.stuck()).map(Error::new);
+            self.failure = stuck.or_else(|| waiting.map(|rank| self.deadlock(rank)));
         }
     }
 

@@ -27,8 +27,8 @@ pub use called::{Called, as_call};
 pub use demanded::Bound;
 pub use in_time::Outcome;
 pub use network::{
-    Ask, CircuitCounts, Fabric, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel, OnDemand, Passage,
-    Passages, Shared, Traffic,
+    Ask, CircuitCounts, Fabric, Fault, Faults, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel,
+    OnDemand, Passage, Passages, Place, Shared, Traffic,
 };
 pub use options::{Engine, Options};
 pub use plan::Ends;

@@ -3,9 +3,10 @@
 use hocket_core::{Error, Nodes, Result};
 use hocket_machine::{Machine, Node, Noise, Section};
 
-use crate::network::NetworkModel;
+use crate::network::{Fault, NetworkModel};
 
 /// A machine as the engines use it: its network model, its processors, and its noise.
+#[derive(Clone)]
 pub struct Platform {
     /// The machine's name.
     pub name: String,
@@ -38,6 +39,14 @@ impl Platform {
 }
 
 impl Platform {
+    /// The same machine, with these faults of its links.
+    ///
+    /// # Errors
+    /// A network without links, or a link, a node or a fault that it cannot have.
+    pub fn with_faults(&self, faults: &[Fault]) -> Result<Self> {
+        Ok(Self { network: self.network.with_faults(faults)?, ..self.clone() })
+    }
+
     /// Checks that the times and their mean are finite.
     pub fn check_times(&self, times_s: impl Iterator<Item = f64>) -> Result<()> {
         if times_s.sum::<f64>().is_finite() {

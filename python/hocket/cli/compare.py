@@ -13,7 +13,7 @@ import click
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.executors import ExecutorKind, open_executor
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.base.version import version
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
@@ -146,9 +146,9 @@ def compare(
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    announce(list(efforts_s.values()), jobs=jobs, yes=yes)
+    announce([*efforts_s.values()] * (2 if scene.faults else 1), jobs=jobs, yes=yes)
     is_random = bool(machine.noise) or scene.is_drawn
-    has_bounds = measured_as == "isolated" and not scene.given
+    has_bounds = measured_as == "isolated" and not scene.starts
     has_trials = is_random and repeated.count > 1
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
     known: Comparison | None = None
@@ -157,7 +157,7 @@ def compare(
         nonlocal known
         known = found
         bar.reach(work(keys) - work(found.missing))
-        if not (as_json or as_csv or every) and table.has_next(found):
+        if not (as_json or as_csv or every or scene.faults) and table.has_next(found):
             with bar.hidden():
                 table.print_next(found)
 
@@ -171,7 +171,9 @@ def compare(
         if as_csv:
             print_csv(_records(found))
             return
-        if every:
+        if scene.faults:
+            _print_losses(found, sizes)
+        elif every:
             _print_all(found, candidates, libraries)
         else:
             table.print_rest(found)
@@ -330,6 +332,23 @@ def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Se
     print_transposed(names, [*map(format_bytes, sizes)], cells)
 
 
+def _print_losses(found: Comparison, sizes: Sequence[int]) -> None:
+    """Print the times with faults and without, one row for each algorithm at each size."""
+    click.secho(found.title, bold=True)
+    for size_bytes in sizes:
+        rows = [
+            (
+                loss.algorithm,
+                "cannot end" if loss.time_s is None else format_time(loss.time_s),
+                format_time(loss.without_faults_s),
+                "-" if loss.ratio is None else format_ratio(loss.ratio),
+            )
+            for loss in found.losses(size_bytes)
+        ]
+        columns = ("with faults", "without", "loss")
+        print_table([format_bytes(size_bytes), *columns], rows, right=columns)
+
+
 _LEAST_S = 0.001
 """Simulations cost at least this many seconds."""
 
@@ -353,6 +372,12 @@ def _entry(found: Comparison) -> dict[str, Any]:
         ],
         "defaults": [{**vars(one), "times_the_fastest": found.times_the_fastest(one)} for one in found.defaults],
         "results": [simulation.as_dict() for simulation in found.simulations],
+        "faults": found.faults,
+        "losses": [
+            {"size_bytes": size_bytes, **vars(loss), "ratio": loss.ratio}
+            for size_bytes in dict.fromkeys(one.size_bytes for one in found.without_faults)
+            for loss in found.losses(size_bytes)
+        ],
         "not_verified": found.not_verified,
         "not_compared": [vars(refused) for refused in found.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
@@ -364,7 +389,15 @@ def _entry(found: Comparison) -> dict[str, Any]:
 def _records(found: Comparison) -> list[dict[str, Any]]:
     """Return a row for each algorithm and library at each size, including algorithms that refuse the size."""
     bounds_s = {size_bytes: bound.time_s for size_bytes, bound in found.bounds.items()}
-    simulated = [{**row, "lower_bound_s": bounds_s.get(row["size_bytes"])} for row in found.records()]
+    without_s = {(one.size_bytes, one.algorithm): one.time_s.mean for one in found.without_faults}
+    simulated = [
+        {
+            **row,
+            "lower_bound_s": bounds_s.get(row["size_bytes"]),
+            "time_without_faults_s": without_s.get((row["size_bytes"], row["algorithm"])),
+        }
+        for row in found.records()
+    ]
     defaults = [
         {
             "library": one.library,
@@ -409,12 +442,13 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_ran
         click.echo("\nfastest")
     for sizes, names in best_lines(found):
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
-    if is_random:
+    if is_random and found.simulations:
         print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}", is_piped_whole=False)
-    first = found.simulations[0]
-    played = played_words(first)
-    if first.measured_as != "isolated" or played:
-        print_words(f"  times of a call {measured(first)}{played}", is_piped_whole=False)
+    first = next(iter(found.simulations), None)
+    if first is not None and (first.measured_as != "isolated" or played_words(first)):
+        print_words(f"  times of a call {measured(first)}{played_words(first)}", is_piped_whole=False)
+    for fault in found.faults:
+        print_words(f"  fault: {fault}", is_piped_whole=False)
     for name in found.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
     for library in dict.fromkeys(default.library for default in found.defaults):

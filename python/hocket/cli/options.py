@@ -23,6 +23,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
 from hocket.simulating.arrivals import read_arrivals
+from hocket.simulating.faults import read_fault
 from hocket.simulating.scenes import ALONE, Scene, read_cadence
 
 T = TypeVar("T")
@@ -116,12 +117,12 @@ def check_files(files: Mapping[str, str | None]) -> None:
 
 
 def check_scene(scene: Scene, measured_as: str) -> None:
-    """Check that only isolated calls have a scene, and that arrivals and a cadence are not combined.
+    """Check that only isolated calls have arrivals or a cadence, and not both.
 
     Raises:
         UsageError: A benchmark has its own arrivals and calls, or both are given.
     """
-    named = [_OPTION_OF_SCENE[name] for name in scene.given]
+    named = [_OPTION_OF_SCENE[name] for name in scene.starts]
     if named and measured_as != "isolated":
         raise click.UsageError(f"--as: got {measured_as}, expected isolated, as {named[0]} is given")
     if len(named) > 1:
@@ -258,6 +259,15 @@ as_measured = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )
+faults = click.option(
+    "--fault",
+    "faults",
+    type=Read(read_fault, name="fault"),
+    multiple=True,
+    callback=lambda _ctx, _param, texts: texts or None,
+    help="Links are slow or down for a time: 'link 0 -> 1, 20..80 us, 10 %', 'link 0 <-> 1, 20 us.., down' or "
+    "'node 3, 0 us.., 50 %'; several times for several faults.",
+)
 _SCENE_OPTIONS = (
     click.option(
         "--arrive",
@@ -272,15 +282,16 @@ _SCENE_OPTIONS = (
         help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
         "'16 calls, every 100 us, 2 at a time'.",
     ),
+    faults,
     click.option(
         "--scene",
         type=Read(Scene.load, name="FILE"),
         default=ALONE,
         show_default=False,
-        help="A file with arrive and cadence, as these options.",
+        help="A file with arrive, cadence and fault, as these options.",
     ),
 )
-_OPTION_OF_SCENE = {"arrivals": "--arrive", "cadence": "--cadence"}
+_OPTION_OF_SCENE = {"arrivals": "--arrive", "cadence": "--cadence", "faults": "--fault"}
 trials = click.option(
     "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."
 )

@@ -205,6 +205,7 @@ def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
         *spread(found),
         *late(found),
         *in_cadence(found),
+        *[("fault", fault) for fault in found.faults],
         ("first rank ends" if is_plain else "fastest rank", format_time(found.rank_time_s["min"])),
         ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
         ("engine", found.engine),

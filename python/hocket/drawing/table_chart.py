@@ -23,7 +23,7 @@ _MOST_PANELS = 24
 _PANELS_ACROSS = 2
 _PANEL_WIDTH, _PANEL_HEIGHT = 400, 260  # pixels
 _NUMBERS = ("size_bytes", "ranks")
-_WHERE = ("ranks", "size_bytes", "machine", "noise", "arrivals", "cadence")
+_WHERE = ("ranks", "size_bytes", "machine", "noise", "arrivals", "cadence", "faults")
 _PARAMETER = "param_"
 
 _Row = Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -28,6 +29,7 @@ from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.faults import Faults, as_faults
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
     UNTIL_DECIDED,
@@ -61,6 +63,28 @@ class Best:
     first_bytes: int
     last_bytes: int
     algorithms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What an algorithm loses by faults at a size.
+
+    Attributes:
+        algorithm: The algorithm.
+        without_faults_s: The mean time without faults.
+        time_s: The mean time with faults; None if the call cannot end.
+    """
+
+    algorithm: str
+    without_faults_s: float
+    time_s: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """The time with faults as a multiple of the time without; None if the call cannot end, or takes no time."""
+        if self.time_s is None or self.without_faults_s == 0:
+            return None
+        return self.time_s / self.without_faults_s
 
 
 @dataclass(frozen=True)
@@ -150,6 +174,8 @@ class Comparison(Result):
         defaults: The default choices of libraries, by size and then by library, as far as known.
         not_verified: The user's programs that refuse all of the few rank counts at which programs are verified first.
         measured: Measured times of this collective on as many ranks, beside simulated ones; by algorithm and size.
+        faults: The faults of links, as texts.
+        without_faults: With faults: the simulations without them, by size and then by algorithm.
     """
 
     collective: str
@@ -163,6 +189,8 @@ class Comparison(Result):
     defaults: tuple[Default, ...] = ()
     not_verified: tuple[str, ...] = ()
     measured: tuple[Beside, ...] = ()
+    faults: tuple[str, ...] = ()
+    without_faults: tuple[Simulation, ...] = ()
 
     @property
     def title(self) -> str:
@@ -189,6 +217,19 @@ class Comparison(Result):
     def times_s(self) -> dict[tuple[int, str], float]:
         """Mean time by size and algorithm."""
         return {(s.size_bytes, s.algorithm): s.time_s.mean for s in self.simulations}
+
+    def losses(self, size_bytes: int) -> tuple[Loss, ...]:
+        """Return what each algorithm loses by the faults at a size, the fastest with faults first.
+
+        Algorithms that cannot end with the faults come last.
+        """
+        unfinished = {name for size, name in self.missing if size == size_bytes}
+        found = [
+            Loss(one.algorithm, one.time_s.mean, self.times_s.get((size_bytes, one.algorithm)))
+            for one in self.without_faults
+            if one.size_bytes == size_bytes and one.algorithm not in unfinished
+        ]
+        return tuple(sorted(found, key=lambda loss: math.inf if loss.time_s is None else loss.time_s))
 
     @property
     def trials(self) -> str:
@@ -294,6 +335,7 @@ def compare(
     measured_as: MeasuredAs = "isolated",
     arrivals: Arrivals | None = None,
     cadence: str | None = None,
+    faults: Faults | None = None,
     scene: SceneLike | None = None,
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
@@ -318,7 +360,9 @@ def compare(
         arrivals: When the ranks begin the call; see `hocket.simulate`. There are no lower bounds then.
         cadence: When the ranks begin each of several calls; see `hocket.simulate`. The times are then the mean times of
             these calls, without lower bounds.
-        scene: A scene, or the path of a scene file, instead of arrivals or a cadence.
+        faults: Links that are slow or down for a time; see `hocket.simulate`. The algorithms are simulated without the
+            faults, too, and those that cannot end with them are in `not_compared`.
+        scene: A scene, or the path of a scene file, instead of arrivals, a cadence or faults.
         trials: The trials on a machine with noise, or with arrivals that are drawn, with the same seed for all; by
             default until the fastest is known.
         defaults: Libraries whose default choices are also simulated: "mpich-5.0", "openmpi-5.0", "ucc-1".
@@ -346,6 +390,10 @@ def compare(
     kept = several("keep", keep, str, "names of what to keep")
     if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
+    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
+    failing, plain = as_faults(played.faults), replace(played, faults=None)
+    common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
+    without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective
     there = _measured(several("measured", measured, Measured, "hocket.Measurement"), collective, calls[0].ranks)
     tasks: list[_Task] = []
@@ -355,16 +403,21 @@ def compare(
         chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
-    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence)
-    is_plain = measured_as == "isolated" and not played.given
-    bounds = _bounds(collective, calls, machine) if is_plain else {}
+    has_bounds = measured_as == "isolated" and not played.starts
+    bounds = _bounds(collective, calls, machine) if has_bounds else {}
     wrong, not_verified = _verified(candidates)
     known: dict[_Key, _Found] = {}
     again: set[_Key] = set()
 
     def compared() -> Comparison:
         found = _comparison(tasks, machine, bounds, known, chosen, again)
-        return replace(found, not_verified=not_verified, measured=_beside(there, found.simulations))
+        return replace(
+            found,
+            not_verified=not_verified,
+            measured=_beside(there, found.simulations),
+            faults=tuple(failing),
+            without_faults=without.simulations if without else (),
+        )
 
     def note(task: _Task, found: _Found, *, is_last: bool) -> None:
         known[_key(task)] = found
@@ -376,19 +429,11 @@ def compare(
     rounds = _rounds(trials, are_random=bool(machine.noise) or played.is_drawn)
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
-        run = partial(
-            simulate,
-            machine=machine,
-            engine=engine,
-            measured_as=measured_as,
-            scene=played,
-            trials=round_trials,
-            keep=kept,
-        )
+        run = partial(simulate, scene=played, trials=round_trials, keep=kept, **common)
         work = partial(_try_to_simulate, wrong=wrong, run=run)
         do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
-    if not comparison.simulations:
+    if not (comparison.simulations or without):
         raise Error(comparison.not_compared[0].sentence)
     return comparison
 

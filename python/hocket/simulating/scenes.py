@@ -1,4 +1,4 @@
-"""Scenes: who calls when, and how often."""
+"""Scenes: who calls when, how often, and over which links."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hocket.base.checks import shown
 from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.names import hint
 from hocket.simulating.arrivals import Arrivals, are_drawn, as_arrivals, read_arrivals
+from hocket.simulating.faults import Faults, as_faults, read_fault
 
 SceneLike: TypeAlias = "Scene | str | PathLike[str]"
 """A scene, or the path of a scene file."""
@@ -22,16 +23,18 @@ SceneLike: TypeAlias = "Scene | str | PathLike[str]"
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """When the ranks begin a call, and how often they call: a file beside the machine.
+    """When the ranks begin a call, how often they call, and which links are slow or down: a file beside the machine.
 
     Attributes:
         arrivals: When the ranks begin the call; by default, at the same time. Key `arrive` of the file.
         cadence: When the ranks begin each of several calls, such as "16 calls, every 100 us, 2 at a time"; by default
             they make one call.
+        faults: Links that are slow or down for a time; by default, none is. Key `fault` of the file.
     """
 
     arrivals: Arrivals | None = None
     cadence: str | None = None
+    faults: Faults | None = None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Scene:
@@ -57,8 +60,6 @@ class Scene:
             if key not in _KEYS:
                 raise Error(f"{place}: unknown key, {hint(key, _KEYS)}")
             name, read = _KEYS[key]
-            if not isinstance(value, str):
-                raise Error(f"{place}: got {shown(value)}, expected a text in quotes")
             try:
                 found[name] = read(value, Path(file).parent)
             except Error as error:
@@ -69,6 +70,11 @@ class Scene:
     def given(self) -> dict[str, Any]:
         """What the scene says, by the names of its attributes."""
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+
+    @property
+    def starts(self) -> dict[str, Any]:
+        """What it says of when the ranks begin calls: nothing if they begin one call at the same time."""
+        return {name: value for name, value in self.given.items() if name != "faults"}
 
     @property
     def is_drawn(self) -> bool:
@@ -98,7 +104,7 @@ class Scene:
         Raises:
             Error: It is not understood, or its parts exclude each other.
         """
-        if measured_as != "isolated" and self.given:
+        if measured_as != "isolated" and self.starts:
             reason = "arrivals are" if self.arrivals is not None else "a cadence is"
             raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as {reason} given")
         if self.arrivals is not None and self.cadence is not None:
@@ -106,7 +112,12 @@ class Scene:
         cadence = None if self.cadence is None else " ".join(checks.text("cadence", self.cadence).split())
         if cadence is not None:
             _native.check_cadence(cadence)
-        return {"measured_as": measured_as, "arrivals": as_arrivals(self.arrivals), "cadence": cadence}
+        return {
+            "measured_as": measured_as,
+            "arrivals": as_arrivals(self.arrivals),
+            "cadence": cadence,
+            "faults": as_faults(self.faults),
+        }
 
 
 ALONE = Scene()
@@ -137,12 +148,24 @@ def read_cadence(given: str) -> str:
     return given
 
 
-def _arrivals(given: str, folder: Path) -> Arrivals:
-    return read_arrivals(str(folder / given) if given.endswith(".csv") else given)
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise Error(f"got {shown(given)}, expected a text in quotes")
+    return given
 
 
-_KEYS: dict[str, tuple[str, Callable[[str, Path], Any]]] = {
+def _arrivals(given: Any, folder: Path) -> Arrivals:
+    path = _text(given)
+    return read_arrivals(str(folder / path) if path.endswith(".csv") else path)
+
+
+def _faults(given: Any, _: Path) -> Faults:
+    return [read_fault(_text(fault)) for fault in (given if isinstance(given, list) else [given])]
+
+
+_KEYS: dict[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "arrive": ("arrivals", _arrivals),
-    "cadence": ("cadence", lambda given, _: read_cadence(given)),
+    "cadence": ("cadence", lambda given, _: read_cadence(_text(given))),
+    "fault": ("faults", _faults),
 }
 """The attribute of each key of a scene file, and the function that reads it; files are relative to a folder."""

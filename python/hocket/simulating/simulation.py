@@ -23,6 +23,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
+from hocket.simulating.faults import Faults, joined
 from hocket.simulating.scenes import SceneLike, as_scene
 
 if TYPE_CHECKING:
@@ -347,6 +348,7 @@ class Simulation(Result):
         arriving_s: With arrivals: the time from the first to the last arrival, in each trial.
         cadence: When the ranks began each of several calls; None if they made one call.
         repeated: The calls of the cadence; None without a cadence.
+        faults: The faults of links, as texts.
         marks: Time when the last rank reached each mark of the program, over the trials. In redundant exchanges, the
             marks are the times when results were complete after 0, 1, 2, ... of the exchanges.
         marks_s: The same in each trial.
@@ -364,6 +366,7 @@ class Simulation(Result):
     measured_as: str
     arrivals: str | None
     cadence: str | None
+    faults: tuple[str, ...]
     seed: int
     trials: int
     time_s: Statistics
@@ -411,12 +414,12 @@ class Simulation(Result):
         """Return the result as one row, without links, circuits, steps, marks and the times of repeated calls."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
-        late = {"lateness_s": self.lateness_s}
+        own = {"faults": joined(self.faults), "lateness_s": self.lateness_s}
         interval_s = None if self.repeated is None else self.repeated.interval_s.mean
         return [
             {
                 **plain,
-                **late,
+                **own,
                 "interval_s": interval_s,
                 **self.time_s.columns(),
                 **rank_times_s,
@@ -475,6 +478,7 @@ def simulate(
     measured_as: MeasuredAs = "isolated",
     arrivals: Arrivals | None = None,
     cadence: str | None = None,
+    faults: Faults | None = None,
     scene: SceneLike | None = None,
     trials: Trials = ONE_TRIAL,
     keep: Iterable[Kept] = (),
@@ -494,16 +498,19 @@ def simulate(
         cadence: When the ranks begin each of several calls: "16 calls" back to back, "16 calls, every 100 us", "16
             calls, 4 at a time" or "16 calls, every 100 us, 2 at a time"; by default they make one call. Messages, links
             and kept events are those of all calls.
-        scene: A scene, or the path of a scene file, instead of arrivals or a cadence.
+        faults: Links that are slow or down for a time, such as "link 0 -> 1, 20..80 us, 10 %" or "node 3, 0 us..,
+            down", on a machine with a topology.
+        scene: A scene, or the path of a scene file, instead of arrivals, a cadence or faults.
         trials: The trials on a machine with noise, or with arrivals that are drawn.
         keep: What to keep of the first trial: "events", the operations of each rank; "links", the load of each link;
             and "passages", the load of links over time.
         on_trials: Called now and then with the number of finished trials.
 
     Raises:
-        Error: The algorithm or machine is unknown; the algorithm refuses the call; there is a deadlock; the engine does
-            not apply; ranks, messages or trials do not fit into memory; links are to be kept although messages share
-            none; or there are passages of circuits, or more than a million passages.
+        Error: The algorithm or machine is unknown; the algorithm refuses the call; there is a deadlock; a fault is not
+            understood, or a message waits for ever for a link that is down; the engine does not apply; ranks, messages
+            or trials do not fit into memory; links are to be kept although messages share none; or there are passages
+            of circuits, or more than a million passages.
 
     Examples:
         >>> import hocket
@@ -512,7 +519,7 @@ def simulate(
         24
     """
     known, kept = as_machine(machine), _kept(keep)
-    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence)
+    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
     if isinstance(what, Schedule):
         _check_schedule(measured_as, played.cadence)
     if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
@@ -529,7 +536,7 @@ def simulate(
     answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
     when = how["arrivals"]
     said = f"{len(when)} times" if isinstance(when, list) else when
-    return _simulation(json.loads(answer), arrivals=said, cadence=how["cadence"])
+    return _simulation(json.loads(answer), arrivals=said, cadence=how["cadence"], faults=tuple(how["faults"]))
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
@@ -572,7 +579,9 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _simulation(found: dict[str, Any], *, arrivals: str | None, cadence: str | None) -> Simulation:
+def _simulation(
+    found: dict[str, Any], *, arrivals: str | None, cadence: str | None, faults: tuple[str, ...]
+) -> Simulation:
     simulation = found["simulation"]
     repeated = simulation["repeated"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
@@ -582,6 +591,7 @@ def _simulation(found: dict[str, Any], *, arrivals: str | None, cadence: str | N
         "arrivals": arrivals,
         "arriving_s": tuple(simulation["arriving_s"]),
         "cadence": cadence,
+        "faults": faults,
         "repeated": None if repeated is None else Repeated.of(**repeated, size=simulation["size_bytes"]),
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
         "events": tuple(Event(**row) for row in found["events"]),

@@ -13,6 +13,7 @@ mod contract_simulate;
 mod contract_verify;
 mod engines;
 mod exchange;
+mod faults;
 mod hosts;
 mod levels;
 mod loggops;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 
+use super::faults::{Fault, Faults};
 use super::level::{Level, RECEIVE, SEND, passing_s};
 use super::{Traffic, local};
 use crate::demanded::{Bound, Demanded, telling_s};
@@ -37,6 +38,8 @@ pub struct Fabric {
     pub ports: usize,
     /// The costs of messages within a node, if they have any.
     pub local: Option<Level>,
+    /// The faults of links; none in a machine file.
+    pub faults: Faults,
 }
 
 /// The largest number of ports of a node: routers keep state for each.
@@ -77,7 +80,17 @@ impl Fabric {
             has_interfaces: machine.host.is_some(),
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
             local: local::costs(network, Level::read_local)?,
+            faults: Faults::default(),
         })
+    }
+
+    /// Adds faults of links.
+    ///
+    /// # Errors
+    /// A link or a node that the topology does not have.
+    pub(super) fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
+        self.faults = Faults::new(faults, &self.topology)?;
+        Ok(())
     }
 
     /// Checks that the nodes hold this many ranks.
@@ -186,6 +199,11 @@ fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize
 pub trait Shared: Sync {
     /// The topology, and the costs of messages at their ranks.
     fn fabric(&self) -> &Fabric;
+    /// Adds faults.
+    ///
+    /// # Errors
+    /// A link or a node that the network does not have, or a fault that it cannot have.
+    fn add_faults(&mut self, faults: &[Fault]) -> Result<()>;
     /// The latency of the route between two nodes, in seconds.
     fn latency_s(&self, nodes: [usize; 2]) -> f64;
     /// The traffic of a new run.

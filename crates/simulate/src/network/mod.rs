@@ -1,6 +1,7 @@
 //! Network models: one file each, and a line in the registry below.
 
 mod fabric;
+mod faults;
 mod level;
 mod local;
 mod meeting;
@@ -10,6 +11,7 @@ mod passages;
 mod traffic;
 
 pub use fabric::{Fabric, Shared};
+pub use faults::{Fault, Faults, Place};
 pub use hockney::Line;
 pub use local::Local;
 pub use model::Network;
@@ -20,7 +22,7 @@ pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traf
 
 use meeting::Meeting;
 
-use hocket_core::Result;
+use hocket_core::{Error, Result};
 use hocket_machine::Machine;
 
 macro_rules! networks {
@@ -71,6 +73,23 @@ macro_rules! networks {
                     $(Self::$Apart(_) => None,)+
                     $(Self::$Shared(network) => Some(network.fabric()),)+
                 }
+            }
+
+            /// The same network, with these faults.
+            ///
+            /// # Errors
+            /// A model without links, or a link, a node or a fault that the network cannot have.
+            pub fn with_faults(&self, faults: &[Fault]) -> Result<Self> {
+                let mut faulty = self.clone();
+                match &mut faulty {
+                    $(Self::$Apart(_) => {
+                        let model = self.name();
+                        let expected = "a machine with links: the model circuits, links or packets";
+                        return Err(Error::new(format!("faults: got the model {model}, expected {expected}")));
+                    })+
+                    $(Self::$Shared(network) => network.add_faults(faults)?,)+
+                }
+                Ok(faulty)
             }
 
             /// All networks with contention have one type for the visitor, so that programs are compiled once for them.

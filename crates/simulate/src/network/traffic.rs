@@ -18,6 +18,10 @@ pub trait Traffic {
     fn passages(&mut self) -> Option<&mut Passages> {
         None
     }
+    /// If a fault holds up a message for ever: the link, the message and the time.
+    fn stuck(&self) -> Option<String> {
+        None
+    }
     /// If messages under way will never arrive: the reason, a circle of waiting or `ENDLESS`.
     fn deadlock(&self) -> Option<String>;
     /// The circuits, if the network has any.

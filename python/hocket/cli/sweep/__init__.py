@@ -131,7 +131,7 @@ _COLUMNS = ("ranks", "size", "time", "trials")
 def _above(row: Row) -> str:
     """Return what rows have in common: the algorithm, the machine and the noise."""
     parameters = [f"{name} = {value}" for name, value in row.parameters.items()]
-    further = filter(None, (row.noise, row.arrivals, row.cadence))
+    further = filter(None, (row.noise, row.arrivals, row.cadence, row.faults))
     return ", ".join([f"{row.collective}/{row.algorithm}", *parameters, row.machine, *further])
 
 

@@ -15,6 +15,7 @@ from hocket.base.version import version
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
+from hocket.simulating.faults import split
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
@@ -47,13 +48,14 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A machine with one of the noises, one of the arrivals, and one of the cadences.
+    """A machine with one of the noises, of the arrivals, of the cadences and of the faults.
 
     Attributes:
         machine: The machine, with the noise.
         noise: The noise's name; "" for the noise of the machine file.
         arrivals: When the ranks begin the call; "" if all begin together.
         cadence: When the ranks begin each of several calls; "" for one call.
+        faults: The faults of links, with semicolons between them; "" for none.
         digest: Digest of the texts of all files they are read from.
     """
 
@@ -61,6 +63,7 @@ class Setting:
     noise: str
     arrivals: str
     cadence: str
+    faults: str
     digest: str = field(repr=False)
 
 
@@ -93,6 +96,7 @@ class Cell:
             "noise": self.setting.noise,
             "arrivals": self.setting.arrivals,
             "cadence": self.setting.cadence,
+            "faults": self.setting.faults,
             "trials": [self.trials.count, self.trials.seed, self.trials.until_interval],
             "version": version(),
         }
@@ -118,8 +122,10 @@ def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
     algorithm, call = cell.called
     try:
-        scene = Scene(arrivals=cell.setting.arrivals or None, cadence=cell.setting.cadence or None)
-        found = simulate(algorithm, call, machine=cell.setting.machine, scene=scene, trials=cell.trials)
+        setting = cell.setting
+        arrivals, cadence = setting.arrivals or None, setting.cadence or None
+        scene = Scene(arrivals=arrivals, cadence=cadence, faults=split(setting.faults))
+        found = simulate(algorithm, call, machine=setting.machine, scene=scene, trials=cell.trials)
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
     else:
@@ -134,6 +140,7 @@ def simulate_cell(cell: Cell) -> Row:
         noise=cell.setting.noise,
         arrivals=cell.setting.arrivals,
         cadence=cell.setting.cadence,
+        faults=cell.setting.faults,
         seed=cell.trials.seed,
         version=version(),
         **result,

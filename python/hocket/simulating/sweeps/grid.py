@@ -21,6 +21,7 @@ from hocket.definitions.library import Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
 from hocket.simulating.arrivals import described
+from hocket.simulating.faults import split
 from hocket.simulating.scenes import read_cadence
 from hocket.simulating.simulation import Trials
 from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known
@@ -32,6 +33,7 @@ _KEYS = (
     "arrive",
     "cadence",
     "collective",
+    "fault",
     "load",
     "machine",
     "noises",
@@ -43,6 +45,7 @@ _KEYS = (
 )
 _NAMES = {
     "arrivals": "arrive",
+    "faults": "fault",
     "algorithm": "algorithms",
     "machines": "machine",
     "noise": "noises",
@@ -69,7 +72,7 @@ class Grid:
         variants: The algorithms, with values of their parameters.
         ranks: The rank counts.
         sizes_bytes: The sizes; a barrier has only size 0.
-        settings: The machines, each with each noise, each of the arrivals and each cadence.
+        settings: The machines, each with each noise, each of the arrivals, each cadence and each of the faults.
         trials: The number of trials for each.
     """
 
@@ -288,9 +291,14 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
     cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""])
     for text in filter(None, cadences):
         spec.read("cadence", read_cadence, text)
+    faults = spec.texts("fault", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""])
+    for text in faults:
+        spec.read("fault", split, text)
     quiet = [_setting(spec, machine, name) for machine in machines for name in noises]
-    scenes = list(product(arrivals, cadences))
-    return tuple(replace(setting, arrivals=late, cadence=cadence) for setting in quiet for late, cadence in scenes)
+    return tuple(
+        replace(setting, arrivals=late, cadence=cadence, faults=failing)
+        for setting, late, cadence, failing in product(quiet, arrivals, cadences, faults)
+    )
 
 
 def _machine(spec: _Spec, name: str) -> Machine:
@@ -322,9 +330,8 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
         except Error as error:
             place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
             raise spec.error(key, re.sub(place, "", str(error))) from error
-    return Setting(
-        machine=changed, noise=noise, arrivals="", cadence="", digest=digest(changed.text, *_traces(changed))
-    )
+    read_from = digest(changed.text, *_traces(changed))
+    return Setting(machine=changed, noise=noise, arrivals="", cadence="", faults="", digest=read_from)
 
 
 def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class Row:
         noise: The noise's name; "" for the noise of the machine file.
         arrivals: When the ranks began the call, see `hocket.simulate`; "" if all began together.
         cadence: When the ranks began each of several calls, see `hocket.simulate`; "" for one call.
+        faults: The faults of links, with semicolons between them; "" without faults.
         seed: Seed of all random numbers.
         trials: Number of trials; 0 if the call was refused.
         time_mean_s: Time when the last rank ended, mean over the trials; with a cadence, the mean time of a call. It
@@ -51,6 +52,7 @@ class Row:
     noise: str
     arrivals: str = ""
     cadence: str = ""
+    faults: str = ""
     seed: int
     trials: int
     time_mean_s: float | None = None

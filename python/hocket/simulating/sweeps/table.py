@@ -101,6 +101,7 @@ class Table(Result):
             "noise",
             "arrivals",
             "cadence",
+            "faults",
             "time_mean_s",
             "refusal",
         )

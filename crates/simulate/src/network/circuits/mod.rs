@@ -31,13 +31,15 @@
 //!   one that is free on all of them (first fit).
 //! - *Changes.* A node that loses ports loses circuits in excess: first those that carry nothing, then those being
 //!   set up, then those that carry; in each group the least recently used first. When wavelengths go, so do the
-//!   circuits on the highest ones. A message that was cut is sent again from its beginning.
+//!   circuits on the highest ones. A message that was cut is sent again from its beginning. A fault of a node is a
+//!   change to no ports and back.
 //!
 //! The use of a link ([`LinkUse`](super::LinkUse)): the bytes of arrived messages; the time with at least one message;
 //! and the time for which messages that cross it waited for their circuit or in its queue.
 
 mod changes;
 mod deadlock;
+mod faults;
 mod grants;
 pub mod policy;
 mod requests;
@@ -51,7 +53,7 @@ use std::collections::BTreeSet;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Fabric, Shared, Traffic};
+use super::{Fabric, Fault, Shared, Traffic};
 use crate::demanded::{Bound, Demanded, rounds};
 use changes::{Change, Supply};
 use policy::PolicyName;
@@ -165,6 +167,10 @@ fn check(section: &Section, change: Change, nodes: usize, has_wavelengths: bool)
 impl Shared for Circuits {
     fn fabric(&self) -> &Fabric {
         &self.fabric
+    }
+
+    fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
+        faults::add(self, faults)
     }
 
     /// Requests and answers need no circuit.

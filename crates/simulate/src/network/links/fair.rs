@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use hocket_machine::{Hop, Topology};
 
+use super::super::faults::Ways;
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Links;
@@ -25,6 +26,14 @@ pub struct Fair<'a> {
     passages: Passages,
     /// A reused buffer for the messages whose shares change.
     changed: Vec<u32>,
+    faulty: Option<Faulty<'a>>,
+}
+
+/// The faults of a network.
+struct Faulty<'a> {
+    ways: Ways<'a>,
+    /// When links change, which link, and the part of its bandwidth from then on.
+    changes: Vec<(f64, u32, f64)>,
 }
 
 /// The events of messages, in their order for one message at one time.
@@ -35,9 +44,11 @@ enum FairEvent {
     /// Its last byte leaves.
     Ends,
     Arrives,
+    /// A link has another part of its bandwidth.
+    Changes,
 }
 
-const KINDS: [FairEvent; 3] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arrives];
+const KINDS: [FairEvent; 4] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arrives, FairEvent::Changes];
 
 /// Bits of an event's key that tell its kind.
 const KIND_BITS: u32 = 2;
@@ -65,6 +76,18 @@ struct Flow {
     end_s: f64,
 }
 
+impl Flow {
+    fn flight(&self) -> Flight {
+        let Self { id, from, to, ranks, bytes, .. } = *self;
+        Flight { id, from: from as usize, to: to as usize, ranks, bytes, gap_packets: 0.0 }
+    }
+
+    /// Whether all bytes, if there are any, have been carried but for rounding.
+    fn has_passed(&self) -> bool {
+        self.bytes > 0.0 && self.since_s + self.left_s <= self.since_s * ROUNDING
+    }
+}
+
 /// The ports of a node.
 #[derive(Default)]
 struct Node {
@@ -87,9 +110,16 @@ struct CarryingLink {
 impl<'a> Fair<'a> {
     pub fn new(network: &'a Links) -> Self {
         let topology = &network.fabric.topology;
+        let faulty = Ways::new(&network.fabric).map(|ways| Faulty { ways, changes: network.fabric.faults.changes() });
+        let mut timetable = Timetable::new();
+        for (number, (time_s, ..)) in faulty.iter().flat_map(|faulty| &faulty.changes).enumerate() {
+            let key = (number as u64) << KIND_BITS | FairEvent::Changes as u64;
+            timetable.push(Event { time_s: *time_s, key, what: number as u32 });
+        }
         Self {
             network,
-            timetable: Timetable::new(),
+            timetable,
+            faulty,
             shares: Shares::new(topology.links()),
             messages: Vec::new(),
             vacant: Vec::new(),
@@ -165,22 +195,54 @@ impl<'a> Fair<'a> {
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         (message.start_s, message.since_s) = (now_s, now_s);
+        if let Some(faulty) = &mut self.faulty
+            && !faulty.ways.find(now_s, &message.flight(), &mut message.route)
+        {
+            return;
+        }
         let links = message.route.iter().map(|hop| hop.link);
         self.shares.add(index, links.clone());
         for link in links.filter(|link| self.shares.users(*link) == 1) {
             self.links[link as usize].since_s = now_s;
         }
-        self.expect(index);
+        let faults = &self.network.fabric.faults;
+        if self.faulty.is_none() || message.route.iter().all(|hop| faults.is_up(hop.link, now_s)) {
+            self.expect(index);
+        }
     }
 
     /// Computes the end at the present rate.
     fn expect(&mut self, index: u32) {
         let message = &mut self.messages[index as usize];
-        let end_s = message.since_s + message.left_s / message.share.rate;
+        let left_s = match message.share.rate {
+            0.0 if message.has_passed() => 0.0,
+            0.0 => return self.wait(index),
+            rate => message.left_s / rate,
+        };
+        let end_s = message.since_s + left_s;
         let is_now = end_s <= message.since_s * ROUNDING;
         let end_s = if is_now { message.since_s } else { end_s };
         message.end_s = end_s;
         self.push(index, end_s, FairEvent::Ends);
+    }
+
+    /// A link of the message is down.
+    fn wait(&mut self, index: u32) {
+        let message = &mut self.messages[index as usize];
+        message.end_s = f64::INFINITY;
+        let Flow { since_s, share, .. } = *message;
+        let lost = share.bottleneck.filter(|link| self.network.fabric.faults.is_lost(*link, since_s));
+        if let (Some(faulty), Some(link)) = (&mut self.faulty, lost) {
+            faulty.ways.stop(&message.flight(), link, since_s);
+        }
+    }
+
+    /// A link has another part of its bandwidth.
+    fn change(&mut self, number: u32) {
+        if let Some(faulty) = &self.faulty {
+            let (_, link, part) = faulty.changes[number as usize];
+            self.shares.set_part(link, part);
+        }
     }
 
     /// Accounts for the progress of the message at its rate up to now.
@@ -268,9 +330,11 @@ impl<'a> Fair<'a> {
 
     /// Whether the event is an end that is outdated because rates have changed.
     fn is_void(&self, event: &Event<u32>) -> bool {
+        if !matches!(kind(event), FairEvent::Ends) {
+            return false;
+        }
         let message = &self.messages[event.what as usize];
-        let is_end = matches!(kind(event), FairEvent::Ends);
-        is_end && (message.end_s != event.time_s || message.number != event.key >> KIND_BITS)
+        message.end_s != event.time_s || message.number != event.key >> KIND_BITS
     }
 }
 
@@ -294,17 +358,17 @@ impl Traffic for Fair<'_> {
             if self.is_void(&event) {
                 continue;
             }
-            let id = self.messages[event.what as usize].id;
             match kind(&event) {
                 FairEvent::Wants => self.want(event.what, now_s),
                 FairEvent::Ends => {
-                    progress.push((id, Milestone::Sent));
+                    progress.push((self.messages[event.what as usize].id, Milestone::Sent));
                     self.end(event.what, now_s);
                 }
                 FairEvent::Arrives => {
-                    progress.push((id, Milestone::Arrived));
+                    progress.push((self.messages[event.what as usize].id, Milestone::Arrived));
                     self.vacant.push(event.what);
                 }
+                FairEvent::Changes => self.change(event.what),
             }
         }
         self.share(now_s);
@@ -316,6 +380,10 @@ impl Traffic for Fair<'_> {
 
     fn passages(&mut self) -> Option<&mut Passages> {
         Some(&mut self.passages)
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.faulty.as_ref().and_then(|faulty| faulty.ways.stuck())
     }
 
     fn deadlock(&self) -> Option<String> {

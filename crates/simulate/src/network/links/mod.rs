@@ -40,10 +40,14 @@
 //! | busy | n / B for each message | while messages are on it, up to when it last fell idle |
 //! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt |
 //!
+//! With [faults](super::faults), a queue's link is busy with a message until its last byte has passed, and messages also
+//! wait while it is down.
+//!
 //! In queues, these count as soon as it is known when the link will carry the message. Waiting for ports counts on no
 //! link. So without it, and without wormholes, the delay of messages is the waiting on links.
 
 mod fair;
+mod faulty;
 mod queues;
 mod shares;
 #[cfg(test)]
@@ -52,7 +56,7 @@ mod tests;
 use hocket_core::Result;
 use hocket_machine::Machine;
 
-use super::{Fabric, Shared, Traffic};
+use super::{Fabric, Fault, Shared, Traffic};
 use crate::demanded::{Bound, Demanded};
 use fair::Fair;
 use queues::Queues;
@@ -112,6 +116,10 @@ impl Links {
 impl Shared for Links {
     fn fabric(&self) -> &Fabric {
         &self.fabric
+    }
+
+    fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
+        self.fabric.add_faults(faults)
     }
 
     fn latency_s(&self, nodes: [usize; 2]) -> f64 {

@@ -6,6 +6,7 @@ use hocket_machine::{Hop, Topology};
 
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
+use super::faulty::{Faulty, Span};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
 
@@ -22,6 +23,7 @@ pub struct Queues<'a> {
     nodes: Vec<Node>,
     links: Vec<Link>,
     passages: Passages,
+    faulty: Option<Box<Faulty<'a>>>,
 }
 
 /// The events of messages, in their order for one message at one time.
@@ -109,11 +111,11 @@ struct Link {
 }
 
 impl Link {
-    /// Carries a message whose head arrives at `head_s`, from `start_s` on.
-    fn carry(&mut self, message: &Message, head_s: f64, start_s: f64) {
+    /// Carries a message of these bytes, whose head arrives at `head_s`, from `start_s` on for `held_s`.
+    fn carry(&mut self, bytes: f64, head_s: f64, start_s: f64, held_s: f64) {
         self.waiting_s += (self.free_s - head_s).max(0.0);
-        self.bytes += message.bytes;
-        self.free_s = start_s + message.duration_s;
+        self.bytes += bytes;
+        self.free_s = start_s + held_s;
     }
 }
 
@@ -130,6 +132,7 @@ impl<'a> Queues<'a> {
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
+            faulty: Faulty::new(network),
         }
     }
 
@@ -148,6 +151,9 @@ impl<'a> Queues<'a> {
         (message.bytes, message.duration_s) = (flight.bytes, self.network.duration_s(flight.bytes));
         message.taken = 0;
         self.injected += 1;
+        if let Some(faulty) = &mut self.faulty {
+            faulty.place(index, flight);
+        }
         index
     }
 
@@ -158,7 +164,12 @@ impl<'a> Queues<'a> {
 
     /// The message has a port of its sender.
     fn start(&mut self, index: u32, now_s: f64) {
-        let message = &self.messages[index as usize];
+        let message = &mut self.messages[index as usize];
+        if let Some(faulty) = &mut self.faulty
+            && !faulty.leave(index, now_s, &mut message.route)
+        {
+            return;
+        }
         if message.route.is_empty() {
             let end_s = now_s + message.duration_s;
             self.push(index, end_s, QueueEvent::Sent);
@@ -187,13 +198,20 @@ impl<'a> Queues<'a> {
                 return self.receive(index, now_s);
             };
             let link = &mut self.links[hop.link as usize];
-            let start_s = link.free_s.max(now_s);
-            link.carry(message, now_s, start_s);
-            self.passages.note(hop.link, message.bytes, start_s, link.free_s);
+            let span = Span { start_s: link.free_s.max(now_s), held_s: message.duration_s };
+            let found = match &mut self.faulty {
+                None => {
+                    self.passages.note(hop.link, message.bytes, span.start_s, span.start_s + span.held_s);
+                    Some(span)
+                }
+                Some(faulty) => faulty.carry(index, hop.link, span, &mut self.passages),
+            };
+            let Some(Span { start_s, held_s }) = found else { return };
+            link.carry(message.bytes, now_s, start_s, held_s);
             let is_first = message.taken == 0;
             let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
             if is_first {
-                let sent = message.event(index, start_s + message.duration_s, QueueEvent::Sent);
+                let sent = message.event(index, start_s + held_s, QueueEvent::Sent);
                 self.timetable.push(sent);
             }
             if message.taken as usize == message.route.len() {
@@ -215,7 +233,12 @@ impl<'a> Queues<'a> {
     fn receive(&mut self, index: u32, head_s: f64) {
         let message = &self.messages[index as usize];
         let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, head_s);
-        *receiver = head_s.max(*receiver) + message.duration_s;
+        let start_s = head_s.max(*receiver);
+        let taken_s = match &mut self.faulty {
+            None => message.duration_s,
+            Some(faulty) => faulty.receive_s(index, start_s, message.duration_s),
+        };
+        *receiver = start_s + taken_s;
         let arrived = message.event(index, *receiver, QueueEvent::Arrived);
         self.timetable.push(arrived);
     }
@@ -230,14 +253,22 @@ impl<'a> Queues<'a> {
         for (place, hop) in message.route.iter().enumerate() {
             start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
         }
+        let span = Span { start_s, held_s: message.duration_s };
+        let found = match &mut self.faulty {
+            None => Some(span),
+            Some(faulty) => faulty.reserve(index, &message.route, span, &mut self.passages),
+        };
+        let Some(Span { start_s, held_s }) = found else { return };
         for (place, hop) in message.route.iter().enumerate() {
             let link = &mut self.links[hop.link as usize];
-            link.carry(message, now_s + after_s(place), start_s + after_s(place));
-            self.passages.note(hop.link, message.bytes, start_s + after_s(place), link.free_s);
+            link.carry(message.bytes, now_s + after_s(place), start_s + after_s(place), held_s);
+            if self.faulty.is_none() {
+                self.passages.note(hop.link, message.bytes, start_s + after_s(place), link.free_s);
+            }
         }
-        *receiver = start_s + last_s + message.duration_s;
+        *receiver = start_s + last_s + held_s;
         let arrived = message.event(index, *receiver, QueueEvent::Arrived);
-        let sent = message.event(index, start_s + message.duration_s, QueueEvent::Sent);
+        let sent = message.event(index, start_s + held_s, QueueEvent::Sent);
         self.timetable.push(sent);
         self.timetable.push(arrived);
     }
@@ -291,11 +322,20 @@ impl Traffic for Queues<'_> {
             let Link { bytes, waiting_s, .. } = *link;
             LinkUse { bytes, busy_s: self.network.duration_s(bytes), waiting_s }
         };
-        self.links.iter().map(carried).collect()
+        let mut uses: Vec<_> = self.links.iter().map(carried).collect();
+        for (used, longer) in uses.iter_mut().zip(self.faulty.iter().flat_map(|faulty| &faulty.longer)) {
+            used.busy_s += longer.busy_s;
+            used.waiting_s += longer.waiting_s;
+        }
+        uses
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {
         Some(&mut self.passages)
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.faulty.as_ref().and_then(|faulty| faulty.ways.stuck())
     }
 
     fn deadlock(&self) -> Option<String> {

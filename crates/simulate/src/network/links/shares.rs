@@ -1,4 +1,4 @@
-//! Max-min fair shares: the part of a link's bandwidth that each message gets, with equal links.
+//! Max-min fair shares: the part of a link's bandwidth that each message gets, with links that are equal but for faults.
 //!
 //! Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2, progressive filling: all rates
 //! grow together until a link is full; its messages stop at that rate, and the others grow on.
@@ -54,6 +54,8 @@ impl Stop {
 
 #[derive(Clone, Copy)]
 struct SharedLink {
+    /// The part of its bandwidth that it has.
+    part: f64,
     /// The place at which it is full, and the new place if the link changes.
     full: Stop,
     next: Stop,
@@ -74,7 +76,7 @@ struct Sharer {
 /// The share of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// The part of a link's bandwidth, above 0 and up to 1.
+    /// The part of a link's bandwidth, up to 1; 0 only if a link is down.
     pub rate: f64,
     /// The full link that sets the rate, if it is below 1.
     pub bottleneck: Option<u32>,
@@ -87,7 +89,7 @@ impl Share {
 impl Shares {
     /// Links without messages.
     pub fn new(links: usize) -> Self {
-        let idle = SharedLink { full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
+        let idle = SharedLink { part: 1.0, full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
         Self {
             users: vec![Vec::new(); links],
             links: vec![idle; links],
@@ -132,6 +134,12 @@ impl Shares {
             self.touched.push(*link);
         }
         self.messages[message as usize].hops = hops;
+    }
+
+    /// A link has another part of its bandwidth from now on.
+    pub fn set_part(&mut self, link: u32, part: f64) {
+        self.links[link as usize].part = part;
+        self.touched.push(link);
     }
 
     /// Number of messages on a link.
@@ -217,10 +225,12 @@ impl Shares {
         self.affected = affected;
     }
 
-    /// The place at which a link is full, given the stops by other links. A link with one message never is.
+    /// The place at which a link is full, given the stops by other links. A link with one message and its full bandwidth
+    /// never is.
     fn next_full(&mut self, link: u32) -> Stop {
         let users = &self.users[link as usize];
-        if users.len() < 2 {
+        let part = self.links[link as usize].part;
+        if users.is_empty() || users.len() == 1 && part == 1.0 {
             return Stop::NEVER;
         }
         let arriving = &mut self.arriving;
@@ -232,7 +242,7 @@ impl Shares {
             }
         }
         arriving.sort_unstable_by_key(Stop::place);
-        let (mut left, mut growing) = (1.0_f64, users.len() as u32);
+        let (mut left, mut growing) = (part, users.len() as u32);
         let mut arriving = arriving.iter().peekable();
         let share = |left: f64, growing: u32| left.max(0.0) / f64::from(growing);
         let mut level = share(left, growing).to_bits();

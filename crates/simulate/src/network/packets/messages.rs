@@ -3,6 +3,7 @@
 use hocket_machine::{Hop, Topology};
 
 use super::super::Flight;
+use super::super::faults::Ways;
 use super::Packets;
 use super::wiring::Wiring;
 
@@ -101,7 +102,9 @@ impl Messages {
         let packets = (flight.bytes / network.packet_bytes).ceil().max(1.0);
         let last_bytes = flight.bytes - (packets - 1.0) * network.packet_bytes;
         let paced_s_per_byte = ((1.0 + flight.gap_packets) * network.link_s_per_byte).max(network.injection_s_per_byte);
-        let (route, steps) = self.add_route(network, wiring, flight);
+        self.hops.clear();
+        network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
+        let (route, steps) = self.add_route(network, wiring, flight.to);
         let message = Message {
             id: flight.id,
             route,
@@ -133,10 +136,31 @@ impl Messages {
         id
     }
 
-    /// The start of the message's route and its number of steps.
-    fn add_route(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight) -> (u32, u32) {
+    /// A message leaves in a network with faults, over a way that it finds now. Returns false if it waits for ever.
+    pub fn leave(
+        &mut self,
+        number: u32,
+        now_s: f64,
+        network: &Packets,
+        wiring: &Wiring,
+        flight: &Flight,
+        ways: &mut Ways<'_>,
+    ) -> bool {
         self.hops.clear();
         network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
+        if !ways.find(now_s, flight, &mut self.hops) {
+            return false;
+        }
+        let Message { route, steps, .. } = *self.get(number);
+        self.unused_routes[steps as usize].push(route);
+        let (route, steps) = self.add_route(network, wiring, flight.to);
+        let message = self.get_mut(number);
+        (message.route, message.steps) = (route, steps);
+        true
+    }
+
+    /// The start of a route, whose links are in `hops`, and its number of steps.
+    fn add_route(&mut self, network: &Packets, wiring: &Wiring, to: usize) -> (u32, u32) {
         let length = self.hops.len() + 1;
         if self.unused_routes.len() <= length {
             self.unused_routes.resize(length + 1, Vec::new());
@@ -148,7 +172,7 @@ impl Messages {
         for (step, hop) in self.steps[start as usize..end].iter_mut().zip(&self.hops) {
             *step = wiring.step(hop.link, hop.channel.min(highest));
         }
-        self.steps[end - 1] = wiring.step((wiring.links + flight.to) as u32, 0);
+        self.steps[end - 1] = wiring.step((wiring.links + to) as u32, 0);
         (start, length as u32)
     }
 }

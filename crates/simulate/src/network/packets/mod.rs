@@ -40,6 +40,9 @@
 //! - *Virtual channels* are the topology's, which are free of deadlock. If `virtual_channels` is less, the highest
 //!   channel replaces all that are missing: with 1, all packets use channel 0, and a full ring deadlocks.
 //! - A message to its own node passes injection and ejection only.
+//! - *[Faults](super::faults).* A link that is slow holds a packet longer, and one that is down starts none. The next
+//!   router holds the head back by as much, so that the rest follows it without a pause. Ways around links that are
+//!   down are not free of deadlock.
 //!
 //! One message of k packets of p bytes, the last of l bytes, alone on a route of h links, with gap g, arrives after
 //!
@@ -55,6 +58,7 @@
 
 mod calendar;
 mod deadlock;
+mod faulty;
 mod messages;
 mod pacing;
 #[cfg(test)]
@@ -67,7 +71,7 @@ mod wiring;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Fabric, Shared, Traffic};
+use super::{Fabric, Fault, Shared, Traffic};
 use crate::demanded::{Bound, Demanded};
 use router::Routers;
 
@@ -141,6 +145,10 @@ fn packet_bytes(section: &Section) -> Result<f64> {
 impl Shared for Packets {
     fn fabric(&self) -> &Fabric {
         &self.fabric
+    }
+
+    fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
+        self.fabric.add_faults(faults)
     }
 
     fn latency_s(&self, nodes: [usize; 2]) -> f64 {

@@ -6,6 +6,7 @@ use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
+use super::faulty::Faulty;
 use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
 use super::wiring::Wiring;
@@ -37,6 +38,7 @@ pub(super) struct Routers<'a> {
     /// The message of each port.
     sending: Vec<u32>,
     pacing: Option<AdaptivePacing>,
+    faulty: Option<Box<Faulty<'a>>>,
     /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
@@ -126,6 +128,7 @@ impl<'a> Routers<'a> {
             ejections_free_s: vec![0.0; ports],
             sending: vec![NOBODY; ports],
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
+            faulty: Faulty::new(network),
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
@@ -174,12 +177,21 @@ impl<'a> Routers<'a> {
         if self.messages.get(message).packets_left == 0 {
             progress.push((self.messages.pass(message), Milestone::Sent));
             self.sending[port] = self.next_waiting(port / self.wiring.ports);
-            if self.sending[port] == NOBODY {
+            if self.sending[port] == NOBODY || !self.finds_way(self.sending[port], self.now_s) {
                 return;
             }
         }
         let at = self.messages.get(self.sending[port]).route;
         self.request(self.wiring.port_inputs[port] as usize, at, self.now_s);
+    }
+
+    /// A message leaves: with faults, it finds its way now. Returns false if it waits for ever.
+    fn finds_way(&mut self, message: u32, now_s: f64) -> bool {
+        let Self { network, wiring, messages, .. } = self;
+        self.faulty.as_mut().is_none_or(|faulty| {
+            let flight = faulty.flight(message);
+            messages.leave(message, now_s, network, wiring, &flight, &mut faulty.ways)
+        })
     }
 
     /// Takes the first message that waits for a port of a node.
@@ -257,6 +269,9 @@ impl<'a> Routers<'a> {
             self.try_at(output, free_s);
             return None;
         }
+        if self.faulty.is_some() && self.is_down(output) {
+            return None;
+        }
         let mut again_s = f64::INFINITY;
         let more = &self.wanting_more[output * (self.wiring.words - 1)..];
         let word = |number: usize| if number == 0 { wanting } else { more[number - 1] };
@@ -273,6 +288,34 @@ impl<'a> Routers<'a> {
             self.try_at(output, again_s);
         }
         None
+    }
+
+    /// Whether an output is a link that is down. It tries again when the link is up; if that never is, the packets that
+    /// want it wait for ever.
+    #[cold]
+    fn is_down(&mut self, output: usize) -> bool {
+        let Some(faulty) = &mut self.faulty else { return false };
+        let up_s = faulty.up_s(output, self.now_s);
+        if up_s.is_infinite() {
+            if let Some(message) = self.first_that_wants(output) {
+                self.faulty.iter_mut().for_each(|faulty| faulty.stop(message, output, self.now_s));
+            }
+        } else if up_s > self.now_s {
+            self.try_at(output, up_s);
+        }
+        up_s > self.now_s
+    }
+
+    /// The message of a packet that wants an output, if any does.
+    fn first_that_wants(&self, output: usize) -> Option<u32> {
+        let Output { wanted, start, .. } = self.outputs[output];
+        let wants = |input: &Input| input.wants && self.wiring.output(input.step) == output;
+        let inputs = self.inputs[start as usize..].iter().filter(|_| wanted > 0);
+        let input = start as usize + { inputs }.position(wants)?;
+        Some(match (self.inputs[input].feeder as usize).checked_sub(self.outputs.len()) {
+            None => self.first_of_buffer(input).0 & !LAST,
+            Some(port) => self.sending[port],
+        })
     }
 
     /// An output serves an input: the first packet of the input leaves.
@@ -292,7 +335,17 @@ impl<'a> Routers<'a> {
             (self.full, self.network.packet_bytes)
         };
         let is_link = output < self.wiring.links;
-        let duration_s = if is_link { pace.link_s } else { pace.ejection_s };
+        let full_s = if is_link { pace.link_s } else { pace.ejection_s };
+        let mut duration_s = full_s;
+        if let Some(faulty) = &mut self.faulty
+            && is_link
+        {
+            duration_s = faulty.duration_s(packet & !LAST, output, self.now_s, full_s);
+            if duration_s.is_infinite() {
+                self.outputs[output].free_s = f64::INFINITY;
+                return;
+            }
+        }
         let end_s = self.now_s + duration_s;
         self.occupy(output, end_s, duration_s, bytes);
         match port {
@@ -305,7 +358,7 @@ impl<'a> Routers<'a> {
         if is_link {
             self.passages.note(output as u32, bytes, self.now_s, end_s);
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
-            self.enter_buffer(buffer as usize, packet, at + 1);
+            self.enter_buffer(buffer as usize, packet, at + 1, duration_s - full_s);
         } else {
             self.arrive(output - self.wiring.links, packet & !LAST, at, is_last, end_s);
         }
@@ -399,9 +452,9 @@ impl<'a> Routers<'a> {
         self.calendar.push(next_s, (self.outputs.len() + port) as u32);
     }
 
-    /// A packet is on its way into a buffer.
-    fn enter_buffer(&mut self, buffer: usize, packet: u32, at: u32) {
-        let ready_s = self.now_s + self.hop_s;
+    /// A packet is on its way into a buffer; a link needs `longer_s` more for it than at full bandwidth.
+    fn enter_buffer(&mut self, buffer: usize, packet: u32, at: u32, longer_s: f64) {
+        let ready_s = self.now_s + self.hop_s + longer_s;
         let Input { packets, vacant, free_s, .. } = self.inputs[buffer];
         let (slot, next) = (self.slot(buffer, vacant), self.after(vacant));
         self.slots[slot] = Slot { time_s: ready_s, packet, at };
@@ -528,11 +581,17 @@ fn first_in_turn(
 impl Traffic for Routers<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let message = self.messages.add(self.network, &self.wiring, &flight);
+        if let Some(faulty) = &mut self.faulty {
+            faulty.add(message, flight);
+        }
         let idle = self.wiring.ports_of(flight.from).find(|port| self.sending[*port] == NOBODY);
         let Some(port) = idle else {
             return self.wait_for_port(flight.from, message);
         };
         self.sending[port] = message;
+        if !self.finds_way(message, now_s) {
+            return;
+        }
         self.calendar.push(no_earlier(now_s), (self.outputs.len() + port) as u32);
         self.calendar.settle();
     }
@@ -565,9 +624,13 @@ impl Traffic for Routers<'_> {
         Some(&mut self.passages)
     }
 
+    fn stuck(&self) -> Option<String> {
+        self.faulty.as_ref().and_then(|faulty| faulty.ways.stuck())
+    }
+
     fn deadlock(&self) -> Option<String> {
         let is_stuck = self.messages.under_way() > 0 && self.next_s() == f64::INFINITY;
-        let can_deadlock = self.network.channels < self.network.fabric.topology.channels();
+        let can_deadlock = self.faulty.is_some() || self.network.channels < self.network.fabric.topology.channels();
         is_stuck.then(|| if can_deadlock { self.who_waits() } else { ENDLESS.to_owned() })
     }
 }

@@ -1,0 +1,151 @@
+//! Messages on links with faults, one after another.
+//!
+//! The last byte of a message may follow the first one later than n / B. So it is kept when each part of a message
+//! arrives at the end of a link. The next link carries what has arrived, at its own bandwidth.
+
+use hocket_machine::{Hop, Topology};
+
+use super::super::faults::{Curve, Rates, Ways};
+use super::super::{Flight, LinkUse, Passages};
+use super::Links;
+
+/// The messages under way in a network with faults.
+pub struct Faulty<'a> {
+    network: &'a Links,
+    pub ways: Ways<'a>,
+    messages: Vec<Delayed>,
+    /// What links were longer busy, and waited for, because of faults.
+    pub longer: Vec<LinkUse>,
+    full: Rates,
+}
+
+struct Delayed {
+    flight: Flight,
+    /// How it arrives at the end of its last link, if faults have changed that.
+    curve: Option<Curve>,
+}
+
+/// When a link begins with a message, and for how long it is busy with it, in seconds.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub start_s: f64,
+    pub held_s: f64,
+}
+
+impl<'a> Faulty<'a> {
+    /// None without faults.
+    pub fn new(network: &'a Links) -> Option<Box<Self>> {
+        let longer = || vec![LinkUse::default(); network.fabric.topology.links()];
+        let faulty =
+            |ways| Box::new(Self { network, ways, messages: Vec::new(), longer: longer(), full: Rates::full() });
+        Ways::new(&network.fabric).map(faulty)
+    }
+
+    /// A message has this index from now on.
+    #[cold]
+    pub fn place(&mut self, index: u32, flight: Flight) {
+        let delayed = Delayed { flight, curve: None };
+        match self.messages.get_mut(index as usize) {
+            Some(place) => *place = delayed,
+            None => self.messages.push(delayed),
+        }
+    }
+
+    /// The message leaves, over a way that it finds now. Returns false if it waits for ever.
+    #[cold]
+    pub fn leave(&mut self, index: u32, now_s: f64, route: &mut Vec<Hop>) -> bool {
+        self.ways.find(now_s, &self.messages[index as usize].flight, route)
+    }
+
+    /// A link carries a message in this span, or later or longer. Returns none if that never ends.
+    #[cold]
+    pub fn carry(&mut self, index: u32, link: u32, span: Span, passages: &mut Passages) -> Option<Span> {
+        let input = self.messages[index as usize].curve.take();
+        let rates = self.network.fabric.faults.of(link).unwrap_or(&self.full);
+        match pass(rates, input.as_ref(), span) {
+            Ok((found, curve)) => {
+                self.use_link(link, span, found);
+                self.note(index, link, found, curve.as_ref(), passages);
+                self.messages[index as usize].curve = curve.map(|curve| curve.later(self.network.link_latency_s));
+                Some(found)
+            }
+            Err(since_s) => self.stop(index, link, since_s),
+        }
+    }
+
+    /// All links of a route carry a message, each a latency after the one before it: the first link in this span, or
+    /// later or longer. Returns none if that never ends.
+    #[cold]
+    pub fn reserve(&mut self, index: u32, route: &[Hop], span: Span, passages: &mut Passages) -> Option<Span> {
+        let faults = &self.network.fabric.faults;
+        let latency_s = self.network.link_latency_s;
+        let rates = Rates::lowest(route.iter().map(|hop| faults.of(hop.link)), latency_s);
+        match pass(&rates, None, span) {
+            Ok((found, mut curve)) => {
+                for (place, hop) in route.iter().enumerate() {
+                    let later = Span { start_s: found.start_s + place as f64 * latency_s, ..found };
+                    self.use_link(hop.link, span, found);
+                    self.note(index, hop.link, later, curve.as_ref(), passages);
+                    curve = curve.map(|curve| curve.later(latency_s));
+                }
+                Some(found)
+            }
+            Err(since_s) => {
+                let is_lost = |hop: &&Hop| faults.is_lost(hop.link, f64::MAX);
+                let link = route.iter().find(is_lost).map_or(0, |hop| hop.link);
+                self.stop(index, link, since_s)
+            }
+        }
+    }
+
+    /// How long a port of the receiver takes in a message from `start_s` on, in seconds.
+    #[cold]
+    pub fn receive_s(&mut self, index: u32, start_s: f64, duration_s: f64) -> f64 {
+        let Some(curve) = self.messages[index as usize].curve.take() else { return duration_s };
+        let taken = self.full.carry(Some(&curve), start_s, duration_s);
+        taken.map_or(duration_s, |taken| taken.end_s() - start_s)
+    }
+
+    /// A link carries a message in the span that was found instead of `span`.
+    fn use_link(&mut self, link: u32, span: Span, found: Span) {
+        let longer = &mut self.longer[link as usize];
+        longer.busy_s += found.held_s - span.held_s;
+        longer.waiting_s += found.start_s - span.start_s;
+    }
+
+    fn note(&self, index: u32, link: u32, span: Span, curve: Option<&Curve>, passages: &mut Passages) {
+        let bytes = self.messages[index as usize].flight.bytes;
+        match curve {
+            None => passages.note(link, bytes, span.start_s, span.start_s + span.held_s),
+            Some(curve) => {
+                for (start_s, end_s, part) in curve.pieces() {
+                    passages.note(link, part * bytes, start_s, end_s);
+                }
+            }
+        }
+    }
+
+    /// A message waits for ever for a link.
+    fn stop(&mut self, index: u32, link: u32, since_s: f64) -> Option<Span> {
+        self.ways.stop(&self.messages[index as usize].flight, link, since_s);
+        None
+    }
+}
+
+/// The span in which a link carries a message instead of `span`, and how the message passes if that is not as without
+/// faults.
+///
+/// # Errors
+/// It never ends: the time from which on it waits.
+fn pass(rates: &Rates, input: Option<&Curve>, span: Span) -> Result<(Span, Option<Curve>), f64> {
+    let Span { start_s, held_s } = span;
+    if input.is_none() && rates.are_full_within(start_s, start_s + held_s) {
+        return Ok((span, None));
+    }
+    let up_s = rates.up_s(start_s);
+    if up_s.is_infinite() {
+        return Err(start_s);
+    }
+    let curve = rates.carry(input, up_s, held_s)?;
+    Ok((Span { start_s: up_s, held_s: curve.end_s() - up_s }, Some(curve)))
+}

@@ -1,0 +1,60 @@
+"""Faults of links during a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.checks import several, text
+
+Faults: TypeAlias = "str | Sequence[str]"
+"""Links that are slow or down for a time: one text, or several.
+
+A text has a link or a node, its times from the common start, and the part of its bandwidth: "link 0 -> 1, 20..80 us,
+10 %"; "link 0 <-> 1, 20 us.., down", both directions, for good; "node 3, 0 us.., 50 %", all links from and to a node.
+"""
+
+_BETWEEN = ";"
+
+
+def as_faults(faults: Faults | None) -> list[str]:
+    """Return faults in the form of the compiled module.
+
+    Raises:
+        Error: One is not a text, or is not understood.
+    """
+    if faults is None:
+        return []
+    listed = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
+    texts = [" ".join(text("faults", fault).split()) for fault in listed]
+    for fault in texts:
+        _native.check_fault(fault)
+    return texts
+
+
+def read_fault(given: str) -> str:
+    """Return a text that describes a fault.
+
+    Raises:
+        Error: The text is not understood.
+    """
+    try:
+        return as_faults(given)[0]
+    except Error as error:
+        raise Error(str(error).removeprefix("faults: ")) from None
+
+
+def joined(faults: Sequence[str]) -> str:
+    """Return faults as one text, with semicolons between them."""
+    return f"{_BETWEEN} ".join(faults)
+
+
+def split(given: str) -> list[str]:
+    """Return the faults of a text, which has semicolons between them; none if it is empty.
+
+    Raises:
+        Error: One is not understood.
+    """
+    return [read_fault(fault) for fault in given.split(_BETWEEN)] if given.strip() else []
