@@ -1,8 +1,9 @@
 /* Times a collective by several rules, in turns, at several sizes. Prints lines of JSON.
  *
- *     bench COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SIZE,SIZE,.. RULE RULE ..
+ *     bench COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SCENE SIZE,SIZE,.. RULE RULE ..
  *
- * It runs with the library preloaded. NEIGHBORS describes a neighbourhood: torus:4x4, mesh:4x4 or moore:4x4.
+ * It runs with the library preloaded. scene.h describes SCENE; in a cadence with several calls at a time, rules are for
+ * nonblocking calls. NEIGHBORS describes a neighbourhood: torus:4x4, mesh:4x4 or moore:4x4.
  *
  * For each size and each rule it makes one counted call and checks the result:
  * {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}. The texts are the counts of the library.
@@ -10,14 +11,19 @@
  *
  * Then it measures in rounds. Each round takes one sample (see timed.h) by each rule that passed the check. Rounds end
  * when the 95 % confidence intervals of all medians are within SHARE of the median, or after SECONDS; there are at
- * least ROUNDS rounds: {"size":S,"rule":R,"made":M,"samples_s":[..]}. M counts all calls, including the checked one.
+ * least ROUNDS rounds: {"size":S,"rule":R,"made":M,"samples_s":[..]}. M counts all calls, including the checked one. With a
+ * scene, the object also has what is beside each sample; arrivals end with a whole number of their patterns.
+ *
+ * If the clocks of the ranks were compared, the last line tells the largest error: {"clock_error_s":E}.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene.h"
 #include "timed.h"
+#include "together.h"
 
 enum { MOST_ROUNDS = 2000, MOST_RULES = 64, MOST_DIMENSIONS = 8 };
 
@@ -40,13 +46,22 @@ static int is_closed(const double *samples, int count, double share)
     return sorted[high] - median <= share * median && median - sorted[low] <= share * median;
 }
 
+static void print_samples(const char *name, const double *samples, int count)
+{
+    printf(",\"%s\":[", name);
+    for (int k = 0; k < count; k++)
+        printf(k ? ",%.4e" : "%.4e", samples[k]);
+    printf("]");
+}
+
 static void measure(int count, char *rules[], double share, double limit_s, int least_rounds)
 {
-    static double samples[MOST_RULES][MOST_ROUNDS];
+    static double samples[MOST_RULES][MOST_ROUNDS], others[MOST_RULES][MOST_ROUNDS];
+    int (*called)(void) = at_a_time > 1 ? nonblocking_call : call;
     int takes_part[MOST_RULES], rounds = 0, goes_on = 1;
     long made[MOST_RULES];
     for (int i = 0; i < count; i++) {
-        takes_part[i] = prove(rules[i], i);
+        takes_part[i] = prove(rules[i], i, called);
         made[i] = 1;
     }
     double start_s = PMPI_Wtime();
@@ -59,24 +74,25 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
                 continue;
             set_rule(rules[i]);
             calls_made = 0;
-            sample_s(call); /* warms up after another rule's calls */
-            samples[i][rounds] = sample_s(call);
+            sample_s(called); /* warms up after another rule's calls */
+            samples[i][rounds] = beside ? scene_sample_s(rounds, &others[i][rounds]) : sample_s(called);
             made[i] += calls_made;
         }
         rounds++;
-        int is_open = rounds < least_rounds;
+        int is_open = rounds < least_rounds || rounds % patterns;
         for (int i = 0; i < count && !is_open; i++)
             is_open = takes_part[i] && !is_closed(samples[i], rounds, share);
-        goes_on = is_open && rounds < MOST_ROUNDS && (rounds < least_rounds || PMPI_Wtime() - start_s < limit_s);
+        goes_on = is_open && rounds < MOST_ROUNDS && (rounds < least_rounds || rounds % patterns || PMPI_Wtime() - start_s < limit_s);
         PMPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     for (int i = 0; rank == 0 && i < count; i++) {
         if (!takes_part[i])
             continue;
-        printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld,\"samples_s\":[", bytes, i, made[i]);
-        for (int k = 0; k < rounds; k++)
-            printf(k ? ",%.4e" : "%.4e", samples[i][k]);
-        printf("]}\n");
+        printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld", bytes, i, made[i]);
+        print_samples("samples_s", samples[i], rounds);
+        if (beside)
+            print_samples(beside, others[i], rounds);
+        printf("}\n");
     }
     fflush(stdout);
 }
@@ -140,21 +156,44 @@ static void make_neighbors(char *text)
         sent_as[i] = i ^ 1;
 }
 
+static void print_clock_error(void)
+{
+    double largest_s;
+    PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("{\"clock_error_s\":%.4e}\n", largest_s);
+}
+
+/* Nonblocking calls run algorithms only on a communicator on which a blocking call has run one. */
+static void prepare_nonblocking(MPI_Comm comm)
+{
+    set_rule("barrier: dissemination");
+    MPI_Barrier(comm);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    if (argc < 10 || argc - 9 > MOST_RULES)
-        fail("arguments", "expected COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SIZES and up to 64 rules");
+    if (argc < 11 || argc - 10 > MOST_RULES)
+        fail("arguments",
+             "expected COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SCENE SIZES and up to 64 rules");
     collective = argv[1];
     root = atoi(argv[2]);
     begin(atoi(argv[7]));
+    read_scene(argv[8]);
+    if (beside && !starts_together)
+        has_one_clock = compare_clocks();
     if (is("neighbor_allgather") || is("neighbor_alltoall"))
         make_neighbors(argv[3]);
-    for (char *size = strtok(argv[8], ","); size; size = strtok(NULL, ",")) {
+    if (at_a_time > 1)
+        prepare_nonblocking(near != MPI_COMM_NULL ? near : members);
+    for (char *size = strtok(argv[9], ","); size; size = strtok(NULL, ",")) {
         make_buffers(strtoull(size, NULL, 10));
-        measure(argc - 9, argv + 9, atof(argv[4]), atof(argv[5]), atoi(argv[6]));
+        measure(argc - 10, argv + 10, atof(argv[4]), atof(argv[5]), atoi(argv[6]));
         free_buffers();
     }
+    if (starts_together || beside)
+        print_clock_error();
     if (near != MPI_COMM_NULL)
         MPI_Comm_free(&near);
     MPI_Finalize();

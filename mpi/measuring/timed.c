@@ -15,7 +15,7 @@
 
 enum { LINE_BYTES = 64 };
 
-int rank, ranks, root, starts_together, has_one_clock = 1;
+int rank, ranks, root, starts_together, has_one_clock = 1, results = 1;
 const char *collective;
 MPI_Comm members, near = MPI_COMM_NULL;
 int *counts, *places, *sources, *sent_as, neighbors, blocks;
@@ -57,45 +57,73 @@ static int is_reduction(void)
     return is("allreduce") || is("reduce") || is("scan") || is("exscan") || is("reduce_scatter");
 }
 
+/* The bytes of one result, with room to keep results on cache lines of their own. */
+static size_t result_room(void)
+{
+    return (bytes * (size_t)blocks / LINE_BYTES + 2) * LINE_BYTES;
+}
+
 /* Calls and the check of their data */
 
-int call(void)
+/* A call that blocks, or, with a request, its nonblocking form. */
+#define MAKE(BLOCKING, NONBLOCKING, ...)                                                                               \
+    (request ? MPI_##NONBLOCKING(__VA_ARGS__, request) : MPI_##BLOCKING(__VA_ARGS__))
+
+static int make(char *output, MPI_Request *request)
 {
     int count = (int)(is_reduction() ? bytes / sizeof(double) : bytes);
     if (is("allreduce"))
-        return MPI_Allreduce(input, result, count, MPI_DOUBLE, MPI_SUM, members);
+        return MAKE(Allreduce, Iallreduce, input, output, count, MPI_DOUBLE, MPI_SUM, members);
     if (is("reduce"))
-        return MPI_Reduce(input, result, count, MPI_DOUBLE, MPI_SUM, root, members);
+        return MAKE(Reduce, Ireduce, input, output, count, MPI_DOUBLE, MPI_SUM, root, members);
     if (is("scan"))
-        return MPI_Scan(input, result, count, MPI_DOUBLE, MPI_SUM, members);
+        return MAKE(Scan, Iscan, input, output, count, MPI_DOUBLE, MPI_SUM, members);
     if (is("exscan"))
-        return MPI_Exscan(input, result, count, MPI_DOUBLE, MPI_SUM, members);
+        return MAKE(Exscan, Iexscan, input, output, count, MPI_DOUBLE, MPI_SUM, members);
     if (is("reduce_scatter"))
-        return MPI_Reduce_scatter_block(input, result, count / ranks, MPI_DOUBLE, MPI_SUM, members);
+        return MAKE(Reduce_scatter_block, Ireduce_scatter_block, input, output, count / ranks, MPI_DOUBLE, MPI_SUM,
+                    members);
     if (is("broadcast"))
-        return MPI_Bcast(rank == root ? input : result, count, MPI_BYTE, root, members);
+        return MAKE(Bcast, Ibcast, rank == root ? input : output, count, MPI_BYTE, root, members);
     if (is("allgather"))
-        return MPI_Allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, members);
+        return MAKE(Allgather, Iallgather, input, count, MPI_BYTE, output, count, MPI_BYTE, members);
     if (is("alltoall"))
-        return MPI_Alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, members);
+        return MAKE(Alltoall, Ialltoall, input, count, MPI_BYTE, output, count, MPI_BYTE, members);
     if (is("alltoallv"))
-        return MPI_Alltoallv(input, counts, places, MPI_BYTE, result, counts, places, MPI_BYTE, members);
+        return MAKE(Alltoallv, Ialltoallv, input, counts, places, MPI_BYTE, output, counts, places, MPI_BYTE, members);
     if (is("neighbor_allgather"))
-        return MPI_Neighbor_allgather(input, count, MPI_BYTE, result, count, MPI_BYTE, near);
+        return MAKE(Neighbor_allgather, Ineighbor_allgather, input, count, MPI_BYTE, output, count, MPI_BYTE, near);
     if (is("neighbor_alltoall"))
-        return MPI_Neighbor_alltoall(input, count, MPI_BYTE, result, count, MPI_BYTE, near);
+        return MAKE(Neighbor_alltoall, Ineighbor_alltoall, input, count, MPI_BYTE, output, count, MPI_BYTE, near);
     if (is("gatherv"))
-        return MPI_Gatherv(input, count, MPI_BYTE, result, counts, places, MPI_BYTE, root, members);
+        return MAKE(Gatherv, Igatherv, input, count, MPI_BYTE, output, counts, places, MPI_BYTE, root, members);
     if (is("scatterv"))
-        return MPI_Scatterv(input, counts, places, MPI_BYTE, result, count, MPI_BYTE, root, members);
+        return MAKE(Scatterv, Iscatterv, input, counts, places, MPI_BYTE, output, count, MPI_BYTE, root, members);
     if (is("gather"))
-        return MPI_Gather(input, count, MPI_BYTE, result, count, MPI_BYTE, root, members);
+        return MAKE(Gather, Igather, input, count, MPI_BYTE, output, count, MPI_BYTE, root, members);
     if (is("scatter"))
-        return MPI_Scatter(input, count, MPI_BYTE, result, count, MPI_BYTE, root, members);
+        return MAKE(Scatter, Iscatter, input, count, MPI_BYTE, output, count, MPI_BYTE, root, members);
     if (is("barrier"))
-        return MPI_Barrier(members);
+        return MAKE(Barrier, Ibarrier, members);
     fail(collective, "unknown collective");
     return MPI_ERR_OTHER;
+}
+
+int call(void)
+{
+    return make(result, NULL);
+}
+
+int begin_call(int slot, MPI_Request *request)
+{
+    return make(result + result_room() * (size_t)slot, request);
+}
+
+int nonblocking_call(void)
+{
+    MPI_Request request;
+    begin_call(0, &request);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* The number at a place of the input of rank `from`. */
@@ -184,8 +212,7 @@ void set_rule(const char *rule)
         fail(rule, problem);
 }
 
-/* Rewrites the input: a program has just made its data, so that no other processor holds them. */
-static void write_input(void)
+void write_input(void)
 {
     int used_blocks = is_or_v("alltoall") || is_or_v("scatter") ? ranks : is("neighbor_alltoall") ? neighbors : 1;
     size_t used = bytes * (size_t)used_blocks;
@@ -204,6 +231,19 @@ int compare_clocks(void)
     return are_one;
 }
 
+double named_start_s(void)
+{
+    double start_s = common_s() + lead_s;
+    PMPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return start_s;
+}
+
+int must_repeat(int is_late)
+{
+    lead_s = is_late ? fmin(2 * lead_s, MOST_LEAD_S) : fmax(SHRINKING * lead_s, FIRST_LEAD_S);
+    return is_late;
+}
+
 double sample_s(int (*called)(void))
 {
     double found[2];
@@ -214,15 +254,13 @@ double sample_s(int (*called)(void))
         double start_s = common_s();
         int is_late = 0;
         if (starts_together) {
-            start_s += lead_s;
-            PMPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            start_s = named_start_s();
             is_late = wait_until(start_s);
         }
         called();
         double own[2] = {common_s() - start_s, is_late};
         PMPI_Allreduce(own, found, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        lead_s = found[1] > 0 ? fmin(2 * lead_s, MOST_LEAD_S) : fmax(SHRINKING * lead_s, FIRST_LEAD_S);
-    } while (found[1] > 0);
+    } while (must_repeat(found[1] > 0));
     return found[0];
 }
 
@@ -269,7 +307,7 @@ static void expect(const char *rule, char *end, size_t room)
         snprintf(end, room, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
 }
 
-int prove(const char *rule, int number)
+int prove(const char *rule, int number, int (*called)(void))
 {
     char end[256];
     set_rule(rule);
@@ -277,7 +315,7 @@ int prove(const char *rule, int number)
     char *before = summary();
     fill();
     count_calls(1);
-    call();
+    called();
     count_calls(0);
     int right = is_right(), has_run = 0;
     char *after = summary();
@@ -320,7 +358,7 @@ void make_buffers(size_t size)
 {
     bytes = size;
     input = malloc(bytes * (size_t)blocks + 8);
-    result = malloc(bytes * (size_t)blocks + 8);
+    result = malloc(result_room() * (size_t)results);
     if (!input || !result)
         fail("buffers", "out of memory");
 }

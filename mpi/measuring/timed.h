@@ -22,6 +22,8 @@ extern int *sources, *sent_as, neighbors;
 extern int blocks, *counts, *places;
 extern char *input, *result;
 extern int starts_together, has_one_clock;
+/* Results that `result` has room for: the largest number of calls under way at a time. */
+extern int results;
 /* Calls that sample_s has made. */
 extern long calls_made;
 
@@ -37,10 +39,21 @@ int is(const char *name);
 /* Fills the input with data that `is_right` can check after `call`. */
 void fill(void);
 int call(void);
+/* Begins a nonblocking call, whose result is number `slot`. */
+int begin_call(int slot, MPI_Request *request);
+/* A nonblocking call, and its wait. */
+int nonblocking_call(void);
 int is_right(void);
 void set_rule(const char *rule);
-/* Makes one call by a rule, counts, checks and prints it with `number`. Returns 1 if it was right and ran the rule. */
-int prove(const char *rule, int number);
+/* Makes one call of `called` by a rule, counts, checks and prints it with `number`. Returns 1 if it was right and ran the
+ * rule. */
+int prove(const char *rule, int number, int (*called)(void));
+/* Rewrites the input: a program has just made its data, so that no other processor holds them. */
+void write_input(void);
+/* The start of all ranks, on the common clock; rank 0 names it. */
+double named_start_s(void);
+/* Adapts the lead of the next start. Returns 1 if ranks were late, so that the sample does not count. */
+int must_repeat(int is_late);
 /* Compares the clocks. Returns 1 if all ranks have the same clock; else they drift: compare them repeatedly. */
 int compare_clocks(void);
 /* Seconds of one call of `called`. */

@@ -8,7 +8,7 @@ enum { CLOCK_TRIPS = 100, CLOCK_TAG = 77 };
 /* Clocks at most this far apart count as one clock. */
 #define ONE_CLOCK_S 1e-6
 
-double offset_s;
+double offset_s, clock_error_s;
 double lead_s = FIRST_LEAD_S;
 
 double common_s(void)
@@ -35,6 +35,8 @@ void compare_clock(int rank, int other)
             offset_s = (before_s + after_s) / 2 - there_s;
         }
     }
+    if (rank != 0)
+        clock_error_s = shortest_s / 2;
     if (fabs(offset_s) <= ONE_CLOCK_S)
         offset_s = 0;
 }

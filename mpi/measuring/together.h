@@ -6,6 +6,8 @@
 
 /* Clock of this rank minus the clock of rank 0. */
 extern double offset_s;
+/* The largest error of the offset: half of the shortest round trip. */
+extern double clock_error_s;
 /* Rank 0 names a start this long before it. */
 extern double lead_s;
 

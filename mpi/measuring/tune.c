@@ -355,7 +355,7 @@ static void take_prove(char *text)
     if (way->setting_count || way->called != call)
         prove_of_mpi(way, atoi(text));
     else
-        prove(way->rule, atoi(text));
+        prove(way->rule, atoi(text), call);
 }
 
 static void take_turn(struct way *way, int round)

@@ -294,6 +294,21 @@ fn are_drawn(arrivals: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(request::arrivals(arrivals)?.is_some_and(|arrivals| arrivals.are_drawn()))
 }
 
+/// When each rank arrives in each of so many trials of seed 0, in seconds after the first rank.
+#[pyfunction]
+fn arrival_times_s(arrivals: &Bound<'_, PyAny>, ranks: usize, trials: u64) -> PyResult<Vec<Vec<f64>>> {
+    let Some(arrivals) = request::arrivals(arrivals)? else { return Ok(Vec::new()) };
+    arrivals.check(ranks).map_err(raise)?;
+    Ok((0..trials).map(|trial| arrivals.times_s(ranks, 0, trial)).collect())
+}
+
+/// The calls of a cadence, the seconds between two of them, and the calls at a time.
+#[pyfunction]
+fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16)> {
+    let cadence = Cadence::parse(text).map_err(raise)?;
+    Ok((cadence.calls, cadence.every_s, cadence.at_a_time))
+}
+
 /// Checks a cadence such as "16 calls, every 100 us".
 #[pyfunction]
 fn check_cadence(text: &str) -> PyResult<()> {
@@ -400,10 +415,10 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, best_segment_bytes, bound, catalogue, check_cadence, check_fault, check_gap, check_memory,
-        check_rules, choose, collective_named, collectives, complete, effort_s, hint, lines_of_keys, neighbors,
-        parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run, run_with, simulate,
-        simulate_step, steps, version,
+        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_cadence, check_fault, check_gap,
+        check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, hint, lines_of_keys,
+        neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run,
+        run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::call::PythonCall;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hocket.base.units import format_bytes, format_count, format_ranks, format_rate, format_time, format_value
 from hocket.definitions.library import REDUCTIONS
@@ -42,15 +42,32 @@ def order(algorithm: Algorithm) -> list[tuple[str, str]]:
 
 def measured(found: Simulation) -> str:
     """Return whose time is given."""
+    return measured_in_scene(found) or MEASURED[found.measured_as]
+
+
+class InScene(Protocol):
+    """A measurement of calls in a scene."""
+
+    @property
+    def arrivals(self) -> str | None:
+        """When the ranks began the call."""
+
+    @property
+    def cadence(self) -> str | None:
+        """When the ranks began each of several calls."""
+
+
+def measured_in_scene(found: InScene) -> str:
+    """Return whose time is given with arrivals or a cadence; nothing without."""
     if found.arrivals:
         return "from the last arrival until the last rank ends"
     if found.cadence:
         begin = "a call is due" if "every" in found.cadence else "the last rank begins"
         return f"in the mean of the calls, from when {begin} until the last rank ends"
-    return MEASURED[found.measured_as]
+    return ""
 
 
-def played_words(found: Simulation) -> str:
+def played_words(found: InScene) -> str:
     """Return the scene, as the end of a line."""
     parts = {"arrivals": found.arrivals, "cadence": found.cadence}
     return "".join(f"; {name}: {text}" for name, text in parts.items() if text)

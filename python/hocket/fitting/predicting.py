@@ -8,11 +8,18 @@ from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.mpi.benchmark import Bench, Prediction, call_of
-from hocket.simulating.simulation import simulate
+from hocket.simulating.scenes import ALONE, Scene
+from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 
 
 def predict(
-    found: Bench, candidates: Iterable[Algorithm | None], call: Call, machine: Machine
+    found: Bench,
+    candidates: Iterable[Algorithm | None],
+    call: Call,
+    machine: Machine,
+    *,
+    scene: Scene = ALONE,
+    trials: Trials = ONE_TRIAL,
 ) -> tuple[Prediction, ...]:
     """Return what a machine says of what was measured: simulated, and by closed forms.
 
@@ -25,10 +32,15 @@ def predict(
         algorithm = by_name.get(one.algorithm)
         if algorithm is None:
             continue
-        simulated = simulate(algorithm, call_of(algorithm, call, one.size_bytes), machine=machine)
+        made = call_of(algorithm, call, one.size_bytes)
+        simulated = simulate(algorithm, made, machine=machine, scene=scene, trials=trials)
         predictions.append(
             Prediction(
-                algorithm.name, one.size_bytes, simulated.time_s.mean, simulated.formula_s, simulated.formula_is_exact
+                algorithm.name,
+                one.size_bytes,
+                simulated.time_s.quantiles["0.5"],
+                simulated.formula_s,
+                simulated.formula_is_exact,
             )
         )
     return tuple(predictions)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import median
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.lab.building import Sent
 from hocket.lab.laboratory import Lab
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation
-from hocket.simulating.simulation import Simulation, simulate
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, call_of, deviation
+from hocket.simulating.scenes import ALONE, Scene
+from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Point:
         high_s: Upper end.
         samples: Number of samples.
         simulated_s: The simulated time.
+        measured_interval_s: With a cadence: the median of the measured intervals between the ends of two calls.
+        simulated_interval_s: With a cadence: the simulated interval.
     """
 
     algorithm: str
@@ -36,6 +40,8 @@ class Point:
     high_s: float
     samples: int
     simulated_s: float
+    measured_interval_s: float | None = None
+    simulated_interval_s: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -80,6 +86,10 @@ class Compared:
         links: Links that carried something in the lab or in the simulator; empty if the MPI's own algorithm was
             measured as well.
         not_measured: The algorithms that were not measured, each with the reason.
+        arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
+        cadence: When the ranks began each of several calls; None if they made one call.
+        clock_error_s: The largest error of a common clock of all ranks; None if the clocks were not compared. Times of
+            the lab, not of the machine.
     """
 
     lab: str
@@ -89,6 +99,9 @@ class Compared:
     points: tuple[Point, ...]
     links: tuple[LinkLoad, ...]
     not_measured: tuple[tuple[str, str], ...]
+    arrivals: str | None = None
+    cadence: str | None = None
+    clock_error_s: float | None = None
 
     @property
     def deviation(self) -> tuple[float, float, float]:
@@ -103,7 +116,13 @@ class Compared:
 
 
 def expected(
-    lab: Lab, candidates: Iterable[Algorithm | None], call: Call, sizes_bytes: Iterable[int]
+    lab: Lab,
+    candidates: Iterable[Algorithm | None],
+    call: Call,
+    sizes_bytes: Iterable[int],
+    *,
+    scene: Scene = ALONE,
+    trials: Trials = ONE_TRIAL,
 ) -> tuple[dict[tuple[str, int], Simulation], dict[str, str]]:
     """Simulate the planned measurements on the machine as built.
 
@@ -118,8 +137,10 @@ def expected(
             continue
         try:
             for size in sizes:
-                seen = simulate(algorithm, call_of(algorithm, call, size), machine=machine, keep=["links"])
-                found[algorithm.name, size] = seen
+                made = call_of(algorithm, call, size)
+                found[algorithm.name, size] = simulate(
+                    algorithm, made, machine=machine, scene=scene, trials=trials, keep=["links"]
+                )
         except Error as error:
             refused[algorithm.name] = str(error)
     return found, refused
@@ -144,18 +165,36 @@ def compared(
         seen = simulated.get((one.algorithm, one.size_bytes))
         if seen is None:
             continue
-        times_s = (one.median_s, one.low_s, one.high_s, seen.time_s.mean)
-        measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
-        samples = len(one.samples_s)
-        points.append(Point(one.algorithm, one.size_bytes, measured_s, low_s, high_s, samples, simulated_s))
+        times_s = (one.median_s, one.low_s, one.high_s, seen.time_s.quantiles["0.5"], *_intervals_s(one, seen))
+        measured_s, low_s, high_s, simulated_s, *intervals_s = (float(lab.scale) * time_s for time_s in times_s)
+        samples, calls = len(one.samples_s), len(seen.repeated.calls_s) if seen.repeated else 1
+        points.append(
+            Point(one.algorithm, one.size_bytes, measured_s, low_s, high_s, samples, simulated_s, *intervals_s)
+        )
         for use in seen.link_uses:
-            loads[use.link] += round(use.bytes * one.made)
+            loads[use.link] += round(use.bytes * one.made / calls)
     if not points:
         raise Error("nothing to compare, expected at least one measured algorithm of the catalogue")
     not_measured = dict(refused) | {one.algorithm: one.sentence for one in found.not_measured}
     links = () if NATIVE_NAME in found.algorithms else _links(lab, loads, before)
     reasons = tuple(not_measured.items())
-    return Compared(lab.summary, found.collective, found.ranks, found.mpi, tuple(points), links, reasons)
+    return Compared(
+        lab.summary,
+        found.collective,
+        found.ranks,
+        found.mpi,
+        tuple(points),
+        links,
+        reasons,
+        arrivals=found.arrivals,
+        cadence=found.cadence,
+        clock_error_s=found.clock_error_s,
+    )
+
+
+def _intervals_s(one: Measurement, seen: Simulation) -> tuple[float, ...]:
+    """Return the measured and the simulated interval between calls of a cadence; nothing without."""
+    return (median(one.interval_s), seen.repeated.interval_s.mean) if seen.repeated else ()
 
 
 def _links(lab: Lab, loads: Mapping[int, int], before: Mapping[int, Sent]) -> tuple[LinkLoad, ...]:

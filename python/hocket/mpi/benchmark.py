@@ -19,6 +19,7 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import kept
+from hocket.mpi.scene import played
 
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
@@ -40,7 +41,11 @@ class Measurement:
         p90_s: The smallest sample that at least 90 % of the samples do not exceed.
         p99_s: The same for 99 %.
         made: Number of all calls that were made.
-        samples_s: The samples, one per call, in the order in which they were taken.
+        samples_s: The samples, one per call, in the order in which they were taken; in a cadence, one per series of
+            calls: their mean time.
+        arriving_s: With arrivals: the time from the first to the last arrival, of each sample.
+        interval_s: With a cadence: the mean time between the ends of two calls, in the second half of the calls, of
+            each sample.
     """
 
     algorithm: str
@@ -52,6 +57,8 @@ class Measurement:
     p99_s: float
     made: int
     samples_s: tuple[float, ...]
+    arriving_s: tuple[float, ...] = ()
+    interval_s: tuple[float, ...] = ()
 
     @property
     def reach(self) -> float:
@@ -59,13 +66,21 @@ class Measurement:
         return max(self.high_s - self.median_s, self.median_s - self.low_s) / self.median_s
 
     @staticmethod
-    def of(algorithm: str, size_bytes: int, made: int, samples_s: Sequence[float]) -> Measurement:
+    def of(
+        algorithm: str,
+        size_bytes: int,
+        made: int,
+        samples_s: Sequence[float],
+        arriving_s: Sequence[float] = (),
+        interval_s: Sequence[float] = (),
+    ) -> Measurement:
         """Return the measurement that samples give."""
         ordered, count = sorted(samples_s), len(samples_s)
         reach = ceil(_Z * sqrt(count) / 2)
         low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
         p90, p99 = (ordered[-(-share * count // 100) - 1] for share in (90, 99))
-        return Measurement(algorithm, size_bytes, median(ordered), low, high, p90, p99, made, tuple(samples_s))
+        times_s = (tuple(samples_s), tuple(arriving_s), tuple(interval_s))
+        return Measurement(algorithm, size_bytes, median(ordered), low, high, p90, p99, made, *times_s)
 
 
 @dataclass(frozen=True)
@@ -103,6 +118,9 @@ class Bench:
         measurements: One measurement for each algorithm and each size that it accepted.
         not_measured: The other combinations, with reasons.
         counted: For each algorithm, the number of proving calls that the library itself counted.
+        arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
+        cadence: When the ranks began each of several calls; None if they made one call.
+        clock_error_s: The largest error of a common clock of all ranks; None if the clocks were not compared.
     """
 
     collective: str
@@ -112,6 +130,9 @@ class Bench:
     measurements: tuple[Measurement, ...]
     not_measured: tuple[NotMeasured, ...]
     counted: Mapping[str, int]
+    arrivals: str | None = None
+    cadence: str | None = None
+    clock_error_s: float | None = None
 
     @property
     def sizes_bytes(self) -> list[int]:
@@ -151,6 +172,8 @@ def bench(
     limit_s: float,
     least_rounds: int = 10,
     only_by_mpi: bool = False,
+    arrivals: str | Sequence[float] | None = None,
+    cadence: str | None = None,
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
@@ -165,6 +188,9 @@ def bench(
         limit_s: Time limit for each size in seconds, unless the minimum number of rounds takes longer.
         least_rounds: Minimum number of samples of each algorithm.
         only_by_mpi: Whether short messages within a node also go through MPI, as in a calibration.
+        arrivals: When the ranks begin the call, as in `hocket.simulate`. A time then counts from the last arrival.
+        cadence: When the ranks begin each of several calls, as in `hocket.simulate`. A time is then the mean of the
+            calls. With several calls at a time they are nonblocking.
         launcher: Returns the command that starts the program.
         on_done: Called after each algorithm at each size.
 
@@ -175,18 +201,24 @@ def bench(
     sizes = sorted(set(sizes_bytes))
     _check_sizes(collective, sizes, call.ranks)
     names = tuple(one.name if one else NATIVE_NAME for one in candidates)
-    rules = [_rule(collective, one, call) for one in candidates]
+    scene = played(arrivals, cadence, call.ranks)
+    rules = [_rule(scene.rule_of(collective), one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")
     program = compiled_program(installation, "bench")
     proofs: list[dict[str, Any]] = []
     found: list[Measurement] = []
+    clock_errors_s: list[float] = []
 
     def take(text: str) -> None:
         value = parsed(text, program.name, "a measurement")
+        if "clock_error_s" in value:
+            clock_errors_s.append(value["clock_error_s"])
+            return
         name = names[value["rule"]]
         if "samples_s" in value:
-            found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"]))
+            beside = {key: value[key] for key in ("arriving_s", "interval_s") if key in value}
+            found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"], **beside))
             on_done()
             return
         if not value["is_right"]:
@@ -197,7 +229,7 @@ def bench(
 
     # Ranks that share processors cannot spin until a common start time without delaying others.
     starts_together = not crowded(call.ranks)
-    until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together))]
+    until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument]
     arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
@@ -210,7 +242,18 @@ def bench(
     counted = {
         name: sum(proof["has_run"] for proof in proofs if proof["rule"] == number) for number, name in enumerate(names)
     }
-    return Bench(collective, call.ranks, installation.library, names, tuple(found), tuple(refused), counted)
+    return Bench(
+        collective,
+        call.ranks,
+        installation.library,
+        names,
+        tuple(found),
+        tuple(refused),
+        counted,
+        arrivals=arrivals if arrivals is None or isinstance(arrivals, str) else f"{len(arrivals)} times",
+        cadence=cadence,
+        clock_error_s=max(clock_errors_s, default=None),
+    )
 
 
 def _neighbors(collective: str, call: Call) -> str:
@@ -237,11 +280,16 @@ def _check_sizes(collective: str, sizes: Sequence[int], ranks: int) -> None:
         raise Error(f"--sizes: got {sizes[-1]} B, expected less than 2 GiB")
 
 
-def _rule(collective: str, algorithm: Algorithm | None, call: Call) -> str:
+def _rule(name: str, algorithm: Algorithm | None, call: Call) -> str:
+    """Return a rule for a collective, or for its nonblocking form, by its name in rules."""
     if algorithm is None:
-        return f"{collective}: {NATIVE_NAME}"
-    values = "".join(f", {name}={value}" for name, value in declared_by(algorithm, call.parameters).items())
-    return f"{collective}: {algorithm.name}{values}"
+        return f"{name}: {NATIVE_NAME}"
+    values = "".join(f", {parameter}={value}" for parameter, value in declared_by(algorithm, call.parameters).items())
+    return f"{name}: {algorithm.name}{values}"
+
+
+_BESIDE = {"bench": ("scene",)}
+"""Other files of a program."""
 
 
 def compiled_program(installation: Installation, name: str) -> Path:
@@ -251,7 +299,7 @@ def compiled_program(installation: Installation, name: str) -> Path:
         Error: The program cannot be compiled.
     """
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
-    sources = (f"measuring/{each}.c" for each in (name, "timed", "together"))
+    sources = (f"measuring/{each}.c" for each in (name, *_BESIDE.get(name, ()), "timed", "together"))
     return kept(installation, f"hocket-{name}", " ".join(sources), flags)
 
 

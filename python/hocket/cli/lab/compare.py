@@ -13,7 +13,7 @@ from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.lab.options import DEFAULT, in_lab, scale_option
-from hocket.cli.mpi.bench import ALL, Asked, bench_options
+from hocket.cli.mpi.bench import ALL, Asked, bench_options, scene_words
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
 from hocket.lab.comparing import Compared, Point, compared, expected
@@ -39,7 +39,7 @@ def compare(
     """
     with in_lab(lab or DEFAULT, scale) as there:
         asked = replace(asked, call=there.call(asked.call))
-        simulated, refused = expected(there, asked.candidates, asked.call, asked.sizes_bytes)
+        simulated, refused = expected(there, asked.candidates, asked.call, asked.sizes_bytes, **asked.simulated)
         accepted = tuple(one for one in asked.candidates if one is None or one.name not in refused)
         if not any(accepted):
             raise Error(next(iter(refused.values())))
@@ -47,7 +47,7 @@ def compare(
 
         def least_s(size: int) -> float:
             """Return the time of the fewest samples allowed at a size, with a warm-up call and a proving call."""
-            times_s = (one.time_s.mean for (_, bytes_), one in simulated.items() if bytes_ == size)
+            times_s = (one.rank_time_s["max"] for (_, bytes_), one in simulated.items() if bytes_ == size)
             return (there.LEAST_ROUNDS + 2) * sum(times_s)
 
         asked = replace(asked, candidates=accepted)
@@ -72,9 +72,12 @@ def compare(
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
+    if what.arrivals or what.cadence:
+        print_words(scene_words(what))
     click.echo()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")
     columns = ["measured", "", "simulated", "ratio"]
+    intervals = ["interval", "simulated interval", "interval ratio"] if what.cadence else []
     rows = [
         [
             format_bytes(point.size_bytes),
@@ -82,11 +85,12 @@ def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
             format_time(point.measured_s),
             f"{point.reach:.0%}",
             format_time(point.simulated_s),
-            _ratio(point),
+            _ratio(point.ratio),
+            *_interval(point),
         ]
         for point in sorted(what.points, key=lambda point: (point.size_bytes, point.measured_s))
     ]
-    print_table(["size", "algorithm", *columns], rows, right=columns)
+    print_table(["size", "algorithm", *columns, *intervals], rows, right=[*columns, *intervals])
     middle, ninth, worst = what.deviation
     click.echo(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
     if what.links:
@@ -99,8 +103,16 @@ def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     print_files(written)
 
 
-def _ratio(point: Point) -> str:
-    return click.style(f"{point.ratio:.3f}", fg="red" if abs(point.ratio - 1) > _FAR else None)
+def _interval(point: Point) -> list[str]:
+    """Return the cells of the intervals between the calls of a cadence."""
+    measured_s, simulated_s = point.measured_interval_s, point.simulated_interval_s
+    if measured_s is None or simulated_s is None:
+        return []
+    return [format_time(measured_s), format_time(simulated_s), _ratio(measured_s / simulated_s)]
+
+
+def _ratio(ratio: float) -> str:
+    return click.style(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
 
 
 _FAR = 0.15

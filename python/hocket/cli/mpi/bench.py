@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,13 +22,18 @@ from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import bench_chart
+from hocket.drawing.wording import measured_in_scene, played_words
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, Prediction, deviation
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, deviation
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
+from hocket.mpi.scene import draws
+from hocket.simulating.scenes import ALONE, Scene
+from hocket.simulating.simulation import ONE_TRIAL, Trials
 
 if TYPE_CHECKING:
+    from hocket.lab.comparing import Compared
     from hocket.lab.laboratory import Lab
 
 ALL = "all"
@@ -46,6 +52,7 @@ class Asked:
         sizes_bytes: The sizes.
         share: Largest distance between a median and the ends of its interval, as a share of the median.
         limit_s: Time limit for each size, in seconds.
+        scene: When the ranks begin the call, and how often they call.
     """
 
     installation: Installation
@@ -54,6 +61,19 @@ class Asked:
     sizes_bytes: tuple[int, ...]
     share: float
     limit_s: float
+    scene: Scene = ALONE
+
+    @property
+    def played(self) -> dict[str, Any]:
+        """The scene, as arguments of `hocket.mpi.benchmark.bench`."""
+        asked = self.scene.as_request("isolated")
+        return {name: asked[name] for name in ("arrivals", "cadence")}
+
+    @property
+    def simulated(self) -> dict[str, Any]:
+        """The scene with the trials whose arrivals are measured, as arguments of a simulation."""
+        trials = Trials(draws(self.call.ranks)) if self.scene.is_drawn else ONE_TRIAL
+        return {"scene": self.scene, "trials": trials}
 
     def measure(self, *, least_s: Callable[[int], float] = lambda _: 0.0, **more: Any) -> Bench:
         """Measure, with a progress bar.
@@ -62,7 +82,7 @@ class Asked:
             least_s: Time of the fewest samples allowed of all algorithms at a size, if it is known.
             more: Other arguments of `hocket.mpi.benchmark.bench`.
         """
-        more |= {"share": self.share, "limit_s": self.limit_s}
+        more |= {"share": self.share, "limit_s": self.limit_s, **self.played}
         tell(sum(max(self.limit_s, least_s(size)) for size in self.sizes_bytes), "up to ")
         with progress("measuring", len(self.sizes_bytes) * len(self.candidates)) as on_done:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
@@ -79,6 +99,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
         @options.root
         @options.neighbors
         @options.parameter
+        @options.scene
         @click.option(
             "--until-ci",
             type=options.SHARE,
@@ -103,10 +124,12 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
             root: int,
             neighbors: str | None,
             param: tuple[tuple[str, str], ...],
+            scene: Scene,
             until_ci: float,
             time_limit: float,
             **more: Any,
         ) -> Any:
+            options.check_scene(scene, "isolated")
             candidates = _candidates(collective, names or usual)
             known = [one for one in candidates if one is not None]
             if root >= ranks:
@@ -115,7 +138,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
                 sizes = sizes or (0,)
             sizes = options.required(sizes, "--sizes", "sizes such as 8B..8MiB")
             call = Call(ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known))
-            asked = Asked(installation, candidates, call, sizes, until_ci, time_limit)
+            asked = Asked(installation, candidates, call, sizes, until_ci, time_limit, scene)
             return command(*arguments, asked=asked, **more)
 
         return by(with_asked)  # type: ignore[arg-type]
@@ -155,7 +178,7 @@ def bench(
         asked = replace(asked, call=lab.call(asked.call))
         more["least_rounds"] = lab.LEAST_ROUNDS
     found = asked.measure(launcher=launcher, **more)
-    predictions = predict(found, asked.candidates, asked.call, machine) if machine else ()
+    predictions = predict(found, asked.candidates, asked.call, machine, **asked.simulated) if machine else ()
     said = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
     hand_out(
         {**asdict(found), **said, "lab": lab and lab.summary},
@@ -190,14 +213,20 @@ def print_bench(
 ) -> None:
     """Print the measurements, of the fastest or of every algorithm, and their ratio to a machine's predictions."""
     click.secho(f"{found.collective} on {found.ranks} ranks, {found.mpi}", bold=True)
+    if found.arrivals or found.cadence:
+        print_words(scene_words(found))
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
     said = {(one.size_bytes, one.algorithm): one for one in predictions}
     over = [(_NATIVE, _over_native)] if NATIVE_NAME in names else []
     if machine is not None:
         over.append((f"over {machine.name}", lambda found, size, name: _over_machine(found, said, size, name)))
+    if found.arrivals:
+        over.append(("last arrival", lambda found, size, name: _beside(found.at(size, name), "arriving_s")))
+    if found.cadence:
+        over.append(("interval", lambda found, size, name: _beside(found.at(size, name), "interval_s")))
     (_print_every if every else _print_fastest)(found, names, over)
     ours = [name for name in names if name != NATIVE_NAME]
-    if machine is not None:
+    if machine is not None and ours:
         middle, ninth, worst = deviation(
             one.median_s / said[one.size_bytes, one.algorithm].time_s
             for one in found.measurements
@@ -212,6 +241,13 @@ def print_bench(
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):
         print_words(f"not measured: {name}: {sentence}")
     print_files(written)
+
+
+def scene_words(found: Bench | Compared) -> str:
+    """Return whose time is given, the scene, and how far clocks are apart."""
+    error_s = found.clock_error_s
+    clocks = "" if error_s is None else f"; clocks of ranks agree within {format_time(error_s)}"
+    return f"times of a call {measured_in_scene(found)}{played_words(found)}{clocks}"
 
 
 _Over = Callable[[Bench, int, str], str]
@@ -266,6 +302,11 @@ def _over_machine(found: Bench, said: Mapping[tuple[int, str], Prediction], size
         return "-"
     formula = f"{ours.median_s / one.formula_s:.2f}" if one.formula_s else "-"
     return f"{ours.median_s / one.time_s:.2f} / {formula}" if one.time_s else "-"
+
+
+def _beside(one: Measurement | None, name: str) -> str:
+    """Return the median of what is measured beside the times."""
+    return "-" if one is None else format_time(median(getattr(one, name)))
 
 
 _MEDIAN = "median, and how far its 95 % interval reaches"

@@ -31,6 +31,9 @@ def _recognises(text: str) -> bool:
 
 def _read(text: str, file: str, told: Told) -> Reading:
     entry = parse_object(text, file)
+    for key in ("arrivals", "cadence"):
+        if entry.get(key) is not None:
+            raise Error(f"{file}: has {key}, expected times of isolated calls")
     try:
         collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
         call = Call(ranks=_count(entry["ranks"]), size_bytes=0)

@@ -1,0 +1,171 @@
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "scene.h"
+#include "timed.h"
+#include "together.h"
+
+/* The lead of a start that ranks sleep for. Ranks that wake up later begin late; their sample counts. */
+#define SLEEPING_LEAD_S 20e-3
+/* Ranks that sleep look this often whether a call has ended. */
+#define LOOK_S 50e-6
+
+enum { MOST_AT_A_TIME = 32 };
+
+const char *beside;
+int patterns = 1, at_a_time = 1;
+static int calls = 1, begun, ended;
+static double every_s = -1, *late_s, *own_s, *all_s;
+static MPI_Request requests[MOST_AT_A_TIME];
+
+/* The values of a sample: ends and begins of the calls in seconds after the start, the first begin with its sign
+ * changed, and whether a rank missed the start. The largest of all ranks is taken of each. */
+static double *ends_s(double *values) { return values; }
+static double *begins_s(double *values) { return values + calls; }
+static double *first_s(double *values) { return values + 2 * calls; }
+static double *missed(double *values) { return values + 2 * calls + 1; }
+
+static double *room(int count)
+{
+    double *found = malloc(sizeof *found * (size_t)count);
+    if (!found)
+        fail("scene", "out of memory");
+    return found;
+}
+
+static const char *next(const char *separators)
+{
+    const char *found = strtok(NULL, separators);
+    if (!found)
+        fail("scene", "expected another value");
+    return found;
+}
+
+static void read_late(void)
+{
+    beside = "arriving_s";
+    patterns = atoi(next(":"));
+    late_s = room(patterns * ranks);
+    for (int i = 0; i < patterns * ranks; i++)
+        late_s[i] = atof(next(":,"));
+}
+
+static void read_cadence(void)
+{
+    beside = "interval_s";
+    calls = atoi(next(":"));
+    every_s = atof(next(":"));
+    at_a_time = atoi(next(":"));
+    if (at_a_time > MOST_AT_A_TIME)
+        fail("scene", "expected at most 32 calls at a time");
+    results = at_a_time;
+}
+
+void read_scene(char *text)
+{
+    const char *kind = strtok(text, ":");
+    if (strcmp(kind, "late") == 0)
+        read_late();
+    else if (strcmp(kind, "cadence") == 0)
+        read_cadence();
+    own_s = room(2 * calls + 2);
+    all_s = room(2 * calls + 2);
+}
+
+/* Waits for the oldest call. */
+static void end_call(double start_s)
+{
+    if (at_a_time > 1)
+        MPI_Wait(&requests[ended % at_a_time], MPI_STATUS_IGNORE);
+    ends_s(own_s)[ended++] = common_s() - start_s;
+}
+
+/* Waits until a time, and ends calls meanwhile, in turn. */
+static void wait_in_turn(double time_s, double start_s)
+{
+    for (double left_s; (left_s = time_s - common_s()) > 0;) {
+        int has_ended = 0;
+        if (begun > ended)
+            MPI_Test(&requests[ended % at_a_time], &has_ended, MPI_STATUS_IGNORE);
+        if (has_ended) {
+            ends_s(own_s)[ended++] = common_s() - start_s;
+        } else if (!starts_together) {
+            double nap_s = begun > ended ? fmin(left_s, LOOK_S) : left_s;
+            struct timespec nap = {(time_t)nap_s, (long)(fmod(nap_s, 1) * 1e9)};
+            nanosleep(&nap, NULL);
+        }
+    }
+}
+
+static void make_call(double start_s, double due_s)
+{
+    if (begun - ended == at_a_time)
+        end_call(start_s);
+    wait_in_turn(start_s + due_s, start_s);
+    begins_s(own_s)[begun] = common_s() - start_s;
+    calls_made++;
+    if (at_a_time > 1) {
+        begin_call(begun % at_a_time, &requests[begun % at_a_time]);
+        begun++;
+    } else {
+        call();
+        begun++;
+        end_call(start_s);
+    }
+}
+
+static void make_calls(double start_s, double first_due_s)
+{
+    begun = ended = 0;
+    for (int i = 0; i < calls; i++)
+        make_call(start_s, first_due_s + fmax(every_s, 0) * i);
+    while (ended < calls)
+        end_call(start_s);
+}
+
+static double mean_time_s(void)
+{
+    double sum_s = 0;
+    for (int i = 0; i < calls; i++)
+        sum_s += ends_s(all_s)[i] - (every_s < 0 ? begins_s(all_s)[i] : every_s * i);
+    return sum_s / calls;
+}
+
+/* The time at which so many calls have ended on all ranks. */
+static double ended_s(int count)
+{
+    double last_s = 0;
+    for (int i = 0; i < count; i++)
+        last_s = fmax(last_s, ends_s(all_s)[i]);
+    return last_s;
+}
+
+/* Calls at a time may end together, so the interval is between whole groups of them; with fewer than two groups, it
+ * counts from the start. */
+static double interval_s(void)
+{
+    int groups = calls / at_a_time, from = groups < 2 ? 0 : groups / 2 * at_a_time;
+    int to = groups < 2 ? calls : groups * at_a_time;
+    return (ended_s(to) - ended_s(from)) / (to - from);
+}
+
+double scene_sample_s(int number, double *beside_s)
+{
+    double own_late_s = late_s ? late_s[number % patterns * ranks + rank] : 0;
+    do {
+        write_input();
+        PMPI_Barrier(MPI_COMM_WORLD);
+        if (!starts_together)
+            lead_s = SLEEPING_LEAD_S;
+        double start_s = named_start_s();
+        *missed(own_s) = common_s() > start_s;
+        make_calls(start_s, own_late_s);
+        *first_s(own_s) = -*begins_s(own_s);
+        PMPI_Allreduce(own_s, all_s, 2 * calls + 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    } while (starts_together && must_repeat(*missed(all_s) > 0));
+    *beside_s = late_s ? *begins_s(all_s) + *first_s(all_s) : interval_s();
+    return mean_time_s();
+}

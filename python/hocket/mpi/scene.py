@@ -1,0 +1,56 @@
+"""What ranks do in a sample of a benchmark: a call, a call for which ranks are late, or calls in a cadence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hocket import _native
+
+_MOST_DRAWS = 16
+_MOST_TIMES = 8192  # a program's argument has room for more than this
+
+
+@dataclass(frozen=True)
+class Played:
+    """A scene for `bench.c`.
+
+    Attributes:
+        argument: Its argument.
+        calls: Number of calls in a sample.
+        at_a_time: How many calls a rank may have begun and not ended.
+        patterns: Number of different arrivals; samples repeat them in turn.
+    """
+
+    argument: str = "none"
+    calls: int = 1
+    at_a_time: int = 1
+    patterns: int = 1
+
+    def rule_of(self, collective: str) -> str:
+        """Return the name of a collective in rules: that of its nonblocking form if calls run at a time."""
+        return f"i{collective}" if self.at_a_time > 1 else collective
+
+
+def draws(ranks: int) -> int:
+    """Return the number of drawn arrivals that a benchmark plays: trials of seed 0, fewer for thousands of ranks."""
+    return min(_MOST_DRAWS, max(_MOST_TIMES // ranks, 1))
+
+
+def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: int) -> Played:
+    """Return the scene of these arrivals, or of this cadence.
+
+    Raises:
+        Error: They are not understood, or are not arrivals of so many ranks.
+    """
+    if arrivals is not None:
+        given = arrivals if isinstance(arrivals, str) else list(arrivals)
+        patterns = draws(ranks) if _native.are_drawn(given) else 1
+        times_s = _native.arrival_times_s(given, ranks, patterns)
+        listed = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
+        return Played(f"late:{patterns}:{listed}", patterns=patterns)
+    if cadence is not None:
+        calls, every_s, at_a_time = _native.cadence_values(cadence)
+        every = -1 if every_s is None else every_s
+        return Played(f"cadence:{calls}:{every:.9g}:{at_a_time}", calls=calls, at_a_time=at_a_time)
+    return Played()

@@ -1,0 +1,133 @@
+"""`hocket mpi bench --arrive` and `--cadence`: ranks wait for their time, and calls follow each other as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hocket
+from hocket.definitions.library import COLLECTIVES
+from hocket.mpi.scene import played
+from tests.conftest import Ran
+
+from .conftest import Mpi
+
+pytestmark = pytest.mark.usefixtures("as_root")
+
+
+@given(
+    ranks=st.integers(1, 20_000),
+    arrivals=st.sampled_from(["rank 0, 20 us", "one rank, 0..5 ms", "every rank, exponential 1e5 s"]),
+)
+def test_an_argument_has_a_time_for_each_rank_and_is_short(ranks: int, arrivals: str) -> None:
+    found = played(arrivals, None, ranks)
+    kind, patterns, times = found.argument.split(":")
+    assert (kind, int(patterns), found.calls) == ("late", found.patterns, 1)
+    assert len(times.split(",")) == ranks * found.patterns
+    # Linux has room for 128 KiB; a time has at most 16 letters, and those here are short up to 8192 ranks.
+    assert len(found.argument) < 2**17 or ranks > 8192
+
+
+def test_a_cadence_is_an_argument() -> None:
+    assert played(None, "7 calls, every 20 ms, 3 at a time", 4).argument == "cadence:7:0.02:3"
+    assert played(None, "7 calls", 4).argument == "cadence:7:-1:1"
+    assert played(None, None, 4).argument == "none"
+
+
+def measured(mpi: Mpi, hocket_command: Callable[..., Ran], words: str, *more: str) -> dict[str, Any]:
+    start = f"mpi bench --mpicc {mpi.installation.mpicc} --time-limit 0s {words} --json".split()
+    return hocket_command(*start, *more).json
+
+
+def test_a_late_rank_is_waited_for(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrive", "rank  1, 20 ms")
+    assert (found["arrivals"], found["cadence"]) == ("rank 1, 20 ms", None)
+    assert 0 < found["clock_error_s"] < 1e-2
+    for one in found["measurements"]:
+        assert len(one["arriving_s"]) == len(one["samples_s"]) >= 10
+        assert median(one["arriving_s"]) == pytest.approx(20e-3, rel=0.25)
+        assert 0 < one["median_s"] < 20e-3, "the time of the call counts from the last arrival"
+
+
+def test_ranks_that_share_processors_sleep(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    times = "0 ms, 50 ms, " + ", ".join(["0 ms"] * 7)
+    found = measured(mpi, hocket_command, "broadcast chain native -n 9 --sizes 800B", "--arrive", times)
+    for one in found["measurements"]:
+        assert median(one["arriving_s"]) == pytest.approx(50e-3, rel=0.5)
+
+
+def test_drawn_arrivals_are_those_of_a_simulation(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    arrivals = "every rank, exponential 10 ms"
+    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrive", arrivals)
+    call, trials = hocket.Call(ranks=2, size_bytes=800), hocket.Trials(16)
+    drawn_s = hocket.simulate("allreduce/ring", call, arrivals=arrivals, trials=trials).arriving_s
+    for one in found["measurements"]:
+        assert len(one["arriving_s"]) % 16 == 0
+        assert median(abs(s - drawn_s[k % 16]) for k, s in enumerate(one["arriving_s"])) < 1e-3
+
+
+def test_calls_begin_when_they_are_due(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    cadence = "6 calls, every 20 ms"
+    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--cadence", cadence)
+    assert found["cadence"] == cadence
+    for one in found["measurements"]:
+        assert median(one["interval_s"]) == pytest.approx(20e-3, rel=0.25)
+        assert 0 < one["median_s"] < 20e-3, "a call is over before the next one is due"
+        assert one["made"] >= 1 + 7 * len(one["samples_s"])
+
+
+def check_at_a_time(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:
+    sizes = "" if collective == "barrier" else f"--sizes {128 * ranks}"
+    name = hocket.algorithms(collective)[0].name
+    words = f"{collective} {name} native -n {ranks} {sizes}"
+    found = measured(mpi, hocket_command, words, "--cadence", "5 calls, 3 at a time")
+    measured_names = [one["algorithm"] for one in found["measurements"]]
+    refused = [one["algorithm"] for one in found["not_measured"]]
+    assert sorted(measured_names + refused) == sorted([name, "native"])
+    assert found["counted"][name] == measured_names.count(name)
+    for one in found["measurements"]:
+        assert min(one["interval_s"]) > 0 and one["median_s"] > 0
+
+
+def test_calls_at_a_time_are_nonblocking(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    words = "allreduce recursive_doubling native -n 2 --sizes 800B"
+    found = measured(mpi, hocket_command, words, "--cadence", "8 calls, 4 at a time")
+    assert found["counted"] == {"recursive_doubling": 1, "native": 1}
+    check_at_a_time(mpi, hocket_command, "neighbor_alltoall", 4)
+
+
+@pytest.mark.real_mpi
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_collective_has_several_calls_at_a_time(
+    mpi: Mpi, hocket_command: Callable[..., Ran], collective: str
+) -> None:
+    check_at_a_time(mpi, hocket_command, collective, 4)
+
+
+def test_a_table_tells_whose_time_it_gives(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    start = f"mpi bench allreduce ring -n 2 --mpicc {mpi.installation.mpicc} --time-limit 0s --sizes 800B".split()
+    out = " ".join(hocket_command(*start, "--arrive", "rank 1, 2 ms", "--machine", "cluster").out.split())
+    assert "times of a call from the last arrival until the last rank ends; arrivals: rank 1, 2 ms; clocks" in out
+    assert "last arrival" in out and "deviation from cluster: median" in out
+    out = " ".join(hocket_command(*start, "--cadence", "4 calls, every 2 ms").out.split())
+    assert "in the mean of the calls, from when a call is due until the last rank ends" in out and "interval" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--arrive", "rank 2, 1 us"], "arrivals: got rank 2, expected a rank below 2"),
+        (["--arrive", "0 us, 1 us, 2 us"], "arrivals: got 3 times, expected one for each of 2 ranks"),
+        (["--arrive", "rank 1"], '--arrive: got "rank 1", expected ranks and how late they are'),
+        (["--cadence", "0 calls"], '--cadence: got "0 calls", expected 1 to 10000 calls'),
+        (["--cadence", "4 calls", "--arrive", "rank 1, 1 us"], "--cadence: expected none, as --arrive is given"),
+    ],
+)
+def test_bad_input_is_one_line(mpi: Mpi, bad_input: Callable[..., str], words: list[str], expected: str) -> None:
+    start = f"mpi bench allreduce ring -n 2 --sizes 8B --mpicc {mpi.installation.mpicc}".split()
+    assert bad_input(*start, *words).startswith(expected)
