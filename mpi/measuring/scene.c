@@ -23,10 +23,25 @@ static MPI_Request requests[MOST_AT_A_TIME];
 
 /* The values of a sample: ends and begins of the calls in seconds after the start, the first begin with its sign
  * changed, and whether a rank missed the start. The largest of all ranks is taken of each. */
-static double *ends_s(double *values) { return values; }
-static double *begins_s(double *values) { return values + calls; }
-static double *first_s(double *values) { return values + 2 * calls; }
-static double *missed(double *values) { return values + 2 * calls + 1; }
+static double *ends_s(double *values)
+{
+    return values;
+}
+
+static double *begins_s(double *values)
+{
+    return values + calls;
+}
+
+static double *first_s(double *values)
+{
+    return values + 2 * calls;
+}
+
+static double *missed(double *values)
+{
+    return values + 2 * calls + 1;
+}
 
 static double *room(int count)
 {
@@ -75,12 +90,24 @@ void read_scene(char *text)
     all_s = room(2 * calls + 2);
 }
 
-/* Waits for the oldest call. */
+int nonblocking_call(void)
+{
+    MPI_Request request;
+    begin_nonblocking(0, &request);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void note_end(double start_s)
+{
+    ends_s(own_s)[ended++] = common_s() - start_s;
+}
+
+/* Waits for the oldest call; a blocking call has ended. */
 static void end_call(double start_s)
 {
     if (at_a_time > 1)
         MPI_Wait(&requests[ended % at_a_time], MPI_STATUS_IGNORE);
-    ends_s(own_s)[ended++] = common_s() - start_s;
+    note_end(start_s);
 }
 
 /* Waits until a time, and ends calls meanwhile, in turn. */
@@ -91,7 +118,7 @@ static void wait_in_turn(double time_s, double start_s)
         if (begun > ended)
             MPI_Test(&requests[ended % at_a_time], &has_ended, MPI_STATUS_IGNORE);
         if (has_ended) {
-            ends_s(own_s)[ended++] = common_s() - start_s;
+            note_end(start_s);
         } else if (!starts_together) {
             double nap_s = begun > ended ? fmin(left_s, LOOK_S) : left_s;
             struct timespec nap = {(time_t)nap_s, (long)(fmod(nap_s, 1) * 1e9)};
@@ -107,12 +134,11 @@ static void make_call(double start_s, double due_s)
     wait_in_turn(start_s + due_s, start_s);
     begins_s(own_s)[begun] = common_s() - start_s;
     calls_made++;
+    int slot = begun++ % at_a_time;
     if (at_a_time > 1) {
-        begin_call(begun % at_a_time, &requests[begun % at_a_time]);
-        begun++;
+        begin_nonblocking(slot, &requests[slot]);
     } else {
         call();
-        begun++;
         end_call(start_s);
     }
 }

@@ -13,6 +13,8 @@ extern int patterns;
 /* The largest number of calls that a rank has begun and not ended. */
 extern int at_a_time;
 
+/* A nonblocking call, and its wait. */
+int nonblocking_call(void);
 /* Reads a scene: none; late:PATTERNS:SECONDS,.. with a time for each rank in each pattern; or
  * cadence:CALLS:SECONDS:AT_A_TIME with the time between two calls, below zero if all are due at once. */
 void read_scene(char *text);

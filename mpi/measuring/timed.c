@@ -114,16 +114,9 @@ int call(void)
     return make(result, NULL);
 }
 
-int begin_call(int slot, MPI_Request *request)
+int begin_nonblocking(int slot, MPI_Request *request)
 {
     return make(result + result_room() * (size_t)slot, request);
-}
-
-int nonblocking_call(void)
-{
-    MPI_Request request;
-    begin_call(0, &request);
-    return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* The number at a place of the input of rank `from`. */

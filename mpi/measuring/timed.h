@@ -40,9 +40,7 @@ int is(const char *name);
 void fill(void);
 int call(void);
 /* Begins a nonblocking call, whose result is number `slot`. */
-int begin_call(int slot, MPI_Request *request);
-/* A nonblocking call, and its wait. */
-int nonblocking_call(void);
+int begin_nonblocking(int slot, MPI_Request *request);
 int is_right(void);
 void set_rule(const char *rule);
 /* Makes one call of `called` by a rule, counts, checks and prints it with `number`. Returns 1 if it was right and ran the

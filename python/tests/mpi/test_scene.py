@@ -62,13 +62,13 @@ def test_ranks_that_share_processors_sleep(mpi: Mpi, hocket_command: Callable[..
 
 
 def test_drawn_arrivals_are_those_of_a_simulation(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
-    arrivals = "every rank, exponential 10 ms"
+    arrivals = "every rank, exponential 40 ms"
     found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrive", arrivals)
     call, trials = hocket.Call(ranks=2, size_bytes=800), hocket.Trials(16)
     drawn_s = hocket.simulate("allreduce/ring", call, arrivals=arrivals, trials=trials).arriving_s
     for one in found["measurements"]:
         assert len(one["arriving_s"]) % 16 == 0
-        assert median(abs(s - drawn_s[k % 16]) for k, s in enumerate(one["arriving_s"])) < 1e-3
+        assert median(abs(s - drawn_s[k % 16]) for k, s in enumerate(one["arriving_s"])) < 8e-3
 
 
 def test_calls_begin_when_they_are_due(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
@@ -98,7 +98,7 @@ def test_calls_at_a_time_are_nonblocking(mpi: Mpi, hocket_command: Callable[...,
     words = "allreduce recursive_doubling native -n 2 --sizes 800B"
     found = measured(mpi, hocket_command, words, "--cadence", "8 calls, 4 at a time")
     assert found["counted"] == {"recursive_doubling": 1, "native": 1}
-    check_at_a_time(mpi, hocket_command, "neighbor_alltoall", 4)
+    check_at_a_time(mpi, hocket_command, "neighbor_alltoall", 9)
 
 
 @pytest.mark.real_mpi
@@ -106,7 +106,8 @@ def test_calls_at_a_time_are_nonblocking(mpi: Mpi, hocket_command: Callable[...,
 def test_every_collective_has_several_calls_at_a_time(
     mpi: Mpi, hocket_command: Callable[..., Ran], collective: str
 ) -> None:
-    check_at_a_time(mpi, hocket_command, collective, 4)
+    # On fewer ranks, a torus has the same neighbour twice, whose blocks Open MPI confuses in its nonblocking form.
+    check_at_a_time(mpi, hocket_command, collective, 9)
 
 
 def test_a_table_tells_whose_time_it_gives(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
