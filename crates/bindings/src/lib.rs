@@ -31,7 +31,7 @@ use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Collective, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
-use hocket_simulate::{Fault, Options, Platform};
+use hocket_simulate::{Engine, Fault, Options, Platform};
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -272,10 +272,12 @@ fn simulated(
 
 /// An estimate of the seconds of one core for a simulation, by the formulas of an algorithm of the catalogue.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn effort_s(
     machine: &PythonMachine,
     call: &PythonCall,
     trials: TrialsRequest,
+    #[pyo3(from_py_with = request::engine)] engine: Engine,
     measured_as: &str,
     arrivals: &Bound<'_, PyAny>,
     cadence: &Bound<'_, PyAny>,
@@ -285,7 +287,7 @@ fn effort_s(
     let (call, entry) = (call.content(), call.entry()?);
     let (way, faults) = (request::way(measured_as), request::faults(faults)?);
     let scene = Scene { way, arrivals: request::arrivals(arrivals)?, cadence: request::cadence(cadence)?, faults };
-    hocket::effort_s(entry, &call, &machine.platform(), &scene, trials).map_err(raise)
+    hocket::effort_s(entry, &call, &machine.platform(), &scene, trials, engine).map_err(raise)
 }
 
 /// Whether arrivals differ between trials.
@@ -415,10 +417,10 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_cadence, check_fault, check_gap,
-        check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, hint, lines_of_keys,
-        neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries, run,
-        run_with, simulate, simulate_step, steps, version,
+        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_cadence, check_fault,
+        check_gap, check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, hint,
+        lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
+        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::call::PythonCall;

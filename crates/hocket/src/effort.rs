@@ -2,7 +2,7 @@
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
-use hocket_simulate::{NetworkModel, Platform, Trials, symmetry};
+use hocket_simulate::{Engine, NetworkModel, Platform, Trials, symmetry};
 
 use crate::arrivals::Arrivals;
 use crate::cadence::Cadence;
@@ -31,11 +31,19 @@ const VERIFIED_FOR_ALL: usize = 16;
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
-pub fn effort_s(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene, trials: Trials) -> Result<f64> {
+pub fn effort_s(
+    entry: &Entry,
+    call: &Call,
+    platform: &Platform,
+    scene: &Scene,
+    trials: Trials,
+    engine: Engine,
+) -> Result<f64> {
     let Scene { way, arrivals, cadence, .. } = scene;
     let calls = cadence.map_or(way.calls(), Cadence::simulated_calls);
     let messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks);
-    let messages = messages * simulated_share(entry, call, platform, scene);
+    let takes_symmetry = matches!(engine, Engine::Auto | Engine::Symmetry);
+    let messages = if takes_symmetry { messages * simulated_share(entry, call, platform, scene) } else { messages };
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);

@@ -125,7 +125,7 @@ impl Program for BackToBack<'_> {
 pub(crate) async fn again(program: &dyn AnyProgram, (r, c): (&Rank<'_>, &Call), number: u32) {
     let (rank, place) = (r.rank(), |place| place);
     let input = Span::new(Buffer::Input, c.input_len(rank));
-    let result = Span::new(Buffer::Result, c.result_len(rank));
+    let result = Span::new(Buffer::Result, c.result_room(rank));
     let members = Members::Computed(r.size(), &place);
     let again = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
     program.part(&again.rank(), c).await;

@@ -141,7 +141,8 @@ def compare(
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
-    estimate = partial(simulation_s, machine=machine, trials=repeated, measured_as=measured_as, scene=scene)
+    how = {"trials": repeated, "engine": engine, "measured_as": measured_as, "scene": scene}
+    estimate = partial(simulation_s, machine=machine, **how)
     efforts_s = {
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }

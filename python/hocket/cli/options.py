@@ -163,17 +163,32 @@ def call(command: F) -> F:
 
 def scene(command: F) -> F:
     """Give a command the options that describe a scene; it receives one scene."""
+    return _collecting(command, _SCENE_OPTIONS)
+
+
+def scene_without_faults(command: F) -> F:
+    """As `scene`, for a real network, which does not fail when it is asked to."""
 
     @wraps(command)
+    def refuse(scene: Scene, **rest: Any) -> Any:
+        if scene.faults is not None:
+            raise click.UsageError("--scene: the file has fault, expected none, as the network is a real one")
+        return command(scene=scene, **rest)
+
+    return _collecting(cast(F, refuse), [option for option in _SCENE_OPTIONS if option is not faults])
+
+
+def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
+    @wraps(command)
     def collect(scene: Scene, **rest: Any) -> Any:
-        beside = {name: rest.pop(name) for name in _OPTION_OF_SCENE}
+        beside = {name: rest.pop(name) for name in _OPTION_OF_SCENE if name in rest}
         for name, value in beside.items():
             if value is not None and name in scene.given:
                 key = _OPTION_OF_SCENE[name]
                 raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
         return command(scene=scene.beside(**beside), **rest)
 
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_SCENE_OPTIONS), cast(F, collect))
+    return reduce(lambda wrapped, option: option(wrapped), reversed(list(scene_options)), cast(F, collect))
 
 
 def picture_file(path: str) -> str:

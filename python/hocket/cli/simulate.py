@@ -102,7 +102,8 @@ def simulate(
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
     wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in wanted.items() if path is not None]
-    effort_s = subject.effort_s(machine=machine, trials=repeated, measured_as=measured_as, scene=scene)
+    by: Engine = "dataflow" if keep and engine == "auto" else engine
+    effort_s = subject.effort_s(machine=machine, trials=repeated, engine=by, measured_as=measured_as, scene=scene)
     announce([effort_s], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:

@@ -11,7 +11,7 @@ from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.scenes import ALONE, Scene
-from hocket.simulating.simulation import ONE_TRIAL, MeasuredAs, Trials, trials_request
+from hocket.simulating.simulation import ONE_TRIAL, Engine, MeasuredAs, Trials, trials_request
 
 
 def simulation_s(
@@ -20,6 +20,7 @@ def simulation_s(
     *,
     machine: Machine,
     trials: Trials = ONE_TRIAL,
+    engine: Engine = "auto",
     measured_as: MeasuredAs = "isolated",
     scene: Scene = ALONE,
 ) -> float:
@@ -30,7 +31,7 @@ def simulation_s(
     with suppress(Error):
         if algorithm.program is None:
             asked, repeated = made(algorithm, call, machine), trials_request(trials)
-            return _native.effort_s(machine.parsed, asked, repeated, **scene.as_request(measured_as))
+            return _native.effort_s(machine.parsed, asked, repeated, engine, **scene.as_request(measured_as))
     return 0.0
 
 

@@ -234,7 +234,8 @@ def effort_s(jobs: Iterable[Job], *, machine: Machine, trials: Trials) -> float:
         2
         * trials.count
         * sum(
-            job.groups * simulation_s(job.algorithm, job.call, machine=machine, scene=Scene(cadence=job.cadence))
+            job.groups
+            * simulation_s(job.algorithm, job.call, machine=machine, engine="events", scene=Scene(cadence=job.cadence))
             for job in jobs
         )
     )

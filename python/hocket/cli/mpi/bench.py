@@ -99,7 +99,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
         @options.root
         @options.neighbors
         @options.parameter
-        @options.scene
+        @options.scene_without_faults
         @click.option(
             "--until-ci",
             type=options.SHARE,

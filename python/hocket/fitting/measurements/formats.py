@@ -16,7 +16,7 @@ from hocket.fitting.measurements.measurement import Format, Measurement, Reading
 FORMATS: tuple[Format, ...] = tuple(
     module.FORMAT for module in (pico, table, osu, imb, nccl_tests, hocket_tune, hocket_bench)
 )
-"""The formats, in the order in which they are tried."""
+"""The formats."""
 
 _TAG = re.compile(r"^\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?", re.MULTILINE)
 """What Open MPI's `mpirun --tag-output` puts before each line."""
@@ -34,15 +34,18 @@ def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Re
     """
     text, file = _TAG.sub("", read_text(path)), fspath(path)
     told = Told() if told is None else instance("told", told, Told, "hocket.fitting.measurements.Told, or None")
-    for format in FORMATS:
-        if format.recognises(text):
-            reading = format.read(text, file, told)
-            if not (reading.measurements or reading.unknown):
-                raise Error(f"{file}: has no measurements, expected {format.what} with at least one")
-            return _placed(reading, told.ranks_per_node)
-    raise Error(
-        f"{file}: unknown format, expected {', '.join(each.what for each in FORMATS[:-1])} or {FORMATS[-1].what}"
-    )
+    recognised = [format for format in FORMATS if format.recognises(text)]
+    if not recognised:
+        raise Error(
+            f"{file}: unknown format, expected {', '.join(each.what for each in FORMATS[:-1])} or {FORMATS[-1].what}"
+        )
+    if len(recognised) > 1:
+        raise Error(f"{file}: got {' and '.join(each.what for each in recognised)}, expected one of them in a file")
+    (format,) = recognised
+    reading = format.read(text, file, told)
+    if not (reading.measurements or reading.unknown):
+        raise Error(f"{file}: has no measurements, expected {format.what} with at least one")
+    return _placed(reading, told.ranks_per_node)
 
 
 def _placed(reading: Reading, ranks_per_node: int | None) -> Reading:

@@ -120,7 +120,7 @@ def _is_row(table: _Table, cells: Sequence[str]) -> bool:
 
 
 def _measurement(table: _Table, cells: Sequence[str], told: Told, where: tuple[str, int]) -> Measurement:
-    if len(cells) < len(table.heads):
+    if len(cells) != len(table.heads):
         raise at(*where, f'got "{" ".join(cells):.60}", expected the columns {", ".join(table.heads):.200}')
     assert told.ranks is not None  # a table is begun only with it
     algorithm, parameters = table.algorithm

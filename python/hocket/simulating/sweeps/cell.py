@@ -66,6 +66,11 @@ class Setting:
     faults: str
     digest: str = field(repr=False)
 
+    @property
+    def scene(self) -> Scene:
+        """The scene of the arrivals, the cadence and the faults."""
+        return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=split(self.faults))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -122,10 +127,7 @@ def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
     algorithm, call = cell.called
     try:
-        setting = cell.setting
-        arrivals, cadence = setting.arrivals or None, setting.cadence or None
-        scene = Scene(arrivals=arrivals, cadence=cadence, faults=split(setting.faults))
-        found = simulate(algorithm, call, machine=setting.machine, scene=scene, trials=cell.trials)
+        found = simulate(algorithm, call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials)
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
     else:
