@@ -53,7 +53,12 @@ def effort_s(
     faults: list[str],
 ) -> float: ...
 def simulate_together(
-    machine: Machine, jobs: Sequence[Mapping[str, Any]], place: str, engine: str, trials: Mapping[str, Any]
+    machine: Machine,
+    jobs: Sequence[Mapping[str, Any]],
+    place: str,
+    engine: str,
+    trials: Mapping[str, Any],
+    faults: list[str],
 ) -> str: ...
 def recording_effort_s(call: Call) -> float: ...
 def verify(

@@ -142,14 +142,14 @@ def test_wrong_scene_files_are_one_line(text: str, expected: str) -> None:
     assert expected in str(refused.value) and "\n" not in str(refused.value)
 
 
-@given(st.text() | st.from_regex(r'(arrive|cadence|x) ?= ?"?[a-z0-9 ,]*"?\n?', fullmatch=True))
+@given(st.text() | st.from_regex(r'(arrive|cadence|fault|x) ?= ?"?[a-z0-9 ,]*"?\n?', fullmatch=True))
 def test_any_text_is_a_scene_or_refused(text: str) -> None:
     try:
         found = hocket.Scene.parse(text, "scene.toml")
     except hocket.Error as error:
         assert str(error).startswith("scene.toml")
     else:
-        assert set(found.given) <= {"arrivals", "cadence"}
+        assert set(found.given) <= {"arrivals", "cadence", "faults"}
 
 
 def test_a_sweep_has_a_row_for_each_cadence(tmp_path: Path) -> None:

@@ -121,3 +121,51 @@ def test_faults_are_an_axis_of_sweeps(tmp_path: Path, ring: str) -> None:
     spec.write_text(spec.read_text().replace("1..9 us", "9..1 us"))
     with pytest.raises(hocket.Error, match=r"fault: .*expected a link or a node"):
         hocket.Grid.load(str(spec))
+
+
+def test_faults_are_part_of_a_scene(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
+    line = ["simulate allreduce ring --ranks 4 --size 4096 --machine", ring, "--json"]
+    scene = tmp_path / "scene.toml"
+    for text, faults in (
+        (f'"{SLOW}"', [SLOW]),
+        (f'["{SLOW}", "node 2, 1..9 us, 10 %"]', [SLOW, "node 2, 1..9 us, 10 %"]),
+    ):
+        scene.write_text(f'arrive = "rank 1, 2 us"\nfault = {text}\n')
+        options = [word for fault in faults for word in ("--fault", fault)]
+        told = hocket_command(*line, "--scene", scene).json
+        assert told == hocket_command(*line, "--arrive", "rank 1, 2 us", *options).json
+        assert told["faults"] == faults
+        compared = hocket.compare("allreduce/ring", ranks=4, sizes=4096, machine=ring, scene=str(scene))
+        assert compared.times_s[4096, "ring"] == told["time_s"]["mean"]
+        assert compared.without_faults[0].arrivals == "rank 1, 2 us"
+    refused = hocket_command(*line, "--scene", scene, "--fault", SLOW)
+    assert (refused.status, refused.err) == (
+        2,
+        "hocket: error: --fault: expected none, as the file of --scene has fault\n",
+    )
+    for text in ("fault = 3", "fault = [3]", 'fault = "node 1"'):
+        with pytest.raises(hocket.Error, match=r"^scene:1: fault: got (3|.node 1.), expected a (text|link)"):
+            hocket.Scene.parse(text)
+
+
+def test_faults_of_a_cadence_count_from_its_first_call(ring: str) -> None:
+    # A call takes 6 steps of 1024 B; the link is slow during the second call only.
+    call_s = 6 * 1024e-9
+    slow = "link 0 -> 1, 6.144..18.432 us, 50 %"
+    found = hocket.simulate("allreduce/ring", CALL, machine=ring, cadence="3 calls", faults=slow)
+    assert found.repeated is not None
+    assert found.repeated.calls_s == pytest.approx([call_s, 2 * call_s, call_s])
+    assert found.repeated.isolated_s.mean == pytest.approx(call_s)
+    imb = hocket.simulate("allreduce/ring", CALL, machine=ring, measured_as="imb", faults=SLOW)
+    assert imb.time_s.mean == pytest.approx(2 * call_s)
+
+
+def test_jobs_at_once_have_faults_together_and_alone(hocket_command: Callable[..., Ran], ring: str) -> None:
+    jobs = ["allreduce ring 4KiB, 4 ranks"]
+    found = hocket.simulate_together(jobs, machine=ring, faults=SLOW)
+    slow_s = hocket.simulate("allreduce/ring", CALL, machine=ring, faults=SLOW).time_s.mean
+    assert (found.faults, found.jobs[0].time_s.mean, found.jobs[0].alone_s.mean) == ((SLOW,), slow_s, slow_s)
+    assert hocket_command("together", *jobs, "--machine", ring, "--fault", SLOW, "--json").json["faults"] == [SLOW]
+    assert f"fault: {SLOW}" in hocket_command("together", *jobs, "--machine", ring, "--fault", SLOW).out
+    lost = hocket_command("together", *jobs, "--machine", ring, "--fault", LOST)
+    assert (lost.status, "cannot end: " in lost.err) == (2, True)

@@ -3,14 +3,14 @@
 use hocket::{Cadence, Demand, Part, Place, Together, simulate_together};
 use hocket_core::Call;
 use hocket_machine::Topology;
-use hocket_simulate::{Engine, Fabric, LinkUse, Options, Platform};
+use hocket_simulate::{Engine, Fabric, Fault, LinkUse, Options, Platform};
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
-use crate::request::{TrialsRequest, cadence, engine};
+use crate::request::{TrialsRequest, cadence, engine, faults};
 use crate::runnable::Runnable;
 use crate::watch::Watch;
 use crate::wire::{raise, write};
@@ -61,6 +61,7 @@ pub fn simulate_jobs(
     place: &str,
     #[pyo3(from_py_with = engine)] engine: Engine,
     trials: TrialsRequest,
+    #[pyo3(from_py_with = faults)] faults: Vec<Fault>,
 ) -> PyResult<String> {
     let platform = machine.platform();
     let how = Place::ALL.into_iter().find(|(name, _)| *name == place).expect("a place that Python has checked").1;
@@ -81,7 +82,10 @@ pub fn simulate_jobs(
         }
     }
     let is_python = placed.iter().any(|part| matches!(part.runnable, Runnable::Python(_)));
-    aside_unless_python(py, is_python, move || write(&simulated(&placed, demands.len(), &platform, engine, trials)?))
+    aside_unless_python(py, is_python, move || {
+        let platform = platform.with_faults(&faults).map_err(raise)?;
+        write(&simulated(&placed, demands.len(), &platform, engine, trials)?)
+    })
 }
 
 fn simulated(

@@ -96,10 +96,9 @@ pub fn simulate_trials(
     trials: Trials,
     options: Options<'_>,
 ) -> Result<Simulated> {
-    let faulty = if scene.faults.is_empty() { None } else { Some(platform.with_faults(&scene.faults)?) };
+    let faulty = platform.with_faults(&scene.faults)?;
     let run = |program: &dyn AnyProgram, call: &Call, options| {
-        let platform = faulty.as_ref().unwrap_or(platform);
-        Played { program, call, platform, trials, options }.play(scene)
+        Played { program, call, platform: &faulty, trials, options }.play(scene)
     };
     match subject {
         Subject::Listed(entry) => {

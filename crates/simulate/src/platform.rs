@@ -1,5 +1,7 @@
 //! Machines, as the engines use them.
 
+use std::borrow::Cow;
+
 use hocket_core::{Error, Nodes, Result};
 use hocket_machine::{Machine, Node, Noise, Section};
 
@@ -39,12 +41,15 @@ impl Platform {
 }
 
 impl Platform {
-    /// The same machine, with these faults of its links.
+    /// The machine with these faults of its links; the same if there are none.
     ///
     /// # Errors
     /// A network without links, or a link, a node or a fault that it cannot have.
-    pub fn with_faults(&self, faults: &[Fault]) -> Result<Self> {
-        Ok(Self { network: self.network.with_faults(faults)?, ..self.clone() })
+    pub fn with_faults(&self, faults: &[Fault]) -> Result<Cow<'_, Self>> {
+        if faults.is_empty() {
+            return Ok(Cow::Borrowed(self));
+        }
+        Ok(Cow::Owned(Self { network: self.network.with_faults(faults)?, ..self.clone() }))
     }
 
     /// Checks that the times and their mean are finite.

@@ -11,6 +11,7 @@ from hocket.cli.output import print_result, print_table, print_words, progress
 from hocket.cli.trials import asked_trials
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
+from hocket.simulating.faults import Faults
 from hocket.simulating.jobs import Job
 from hocket.simulating.simulation import Engine
 from hocket.simulating.together import Place, Together, effort_s, simulate_together
@@ -29,6 +30,7 @@ _MOST_LINKS = 5  # shown
     "trial.",
 )
 @options.engine
+@options.faults
 @options.trials
 @options.seed
 @options.load
@@ -39,6 +41,7 @@ def together(
     machine: Machine,
     place: Place,
     engine: Engine,
+    faults: Faults | None,
     trials: int,
     seed: int,
     algorithms: tuple[Algorithm, ...],
@@ -60,6 +63,7 @@ def together(
             machine=machine,
             place=place,
             engine=engine,
+            faults=faults,
             trials=repeated,
             among=algorithms,
             on_trials=bar.reach if has_trials else lambda _: None,
@@ -86,6 +90,8 @@ def _print(found: Together) -> None:
     ]
     shown = len(columns) if found.trials > 1 else len(columns) - 3
     print_table(columns[:shown], [row[:shown] for row in rows], right=columns[2:])
+    for fault in found.faults:
+        print_words(f"fault: {fault}", is_piped_whole=False)
     if found.trials > 1:
         print_words(f"means of {found.trials} trials, seed {found.seed}; the smallest and the largest slowdown")
     if not found.meetings:

@@ -21,6 +21,7 @@ from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.faults import Faults, as_faults, joined
 from hocket.simulating.jobs import Job
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import (
@@ -107,6 +108,7 @@ class Together(Result):
         jobs: The times of each job.
         machine: The machine's name.
         place: How the jobs were placed.
+        faults: The faults of links, as texts.
         seed: Seed of the random numbers.
         trials: Number of trials.
         engine: The engine that ran.
@@ -120,6 +122,7 @@ class Together(Result):
     jobs: tuple[JobTimes, ...]
     machine: str
     place: Place
+    faults: tuple[str, ...]
     seed: int
     trials: int
     engine: str
@@ -148,6 +151,7 @@ class Together(Result):
                 "ranks": job.ranks,
                 "machine": self.machine,
                 "place": self.place,
+                "faults": joined(self.faults),
                 "seed": self.seed,
                 "trials": self.trials,
                 "alone_mean_s": job.alone_s.mean,
@@ -166,6 +170,7 @@ def simulate_together(
     machine: MachineLike = "cluster",
     place: Place = "contiguous",
     engine: Engine = "auto",
+    faults: Faults | None = None,
     trials: Trials = ONE_TRIAL,
     among: Iterable[Algorithm] | None = None,
     on_trials: OnTrials = ignore,
@@ -186,6 +191,7 @@ def simulate_together(
         machine: A machine, the name of a preset, or the path of a machine file.
         place: Where jobs go that do not name their nodes: "contiguous", "scattered" or "random".
         engine: The engine that keeps virtual time.
+        faults: Links that are slow or down for a time, as in `hocket.simulate`; also for the jobs alone.
         trials: The trials on a machine with noise, or with random places; each has its own places.
         among: The algorithms that jobs name; by default the catalogue.
         on_trials: Called now and then with the number of finished trials.
@@ -214,18 +220,19 @@ def simulate_together(
         }
         for job in read
     ]
+    failing = as_faults(faults)
     request = _trials(trials, is_drawn=place == "random" or bool(known.noise))
 
     def run(trial: int) -> Any:
         alone = {**request, "first": trial, "count": 1}
-        ask = partial(_native.simulate_together, known.parsed, asked, *how, alone)
+        ask = partial(_native.simulate_together, known.parsed, asked, *how, alone, failing)
         return json.loads(_guarded(read, ask))
 
     numbers = range(request["first"], request["first"] + request["count"])
     done = count(1)
     with workers(request["threads"]) as executor:
         found = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(done)))
-    return _together(read, found, known, place, request["seed"])
+    return _together(read, found, machine=known.name, place=place, faults=tuple(failing), seed=request["seed"])
 
 
 def effort_s(jobs: Iterable[Job], *, machine: Machine, trials: Trials) -> float:
@@ -258,7 +265,7 @@ def _guarded(jobs: Iterable[Job], ask: Callable[[], str]) -> str:
     return ask()
 
 
-def _together(jobs: Sequence[Job], found: Sequence[Any], machine: Machine, place: Place, seed: int) -> Together:
+def _together(jobs: Sequence[Job], found: Sequence[Any], **asked: Any) -> Together:
     first = found[0]
     meetings = [Meeting(**{**one, "job_bytes": tuple(one["job_bytes"])}) for one in first["meetings"] or ()]
     return Together(
@@ -266,9 +273,7 @@ def _together(jobs: Sequence[Job], found: Sequence[Any], machine: Machine, place
             JobTimes.of(job, [one["times_s"][number] for one in found], [one["alone_s"][number] for one in found])
             for number, job in enumerate(jobs)
         ),
-        machine=machine.name,
-        place=place,
-        seed=seed,
+        **asked,
         trials=len(found),
         engine=first["engine"],
         messages=first["messages"],
