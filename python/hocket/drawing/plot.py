@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
+from hocket.drawing.wording import played_on_clocks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -308,7 +309,8 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     if said:
         layers.append(_over_size(said, lines, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
     subtitle = [
-        "medians of measured times with their 95 % intervals; thin lines up to the 99th percentile, ticks at the 90th"
+        "medians of measured times with their 95 % intervals; thin lines up to the 99th percentile, ticks at the 90th",
+        *played_on_clocks(bench),
     ]
     if said:
         subtitle.append(f"dashed: simulated on {machine}")

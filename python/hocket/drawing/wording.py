@@ -57,6 +57,14 @@ class InScene(Protocol):
         """When the ranks began each of several calls."""
 
 
+class OnClocks(InScene, Protocol):
+    """A measurement on clocks that were compared."""
+
+    @property
+    def clock_error_s(self) -> float | None:
+        """The largest error of a common clock of all ranks."""
+
+
 def measured_in_scene(found: InScene) -> str:
     """Return whose time is given with arrivals or a cadence; nothing without."""
     if found.arrivals:
@@ -71,6 +79,15 @@ def played_words(found: InScene) -> str:
     """Return the scene, as the end of a line."""
     parts = {"arrivals": found.arrivals, "cadence": found.cadence}
     return "".join(f"; {name}: {text}" for name, text in parts.items() if text)
+
+
+def played_on_clocks(found: OnClocks) -> list[str]:
+    """Return whose time is measured in a scene, the scene, and how far clocks are apart; nothing without a scene."""
+    if not played_words(found):
+        return []
+    error_s = found.clock_error_s
+    clocks = "" if error_s is None else f"; clocks of ranks agree within {format_time(error_s)}"
+    return [f"times of a call {measured_in_scene(found)}{played_words(found)}{clocks}"]
 
 
 def late(found: Simulation) -> list[tuple[str, str]]:

@@ -128,7 +128,12 @@ def expected(
 
     Returns:
         The simulations by algorithm and size, and the reasons of algorithms that refuse a call.
+
+    Raises:
+        Error: The lab has a scale, and there is a scene.
     """
+    if lab.scale != 1 and scene.given:
+        raise Error(f"lab {lab.name}: got scale {lab.scale}, expected 1, as the times of a scene are not scaled")
     machine, sizes = lab.built, list(sizes_bytes)
     found: dict[tuple[str, int], Simulation] = {}
     refused: dict[str, str] = {}

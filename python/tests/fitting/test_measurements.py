@@ -360,6 +360,10 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
         (NCCL_OLD, "measured.txt: does not name the collective, expected --collective"),
         (NCCL.replace("#  Rank  0", "#"), "measured.txt: does not contain the number of ranks, expected --ranks"),
         (BENCH[:-20], "measured.txt: expected a JSON object"),
+        (
+            BENCH.replace("{", '{"cadence": "9 calls", ', 1),
+            "measured.txt: has cadence, expected times of isolated calls",
+        ),
         (BENCH.replace("median_s", "mean_s"), "measured.txt: expected the output of `hocket mpi bench --json`"),
     ],
 )

@@ -87,6 +87,33 @@ def test_a_table_a_picture_and_times_of_the_machine(
 
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
+def test_a_scene_is_measured_and_simulated(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    machine = tmp_path / "star.toml"
+    machine.write_text(text(STAR))
+    words = COMPARE.format(
+        collective="broadcast", names="chain", ranks=8, machine=machine, size="256KiB", mpicc=installation.mpicc
+    )
+    late = hocket_command(*words.split(), "--arrive", "rank 7, 1 s", "--json").json
+    (point,) = late["points"]
+    # All ranks but the last have all bytes when it comes. It takes them over one link of 5 MB/s, which takes 52 ms.
+    assert point["simulated_s"] == pytest.approx(0.052, rel=0.2)
+    # TCP takes in some of them before the rank has come.
+    assert 0.02 < point["measured_s"] < 0.2
+    steady = hocket_command(*words.split(), "--cadence", "4 calls, every 300 ms", "--json").json
+    (point,) = steady["points"]
+    assert point["simulated_interval_s"] == pytest.approx(0.3)
+    assert point["measured_interval_s"] == pytest.approx(0.3, rel=0.2)
+    for link in steady["links"]:
+        assert 0 <= link["measured_bytes"] - link["simulated_bytes"] <= 0.05 * link["simulated_bytes"] + 30_000
+    refused = hocket_command(*words.split(), "--cadence", "4 calls", "--scale", "1/2")
+    assert refused.status == 2 and "got scale 1/2, expected 1, as the times of a scene" in refused.err
+    assert not left()
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
 def test_algorithms_that_the_machine_does_not_suit_are_left_out(
     tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
 ) -> None:

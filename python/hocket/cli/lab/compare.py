@@ -13,9 +13,10 @@ from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.lab.options import DEFAULT, in_lab, scale_option
-from hocket.cli.mpi.bench import ALL, Asked, bench_options, scene_words
+from hocket.cli.mpi.bench import ALL, Asked, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
+from hocket.drawing.wording import played_on_clocks
 from hocket.lab.comparing import Compared, Point, compared, expected
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def compare(
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
-    if what.arrivals or what.cadence:
-        print_words(scene_words(what))
+    for words in played_on_clocks(what):
+        print_words(words)
     click.echo()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")
     columns = ["measured", "", "simulated", "ratio"]

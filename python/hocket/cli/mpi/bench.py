@@ -22,7 +22,7 @@ from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import bench_chart
-from hocket.drawing.wording import measured_in_scene, played_words
+from hocket.drawing.wording import played_on_clocks
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, deviation
@@ -33,7 +33,6 @@ from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Trials
 
 if TYPE_CHECKING:
-    from hocket.lab.comparing import Compared
     from hocket.lab.laboratory import Lab
 
 ALL = "all"
@@ -213,8 +212,8 @@ def print_bench(
 ) -> None:
     """Print the measurements, of the fastest or of every algorithm, and their ratio to a machine's predictions."""
     click.secho(f"{found.collective} on {found.ranks} ranks, {found.mpi}", bold=True)
-    if found.arrivals or found.cadence:
-        print_words(scene_words(found))
+    for words in played_on_clocks(found):
+        print_words(words)
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
     said = {(one.size_bytes, one.algorithm): one for one in predictions}
     over = [(_NATIVE, _over_native)] if NATIVE_NAME in names else []
@@ -241,13 +240,6 @@ def print_bench(
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):
         print_words(f"not measured: {name}: {sentence}")
     print_files(written)
-
-
-def scene_words(found: Bench | Compared) -> str:
-    """Return whose time is given, the scene, and how far clocks are apart."""
-    error_s = found.clock_error_s
-    clocks = "" if error_s is None else f"; clocks of ranks agree within {format_time(error_s)}"
-    return f"times of a call {measured_in_scene(found)}{played_words(found)}{clocks}"
 
 
 _Over = Callable[[Bench, int, str], str]
