@@ -92,5 +92,5 @@ pub fn either<T>(
     }
 }
 
-const NO_SYMMETRY: &str = "the symmetry engine does not apply: the ranks of this call, on this machine, do not all do the \
-                           same, or are not known to";
+const NO_SYMMETRY: &str = "the symmetry engine does not apply: it is for programs whose ranks are known to do all the same, \
+                           begun together, without links, noise and the record of operations";

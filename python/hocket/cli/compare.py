@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.executors import ExecutorKind, open_executor
@@ -229,7 +230,10 @@ def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: s
     told = [
         Told(name, ranks, collective=collective) for name in of_files("--measured-algorithm", algorithms, len(files))
     ]
-    found = [one for reading in map(read_measurements, files, told) for one in reading.measurements]
+    try:
+        found = [one for reading in map(read_measurements, files, told) for one in reading.measurements]
+    except Error as error:
+        raise Error(str(error).replace("expected --algorithm", "expected --measured-algorithm")) from None
     if not found:
         raise click.UsageError(f"--measured: got no time of {collective} on {ranks} ranks, expected at least one")
     return found

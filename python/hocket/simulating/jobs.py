@@ -17,8 +17,8 @@ from hocket.simulating.scenes import read_cadence
 
 _MOST = 1 << 20  # ranks of a job, and nodes that it names
 _FORM = "COLLECTIVE ALGORITHM SIZE, P ranks, such as 'allreduce ring 1MiB, 32 ranks'"
-_SHAPE = re.compile(r"(?:(rows|columns) of (\d{1,9}) ?x ?)?(\d{1,9})(?(1)| ranks?)")
-_NODES = re.compile(r"nodes?((?: \d{1,9}(?:-\d{1,9})?)+)")
+_SHAPE = re.compile(r"(?:(rows|columns) of ([0-9]{1,9}) ?x ?)?([0-9]{1,9})(?(1)| ranks?)")
+_NODES = re.compile(r"nodes?((?: [0-9]{1,9}(?:-[0-9]{1,9})?)+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Job:
             groups=rows * columns // call.ranks,
             are_columns=split == "columns",
             nodes=_nodes(nodes[0][1]) if nodes else None,
-            cadence=read_cadence(", ".join(rest)) if rest else None,
+            cadence=_cadence(", ".join(rest)) if rest else None,
         )
 
     @cached_property
@@ -109,6 +109,13 @@ class Job:
 
 
 _NAMES = 2  # of the collective and of the algorithm
+
+
+def _cadence(text: str) -> str:
+    try:
+        return read_cadence(text)
+    except Error as error:
+        raise Error(f"{error}; or nodes, such as 'nodes 0-15 20'") from None
 
 
 def _nodes(text: str) -> tuple[int, ...]:

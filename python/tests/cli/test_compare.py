@@ -392,7 +392,7 @@ def test_measured_times_that_do_not_fit_are_refused(bad_input: Callable[..., str
     (tmp_path / "osu").write_text(OSU)
     (tmp_path / "times.csv").write_text("collective,algorithm,ranks,size_bytes,time_s\nallreduce,ring,8,8,1e-5\n")
     line = f"compare allreduce ring --ranks 4 --sizes 8 --measured {tmp_path}"
-    assert "osu: does not name the algorithm, expected --algorithm" in bad_input(f"{line}/osu")
+    assert "osu: does not name the algorithm, expected --measured-algorithm" in bad_input(f"{line}/osu")
     assert bad_input(f"{line}/times.csv") == "measured: got no time of allreduce on 4 ranks, expected at least one"
     assert "No such file" in bad_input(f"{line}/nothing")
     alone = "compare allreduce ring --ranks 4 --sizes 8 --measured-algorithm ring"

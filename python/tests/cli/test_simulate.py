@@ -310,4 +310,16 @@ def test_what_a_schedule_puts_on_links_is_what_its_program_does(
 def test_symmetry_is_refused_where_ranks_differ(hocket_command: Callable[..., Ran], line: str) -> None:
     ran = hocket_command(f"simulate {line} --ranks 16 --engine symmetry")
     assert (ran.status, ran.out) == (2, "")
-    assert "the symmetry engine does not apply: the ranks of this call" in ran.err
+    assert "the symmetry engine does not apply: it is for programs whose ranks" in ran.err
+
+
+@pytest.mark.parametrize("call", ["reduce_scatter ring", "exscan chain", "allgather ring", "alltoall linear"])
+@pytest.mark.parametrize("scene", [("--as", "imb"), ("--cadence", "2 calls")])
+def test_calls_in_a_row_are_in_place_too(hocket_command: Callable[..., Ran], call: str, scene: tuple[str, str]) -> None:
+    line = f"simulate {call} --ranks 4 --size 64 --in-place --json"
+    assert hocket_command(line, *scene).json["time_s"]["mean"] > 0
+
+
+def test_the_estimate_is_of_the_engine_that_runs(bad_input: Callable[..., str]) -> None:
+    line = "simulate alltoall linear --ranks 200000 --size 1KiB --engine"
+    assert "--yes" in bad_input(f"{line} dataflow") and "--yes" in bad_input(f"{line} events")

@@ -470,3 +470,18 @@ def test_what_is_told_makes_no_sense(file: Callable[[str], str]) -> None:
     ):
         with pytest.raises(hocket.Error, match=message):
             hocket.read_measurements(path, told)
+
+
+def test_a_file_of_two_benchmarks_is_refused(tmp_path: Path) -> None:
+    osu = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8                       5.00\n"
+    imb = "# Benchmarking Allreduce\n# #processes = 8\n"
+    imb += "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n8 1000 0.04 0.05 0.04\n"
+    told = Told(algorithm="ring", ranks=8)
+    for text, message in (
+        (osu + imb, "expected one of them in a file"),
+        (imb + osu, "expected one of them in a file"),
+        (osu + "8 1000 0.04 0.05 0.04\n", 'got "8 1000 0.04 0.05 0.04", expected the columns Size, Avg Latency'),
+    ):
+        (tmp_path / "mixed").write_text(text)
+        with pytest.raises(hocket.Error, match=message):
+            hocket.read_measurements(tmp_path / "mixed", told)
