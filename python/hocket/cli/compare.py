@@ -142,8 +142,8 @@ def compare(
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
-    how = {"trials": repeated, "engine": engine, "measured_as": measured_as, "scene": scene}
-    estimate = partial(simulation_s, machine=machine, **how)
+    by_engine = partial(simulation_s, machine=machine, engine=engine)
+    estimate = partial(by_engine, trials=repeated, measured_as=measured_as, scene=scene)
     efforts_s = {
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }
