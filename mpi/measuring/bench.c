@@ -82,7 +82,8 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
         int is_open = rounds < least_rounds || rounds % patterns;
         for (int i = 0; i < count && !is_open; i++)
             is_open = takes_part[i] && !is_closed(samples[i], rounds, share);
-        goes_on = is_open && rounds < MOST_ROUNDS && (rounds < least_rounds || rounds % patterns || PMPI_Wtime() - start_s < limit_s);
+        goes_on = is_open && rounds < MOST_ROUNDS - MOST_ROUNDS % patterns
+                  && (rounds < least_rounds || rounds % patterns || PMPI_Wtime() - start_s < limit_s);
         PMPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     for (int i = 0; rank == 0 && i < count; i++) {

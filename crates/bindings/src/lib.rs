@@ -323,6 +323,12 @@ fn check_fault(text: &str) -> PyResult<()> {
     Fault::parse(text).map(drop).map_err(raise)
 }
 
+/// Refuses faults that a machine cannot have.
+#[pyfunction]
+fn check_faults(machine: &PythonMachine, faults: &Bound<'_, PyAny>) -> PyResult<()> {
+    machine.platform().with_faults(&request::faults(faults)?).map(drop).map_err(raise)
+}
+
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
 #[pyfunction]
 fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<String> {
@@ -418,8 +424,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_cadence, check_fault,
-        check_gap, check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, hint,
-        lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
+        check_faults, check_gap, check_memory, check_rules, choose, collective_named, collectives, complete, effort_s,
+        hint, lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
         rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Result};
-use hocket_simulate::{Engine, NetworkModel, Platform, Trials, symmetry};
+use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, simulate, symmetry};
 
 use crate::arrivals::Arrivals;
 use crate::cadence::Cadence;
@@ -63,12 +63,16 @@ pub fn effort_s(
     Ok((messages * SHARED_S + packets * PACKET_S) * runs)
 }
 
-/// The share of the ranks that are simulated, see [`symmetry`].
+/// The share of the ranks that are simulated. Whether the engine symmetry applies is found by running it, which takes
+/// the time of few ranks.
 fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene) -> f64 {
     if scene.arrivals.is_some() {
         return 1.0;
     }
-    let symmetry = scene.way.measure(entry.program(), call, |program| symmetry(program, call, platform));
+    let options = Options { engine: Engine::Symmetry, ..Options::default() };
+    let symmetry = scene.way.measure(entry.program(), call, |program| {
+        symmetry(program, call, platform).filter(|_| simulate(program, call, platform, options).is_ok())
+    });
     symmetry.map_or(1.0, |symmetry| symmetry.period() as f64 / call.ranks as f64)
 }
 

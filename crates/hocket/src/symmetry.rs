@@ -26,12 +26,8 @@ pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
 
 /// Whether this rank does what the rank does that stands for it, with its peers renumbered.
 fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
-    let (ranks, stand_in) = (schedule.ranks(), rank % symmetry.period());
-    let renumbered = |peer: usize| match symmetry {
-        Symmetry::Rotation(_) => (peer + rank - stand_in) % ranks,
-        Symmetry::Flips(_) => peer ^ (rank - stand_in),
-    };
-    acts(schedule, stand_in, renumbered) == acts(schedule, rank, |peer| peer)
+    let image = |peer: usize| symmetry.image([peer, rank], schedule.ranks())[0];
+    acts(schedule, rank, image) == acts(schedule, rank % symmetry.period(), |peer| peer)
 }
 
 /// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.

@@ -51,8 +51,9 @@ impl network::Visitor for Single<'_> {
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
         match self.symmetry.map(|symmetry| self.by_dataflow(network, Some(symmetry))) {
-            None | Some(Err(Failure::Inapplicable(_) | Failure::Unordered(_))) => (),
+            Some(Err(Failure::Inapplicable(_) | Failure::Unordered(_))) if options.engine == Engine::Auto => (),
             Some(found) => return found.map_err(Failure::into_error),
+            None => (),
         }
         let events = || events::run(program, call, network, &trial, node, options);
         either(options.engine, || self.by_dataflow(network, None), events)

@@ -132,8 +132,7 @@ def expected(
     Raises:
         Error: The lab has a scale, and there is a scene.
     """
-    if lab.scale != 1 and scene.given:
-        raise Error(f"lab {lab.name}: got scale {lab.scale}, expected 1, as the times of a scene are not scaled")
+    lab.check_scene(scene)
     machine, sizes = lab.built, list(sizes_bytes)
     found: dict[tuple[str, int], Simulation] = {}
     refused: dict[str, str] = {}

@@ -24,6 +24,7 @@ from hocket.lab.building import Sent
 from hocket.lab.wiring import Wiring
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import crowded
+from hocket.simulating.scenes import Scene
 
 MOST_BYTES_PER_S = 12.5e6
 _LEAST_BYTES_PER_S = 1000.0
@@ -173,6 +174,15 @@ class Lab:
     def sent(self) -> dict[int, Sent]:
         """Return the data that left over each link since the lab was built, by the number of the link."""
         return building.sent(self.name, self.wiring)
+
+    def check_scene(self, scene: Scene) -> None:
+        """Check that times of a scene are those of the lab.
+
+        Raises:
+            Error: The lab has a scale, and there is a scene.
+        """
+        if self.scale != 1 and scene.given:
+            raise Error(f"lab {self.name}: got scale {self.scale}, expected 1, as the times of a scene are not scaled")
 
     def call(self, call: Call) -> Call:
         """Return a call with the parameters that the machine determines: the sizes of a torus."""

@@ -13,6 +13,7 @@ from operator import mul
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import function, instance, several, several_sizes, whole
@@ -392,6 +393,7 @@ def compare(
         raise Error("nothing to compare, expected algorithms and sizes")
     played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(played.faults), replace(played, faults=None)
+    _native.check_faults(machine.parsed, failing)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
     without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective

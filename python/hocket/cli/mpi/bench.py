@@ -174,6 +174,7 @@ def bench(
     """
     more: dict[str, Any] = {"only_by_mpi": machine is not None}
     if lab is not None:
+        lab.check_scene(asked.scene)
         asked = replace(asked, call=lab.call(asked.call))
         more["least_rounds"] = lab.LEAST_ROUNDS
     found = asked.measure(launcher=launcher, **more)
