@@ -163,7 +163,8 @@ def of_simgrid(folder: Path, quick: bool) -> Iterator[Work]:
     ours: Command = [*HOCKET, "simulate", "allreduce", "recursive_doubling", "--ranks"]
     theirs: Command = [SIMGRID_PYTHON, SIMGRID_SCRIPT]
     for ranks in (256, 1024) if quick else (256, 1024, 4096):
-        mine, other = [*ours, str(ranks), "--size", "8B"], [*theirs, str(ranks), "8"]
+        all_ranks = ["--engine", "dataflow"]  # the other side simulates all ranks, too
+        mine, other = [*ours, str(ranks), "--size", "8B", *all_ranks], [*theirs, str(ranks), "8"]
         yield pair(f"recursive doubling of 8 B, {ranks} ranks, no contention", "SimGrid", mine, other)
     for dims in (["4", "8", "8"],) if quick else (["4", "8", "8"], ["8", "8", "16"], ["16", "16", "16"]):
         nodes = str(math.prod(map(int, dims)))
@@ -193,7 +194,7 @@ def of_loggopsim(folder: Path, programs: Path, quick: bool) -> Iterator[Work]:
     sides: dict[str, tuple[Command, tuple[Command, ...]]] = {
         "GOAL text": ([*HOCKET, "simulate", "schedule", text, *where], (convert, [program, "-f", theirs])),
         "GOAL, binary": ([*HOCKET, "simulate", "schedule", binary, *where], (simulate,)),
-        "from the program": ([*HOCKET, "simulate", "allreduce", *call, *where], (simulate,)),
+        "from the program": ([*HOCKET, "simulate", "allreduce", *call, *where, "--engine", "dataflow"], (simulate,)),
     }
     for name, (ours, commands) in sides.items():
         title = f"recursive doubling of 8 B, 2^{log2} ranks, {name}"

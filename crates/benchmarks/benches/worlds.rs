@@ -24,7 +24,7 @@ struct Case {
 impl Case {
     fn allreduce(name: &'static str, algorithm: &'static str, ranks: usize, size_bytes: usize) -> Self {
         let collective = Collective::Allreduce;
-        Self { name, collective, algorithm, ranks, size_bytes, network: EAGER, engine: Engine::Auto }
+        Self { name, collective, algorithm, ranks, size_bytes, network: EAGER, engine: Engine::Dataflow }
     }
 }
 
