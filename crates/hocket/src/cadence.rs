@@ -139,7 +139,7 @@ impl Program for InCadence<'_> {
 
 impl InCadence<'_> {
     /// One call after the other: the first one, and every one that is a multiple of those at a time later. Each of
-    /// these lanes has tags of its own, which alternate from call to call.
+    /// these lanes has tags of its own, which alternate from call to call with at most 16 lanes.
     async fn every(&self, r: &Rank<'_>, c: &Call, first: u16) {
         let Cadence { calls, at_a_time, .. } = self.cadence;
         let distinct = DISTINCT / u32::from(at_a_time);
