@@ -311,12 +311,6 @@ fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16)> {
     Ok((cadence.calls, cadence.every_s, cadence.at_a_time))
 }
 
-/// Checks a cadence such as "16 calls, every 100 us".
-#[pyfunction]
-fn check_cadence(text: &str) -> PyResult<()> {
-    Cadence::parse(text).map(drop).map_err(raise)
-}
-
 /// Refuses a text that describes no fault.
 #[pyfunction]
 fn check_fault(text: &str) -> PyResult<()> {
@@ -423,9 +417,9 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_cadence, check_fault,
-        check_faults, check_gap, check_memory, check_rules, choose, collective_named, collectives, complete, effort_s,
-        hint, lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
+        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_faults,
+        check_gap, check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, hint,
+        lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
         rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]

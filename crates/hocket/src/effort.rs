@@ -6,6 +6,7 @@ use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, simulate,
 
 use crate::arrivals::Arrivals;
 use crate::cadence::Cadence;
+use crate::measured::Way;
 use crate::price::{messages, sent_bytes};
 use crate::simulation::Scene;
 
@@ -41,9 +42,10 @@ pub fn effort_s(
 ) -> Result<f64> {
     let Scene { way, arrivals, cadence, .. } = scene;
     let calls = cadence.map_or(way.calls(), Cadence::simulated_calls);
-    let messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks);
-    let takes_symmetry = matches!(engine, Engine::Auto | Engine::Symmetry);
-    let messages = if takes_symmetry { messages * simulated_share(entry, call, platform, scene) } else { messages };
+    let all_messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks);
+    let takes_symmetry = engine.takes_symmetry() && arrivals.is_none();
+    let share = if takes_symmetry { simulated_share(entry, call, platform, *way) } else { 1.0 };
+    let messages = all_messages * share;
     let is_quiet = platform.noise.is_quiet();
     let count = trials.count as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
@@ -65,12 +67,9 @@ pub fn effort_s(
 
 /// The share of the ranks that are simulated. Whether the engine symmetry applies is found by running it, which takes
 /// the time of few ranks.
-fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, scene: &Scene) -> f64 {
-    if scene.arrivals.is_some() {
-        return 1.0;
-    }
+fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> f64 {
     let options = Options { engine: Engine::Symmetry, ..Options::default() };
-    let symmetry = scene.way.measure(entry.program(), call, |program| {
+    let symmetry = way.measure(entry.program(), call, |program| {
         symmetry(program, call, platform).filter(|_| simulate(program, call, platform, options).is_ok())
     });
     symmetry.map_or(1.0, |symmetry| symmetry.period() as f64 / call.ranks as f64)

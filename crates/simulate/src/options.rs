@@ -19,6 +19,13 @@ pub enum Engine {
     Events,
 }
 
+impl Engine {
+    /// Whether ranks that stand for all others are enough.
+    pub fn takes_symmetry(self) -> bool {
+        matches!(self, Self::Auto | Self::Symmetry)
+    }
+}
+
 /// The options of a simulation, besides the program.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {

@@ -16,7 +16,7 @@ use crate::platform::Platform;
 /// # Errors
 /// A deadlock, an interruption, a requested engine that does not apply, or times that overflow.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    let takes_symmetry = matches!(options.engine, Engine::Auto | Engine::Symmetry) && !options.trace;
+    let takes_symmetry = options.engine.takes_symmetry() && !options.trace;
     let symmetry = if takes_symmetry { symmetry(program, call, platform) } else { None };
     let outcome = platform.network.visit(Single { program, call, symmetry, node: &platform.node, options })?;
     platform.check_times(outcome.rank_times_s.iter().copied())?;

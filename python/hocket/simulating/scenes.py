@@ -109,9 +109,7 @@ class Scene:
             raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as {reason} given")
         if self.arrivals is not None and self.cadence is not None:
             raise Error(f"cadence: got {shown(self.cadence)}, expected none, as arrivals are given")
-        cadence = None if self.cadence is None else _words(checks.text("cadence", self.cadence))
-        if cadence is not None:
-            _native.check_cadence(cadence)
+        cadence = None if self.cadence is None else _cadence(checks.text("cadence", self.cadence))
         return {
             "measured_as": measured_as,
             "arrivals": as_arrivals(self.arrivals),
@@ -141,16 +139,16 @@ def read_cadence(given: str) -> str:
     Raises:
         Error: The text is not understood.
     """
-    words = _words(given)
     try:
-        _native.check_cadence(words)
+        return _cadence(given)
     except Error as error:
         raise Error(str(error).removeprefix("cadence: ")) from None
+
+
+def _cadence(text: str) -> str:
+    words = " ".join(text.split())
+    _native.cadence_values(words)
     return words
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _text(given: Any) -> str:
