@@ -57,7 +57,7 @@ static void print_samples(const char *name, const double *samples, int count)
 static void measure(int count, char *rules[], double share, double limit_s, int least_rounds)
 {
     static double samples[MOST_RULES][MOST_ROUNDS], others[MOST_RULES][MOST_ROUNDS];
-    int (*called)(void) = at_a_time > 1 ? nonblocking_call : call;
+    int (*called)(void) = are_nonblocking ? nonblocking_call : call;
     int takes_part[MOST_RULES], rounds = 0, goes_on = 1;
     long made[MOST_RULES];
     for (int i = 0; i < count; i++) {
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
         has_one_clock = compare_clocks();
     if (is("neighbor_allgather") || is("neighbor_alltoall"))
         make_neighbors(argv[3]);
-    if (at_a_time > 1)
+    if (are_nonblocking)
         prepare_nonblocking(near != MPI_COMM_NULL ? near : members);
     for (char *size = strtok(argv[9], ","); size; size = strtok(NULL, ",")) {
         make_buffers(strtoull(size, NULL, 10));

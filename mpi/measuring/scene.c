@@ -16,9 +16,9 @@
 enum { MOST_AT_A_TIME = 32 };
 
 const char *beside;
-int patterns = 1, at_a_time = 1;
-static int calls = 1, begun, ended;
-static double every_s = -1, *late_s, *own_s, *all_s;
+int patterns = 1, are_nonblocking;
+static int calls = 1, at_a_time = 1, parts, begun, ended;
+static double every_s = -1, computing_s, *late_s, *own_s, *all_s;
 static MPI_Request requests[MOST_AT_A_TIME];
 
 /* The values of a sample: ends and begins of the calls in seconds after the start, the first begin with its sign
@@ -74,8 +74,11 @@ static void read_cadence(void)
     calls = atoi(next(":"));
     every_s = atof(next(":"));
     at_a_time = atoi(next(":"));
+    computing_s = atof(next(":"));
+    parts = atoi(next(":"));
     if (at_a_time > MOST_AT_A_TIME)
         fail("scene", "expected at most 32 calls at a time");
+    are_nonblocking = at_a_time > 1 || parts > 0;
     results = at_a_time;
 }
 
@@ -105,25 +108,45 @@ static void note_end(double start_s)
 /* Waits for the oldest call; a blocking call has ended. */
 static void end_call(double start_s)
 {
-    if (at_a_time > 1)
+    if (are_nonblocking)
         MPI_Wait(&requests[ended % at_a_time], MPI_STATUS_IGNORE);
     note_end(start_s);
+}
+
+/* Ends the oldest call if it has ended. */
+static int looks_ended(double start_s)
+{
+    int has_ended = 0;
+    if (begun > ended)
+        MPI_Test(&requests[ended % at_a_time], &has_ended, MPI_STATUS_IGNORE);
+    if (has_ended)
+        note_end(start_s);
+    return has_ended;
+}
+
+static void sleep_for(double time_s)
+{
+    struct timespec nap = {(time_t)time_s, (long)(fmod(time_s, 1) * 1e9)};
+    nanosleep(&nap, NULL);
 }
 
 /* Waits until a time, and ends calls meanwhile, in turn. */
 static void wait_in_turn(double time_s, double start_s)
 {
-    for (double left_s; (left_s = time_s - common_s()) > 0;) {
-        int has_ended = 0;
-        if (begun > ended)
-            MPI_Test(&requests[ended % at_a_time], &has_ended, MPI_STATUS_IGNORE);
-        if (has_ended) {
-            note_end(start_s);
-        } else if (!starts_together) {
-            double nap_s = begun > ended ? fmin(left_s, LOOK_S) : left_s;
-            struct timespec nap = {(time_t)nap_s, (long)(fmod(nap_s, 1) * 1e9)};
-            nanosleep(&nap, NULL);
-        }
+    for (double left_s; (left_s = time_s - common_s()) > 0;)
+        if (!looks_ended(start_s) && !starts_together)
+            sleep_for(begun > ended ? fmin(left_s, LOOK_S) : left_s);
+}
+
+/* Ranks that share processors sleep instead of computing. */
+static void compute(double start_s)
+{
+    for (int i = 0; i < parts; i++) {
+        double end_s = common_s() + computing_s / parts;
+        for (double left_s; (left_s = end_s - common_s()) > 0;)
+            if (!starts_together)
+                sleep_for(left_s);
+        looks_ended(start_s);
     }
 }
 
@@ -135,8 +158,9 @@ static void make_call(double start_s, double due_s)
     begins_s(own_s)[begun] = common_s() - start_s;
     calls_made++;
     int slot = begun++ % at_a_time;
-    if (at_a_time > 1) {
+    if (are_nonblocking) {
         begin_nonblocking(slot, &requests[slot]);
+        compute(start_s);
     } else {
         call();
         end_call(start_s);

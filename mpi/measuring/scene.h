@@ -10,13 +10,15 @@
 extern const char *beside;
 /* Samples differ in their arrivals, which repeat after so many. */
 extern int patterns;
-/* The largest number of calls that a rank has begun and not ended. */
-extern int at_a_time;
+/* Whether calls are nonblocking. */
+extern int are_nonblocking;
 
 /* A nonblocking call, and its wait. */
 int nonblocking_call(void);
 /* Reads a scene: none; late:PATTERNS:SECONDS,.. with a time for each rank in each pattern; or
- * cadence:CALLS:SECONDS:AT_A_TIME with the time between two calls, below zero if all are due at once. */
+ * cadence:CALLS:SECONDS:AT_A_TIME:COMPUTING:PARTS with the time between two calls, below zero if all are due at once,
+ * the largest number of calls that a rank has begun and not ended, and the seconds that it computes beside each, in so
+ * many parts, 0 if it does not. */
 void read_scene(char *text);
 /* Seconds of a call in sample `number`, and what is beside it. Late ranks: from the last arrival until the last rank
  * ends. A cadence: the mean of its calls, from when a call is due, or else from when the last rank begins it, until the

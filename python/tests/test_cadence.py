@@ -13,7 +13,7 @@ from tests.conftest import Ran
 
 CALL = hocket.Call(ranks=4, size_bytes=64)
 LINE = "--ranks 4 --size 64"
-TEXTS = st.text() | st.from_regex(r"[0-9]{0,3} calls?(, every [0-9]{1,3} us)?(, [0-9]{1,2} at a time)?", fullmatch=True)
+TEXTS = st.text() | st.from_regex(r"[0-9]{0,3} calls?(, every [0-9]{1,3} us)?(, [0-9]{1,2} at a time)?(, computing [0-9] us)?", fullmatch=True)
 
 
 def test_back_to_back_a_ring_takes_as_long_as_alone() -> None:
@@ -36,6 +36,20 @@ def test_noise_gives_intervals_of_trials() -> None:
     assert 64 <= found.trials < 100_000 and found.time_s.reach <= 0.01
     assert found.repeated.interval_s.stderr > 0 and found.repeated.isolated_s.stderr > 0
     assert sum(found.repeated.calls_s) / 4 == pytest.approx(found.time_s.mean)
+
+
+def test_a_computation_hides_a_call_whose_messages_need_no_processor() -> None:
+    def found(cadence: str, machine: str) -> hocket.Repeated:
+        repeated = hocket.simulate("allreduce/recursive_doubling", CALL, machine=machine, cadence=cadence).repeated
+        assert repeated is not None
+        return repeated
+
+    hidden = found("8 calls, computing 1 ms", "cluster")
+    assert hidden.computing_s == 1e-3 and hidden.hidden == pytest.approx(1)
+    assert found("8 calls", "cluster").hidden is None
+    whole, parts = (found(f"8 calls, computing 1 ms{ending}", "loggp-infiniband") for ending in ("", " in 1000 parts"))
+    assert whole.hidden is not None and parts.hidden is not None
+    assert 0 < whole.hidden < parts.hidden < 1
 
 
 def test_a_call_of_one_rank_has_no_rate() -> None:

@@ -304,11 +304,13 @@ fn arrival_times_s(arrivals: &Bound<'_, PyAny>, ranks: usize, trials: u64) -> Py
     Ok((0..trials).map(|trial| arrivals.times_s(ranks, 0, trial)).collect())
 }
 
-/// The calls of a cadence, the seconds between two of them, and the calls at a time.
+/// The calls of a cadence, the seconds between two of them, the calls at a time, and the seconds of the computation
+/// beside each with its parts.
 #[pyfunction]
-fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16)> {
+fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16, Option<(f64, u32)>)> {
     let cadence = Cadence::parse(text).map_err(raise)?;
-    Ok((cadence.calls, cadence.every_s, cadence.at_a_time))
+    let computation = cadence.computation.map(|computation| (computation.time_s, computation.parts));
+    Ok((cadence.calls, cadence.every_s, cadence.at_a_time, computation))
 }
 
 /// Refuses a text that describes no fault.

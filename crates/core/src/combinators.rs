@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use crate::Moment;
 use crate::executor::nth;
 use crate::rank::Rank;
+use crate::{Moment, Path};
 
 impl Rank<'_> {
     /// Runs both side by side; done when both are done.
@@ -134,8 +134,19 @@ impl<F: Future> Branch<F> {
         index: usize,
         cx: &mut Context<'_>,
     ) -> bool {
+        self.advance_along(rank.path().as_a_whole(), rank, start, index, cx)
+    }
+
+    fn advance_along(
+        self: Pin<&mut Self>,
+        path: Path,
+        rank: &Rank<'_>,
+        start: Moment,
+        index: usize,
+        cx: &mut Context<'_>,
+    ) -> bool {
         let here = rank.path();
-        rank.set_path(here.as_a_whole());
+        rank.set_path(path);
         let has_ended = self.poll(rank, start, index, cx);
         rank.set_path(here);
         has_ended
@@ -201,15 +212,16 @@ impl<'r, F: Future> Started<'r, F> {
     /// Starts the branch; the rank continues at once, at the next place of its program.
     async fn new(rank: &'r Rank<'r>, future: F) -> Self {
         let (now, mut started) = (rank.moment(), Self { rank, branch: Box::pin(Branch::new(future)) });
-        poll_fn(|cx| Poll::Ready(started.advance(cx))).await;
+        poll_fn(|cx| Poll::Ready(started.advance(Path::NONE, cx))).await;
         rank.set_moment(rank.after_first(now, now));
         started
     }
 
-    /// Continues the branch. Returns true if the branch has ended. The rank stays at its moment.
-    fn advance(&mut self, cx: &mut Context<'_>) -> bool {
+    /// Continues the branch, for which the branch of this path waits. Returns true if it has ended. The rank stays at its
+    /// moment.
+    fn advance(&mut self, path: Path, cx: &mut Context<'_>) -> bool {
         let now = self.rank.moment();
-        let has_ended = self.branch.as_mut().advance_as_a_whole(self.rank, now, 0, cx);
+        let has_ended = self.branch.as_mut().advance_along(path, self.rank, now, 0, cx);
         self.rank.set_moment(now);
         has_ended
     }
@@ -219,7 +231,8 @@ impl<F: Future> Future for Started<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        if !self.advance(cx) {
+        let path = self.rank.path().as_a_whole();
+        if !self.advance(path, cx) {
             return Poll::Pending;
         }
         let (output, end) = self.branch.as_mut().take();
@@ -252,14 +265,15 @@ impl<'r, F: Future> JoinAll<'r, F> {
         let mut index = next(self.first);
         while index < count {
             let branch = nth(self.branches.as_mut(), index);
-            let has_ended = !branch.has_ended() && branch.advance(self.rank, start, (index, count), cx);
-            self.ended += usize::from(has_ended);
+            if !branch.has_ended() && branch.advance(self.rank, start, (index, count), cx) {
+                self.ended += 1;
+                while self.branches.get(self.first).is_some_and(Branch::has_ended) {
+                    self.first += 1;
+                }
+            }
             index = next(index + 1);
         }
         self.has_begun = true;
-        while self.branches.get(self.first).is_some_and(Branch::has_ended) {
-            self.first += 1;
-        }
         self.ended == count
     }
 

@@ -40,8 +40,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
         });
         self.awaited.set(self.awaited.get() - 1);
         if let Some((path, waker)) = self.waiting.take() {
-            self.rank.wake(path);
-            waker.wake();
+            self.rank.wake(path, &waker);
         }
     }
 

@@ -29,14 +29,15 @@ impl Default for Again {
 }
 
 impl Again {
-    /// Resumes the program until it waits for something outside or ends.
-    pub fn poll(&self, mut program: Pin<&mut impl Future<Output = ()>>) -> Poll<()> {
+    /// Resumes the program until it waits for something outside or ends. Calls `poll_again` before each further poll.
+    pub fn poll(&self, mut program: Pin<&mut impl Future<Output = ()>>, mut poll_again: impl FnMut()) -> Poll<()> {
         loop {
             let polled = program.as_mut().poll(&mut Context::from_waker(&self.waker));
             if polled.is_ready() || !self.flag.0.load(Ordering::Relaxed) {
                 return polled;
             }
             self.flag.0.store(false, Ordering::Relaxed);
+            poll_again();
         }
     }
 }

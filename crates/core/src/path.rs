@@ -11,6 +11,9 @@ impl Path {
     /// The whole program, without telling its branches apart.
     pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
 
+    /// No branch: of a step for which nothing waits yet.
+    pub const NONE: Self = Self(1);
+
     /// The same branch, without telling its further branches apart.
     #[inline]
     pub fn as_a_whole(self) -> Self {
@@ -51,6 +54,12 @@ impl Path {
     #[inline]
     pub fn meets(self, other: Self) -> bool {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
+    }
+
+    /// Whether a `join` polls this branch after the other one.
+    #[inline]
+    pub fn comes_after(self, other: Self) -> bool {
+        self.0 > other.0 && !self.meets(other)
     }
 
     /// The longest path that leads to both.

@@ -84,15 +84,16 @@ impl<P: Program> AnyProgram for P {
     }
 
     fn repeated(&'static self, world: Rc<dyn Home>, call: Rc<Call>) -> Box<dyn Repeated> {
+        let home = world.clone();
         let make = move || {
-            let (world, call) = (world.clone(), call.clone());
+            let (world, call) = (home.clone(), call.clone());
             async move {
                 let ground = world.ground();
                 let seat = Seat::new(&ground, world.rank());
                 self.run(&Rank::new(&seat), &call).await;
             }
         };
-        Box::new(Remade { make, program: Box::pin(None) })
+        Box::new(Remade { world, make, program: Box::pin(None) })
     }
 }
 
@@ -114,7 +115,7 @@ const ENDED: u32 = u32::MAX - 1;
 impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Fleet for Programs<'a, M, F> {
     fn resume(&mut self, rank: usize) -> Option<Moment> {
         let slot = if self.places.is_empty() { rank as u32 } else { self.slot_of(rank)? };
-        if !resume(self.slots.get(slot), &self.again) {
+        if !resume(self.slots.get(slot), &self.again, || self.ranks.poll_again(rank)) {
             return None;
         }
         if !self.places.is_empty() {
@@ -142,9 +143,9 @@ impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Programs<'a, M, F> {
 }
 
 /// Resumes a program, and drops it when it ends. Returns true if it has ended now.
-fn resume<F: Future<Output = ()>>(mut slot: Pin<&mut Option<F>>, again: &Again) -> bool {
+fn resume<F: Future<Output = ()>>(mut slot: Pin<&mut Option<F>>, again: &Again, poll_again: impl FnMut()) -> bool {
     let Some(program) = slot.as_mut().as_pin_mut() else { return false };
-    let has_ended = again.poll(program).is_ready();
+    let has_ended = again.poll(program, poll_again).is_ready();
     if has_ended {
         slot.set(None);
     }
@@ -152,6 +153,7 @@ fn resume<F: Future<Output = ()>>(mut slot: Pin<&mut Option<F>>, again: &Again) 
 }
 
 struct Remade<M, F> {
+    world: Rc<dyn Home>,
     make: M,
     program: Pin<Box<Option<F>>>,
 }
@@ -162,7 +164,8 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
     }
 
     fn resume(&mut self, again: &Again) -> bool {
-        resume(self.program.as_mut(), again)
+        let poll_again = || self.world.ground().poll_again(self.world.rank());
+        resume(self.program.as_mut(), again, poll_again)
     }
 }
 

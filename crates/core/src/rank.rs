@@ -3,7 +3,7 @@
 use std::cell::RefMut;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use crate::seat::{Arena, Ground, Pair, Seat, Seats, State};
 use crate::step::{Received, SendRecv, Step};
@@ -219,7 +219,7 @@ impl<'r> Rank<'r> {
 
     #[inline(always)]
     pub(crate) fn wait(&self, ticket: u32) {
-        if self.tells_branches_apart() {
+        if self.tells_branches_apart() && self.path() != Path::NONE {
             self.world().wait(ticket, self.path());
         }
     }
@@ -280,8 +280,14 @@ impl<'r> Rank<'r> {
         self.ground().host.next_to_go_on(self.seat.rank.get(), here, from, count)
     }
 
-    pub(crate) fn wake(&self, path: Path) {
-        self.world().wake(self.seat.rank.get(), path);
+    /// The running branch caused the event for which the branches of `path` wait. They can go on when their turn comes:
+    /// in this poll of the program, or else in another one, for which the waker asks.
+    pub(crate) fn wake(&self, path: Path, waker: &Waker) {
+        let comes_later = path.comes_after(self.path());
+        self.world().wake(self.seat.rank.get(), path, comes_later);
+        if !comes_later {
+            waker.wake_by_ref();
+        }
     }
 
     /// Whether the winner of a `first` is known, given which of its branches have ended.
@@ -358,6 +364,11 @@ impl<'r> Ranks<'r> {
     pub(crate) fn seated(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {
         self.seats.get(place).give(rank);
         self.blocks.get(place, |place| Rank::new(self.seats.get(place)))
+    }
+
+    /// As [`World::poll_again`].
+    pub(crate) fn poll_again(&self, rank: usize) {
+        self.seats.poll_again(rank);
     }
 
     /// The moment that the rank on this seat has reached.

@@ -108,6 +108,11 @@ impl<'w> Ground<'w> {
         let features = world.borrow().features();
         Self { host: world, features, size, received: Cell::new(Received { source: 0, len: 0 }) }
     }
+
+    /// As [`World::poll_again`].
+    pub(crate) fn poll_again(&self, rank: usize) {
+        self.host.world().poll_again(rank);
+    }
 }
 
 /// One rank's state in its world.
@@ -165,6 +170,10 @@ impl<'w> Seats<'w> {
 
     pub(crate) fn size(&self) -> usize {
         self.ground.size
+    }
+
+    pub(crate) fn poll_again(&self, rank: usize) {
+        self.ground.poll_again(rank);
     }
 
     /// The seat at this place.

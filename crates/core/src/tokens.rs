@@ -41,8 +41,7 @@ impl<'r> Tokens<'r> {
             Some(_) => self.behind.borrow_mut().push_back(now),
         }
         if let Some(path) = self.waiting.take() {
-            self.rank.wake(path);
-            self.waker.get().into_iter().for_each(Waker::wake_by_ref);
+            self.waker.get().into_iter().for_each(|waker| self.rank.wake(path, waker));
         }
     }
 

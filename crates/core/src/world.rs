@@ -116,10 +116,13 @@ pub trait World {
     fn race(&mut self, _rank: usize) {}
     /// The later branch of a `first` had ended when it was dropped.
     fn drop_ended(&mut self, _rank: usize) {}
-    /// The branches of `rank` that were woken since it was last resumed; none in a world that tells no branches apart.
+    /// The branches of `rank` that can go on in this poll of its program; none in a world that tells no branches apart.
     fn woken(&self, _rank: usize) -> Option<&Woken> {
         None
     }
-    /// Another branch of `rank` caused the event for which this branch waits.
-    fn wake(&mut self, _rank: usize, _path: Path) {}
+    /// Another branch of `rank` caused the event for which this branch waits. The branch can go on in this poll of the
+    /// program if its turn `comes_later`, else in the next one.
+    fn wake(&mut self, _rank: usize, _path: Path, _comes_later: bool) {}
+    /// The program of `rank` is polled again, for the branches woken since the last poll began.
+    fn poll_again(&mut self, _rank: usize) {}
 }

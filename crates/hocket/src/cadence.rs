@@ -1,9 +1,9 @@
-//! Cadence: a call over and over, at which times, and how many at a time.
+//! Cadence: a call over and over, at which times, how many at a time, and beside which computation.
 
 use std::cell::Cell;
 
 use hocket_core::units::parse_time_s;
-use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result, Symmetry, View, budget};
+use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result, Symmetry, Tokens, View, budget};
 use hocket_simulate::{Ends, Trials};
 
 use crate::measured::{DISTINCT, again};
@@ -17,37 +17,53 @@ pub struct Cadence {
     pub every_s: Option<f64>,
     /// How many calls a rank may have begun and not ended: 1 for blocking calls.
     pub at_a_time: u16,
+    /// What a rank computes beside each call; none if it computes nothing.
+    pub computation: Option<Computation>,
+}
+
+/// A computation that a rank begins when it has begun a call. It begins the next call after the computation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Computation {
+    /// How long it takes alone, in seconds.
+    pub time_s: f64,
+    /// The number of its equal parts. Between two parts, the processor serves messages.
+    pub parts: u32,
 }
 
 /// The largest number of calls.
 const MOST: u16 = 10_000;
 
-/// The longest time between two calls, in seconds.
+/// The largest number of parts of a computation.
+const MOST_PARTS: u32 = 10_000;
+
+/// The longest time between two calls, and of a computation, in seconds.
 const MOST_S: f64 = 1e6;
 
 /// The memory of the time of one call in one trial: its two marks, and its time.
 const TIME_BYTES: f64 = 24.0;
 
 impl Cadence {
-    /// Reads "16 calls", "16 calls, every 100 us", "16 calls, 4 at a time" or "16 calls, every 100 us, 2 at a time".
+    /// Reads "16 calls", and after it, each if there is one and in this order, "every 100 us", "2 at a time", and
+    /// "computing 50 us" or "computing 50 us in 10 parts".
     ///
     /// # Errors
-    /// Anything else; no calls, or more than 10000; more than 32 at a time, or more than there are; or a time above a
-    /// million seconds.
+    /// Anything else; no calls, or more than 10000; more than 32 at a time, or more than there are; a time above a
+    /// million seconds; or no parts, or more than 10000.
     pub fn parse(text: &str) -> Result<Self> {
         let refused = |expected: &str| Error::new(format!("cadence: got {text:?}, expected {expected}"));
-        let parts: Vec<_> = text.split(',').map(str::trim).collect();
-        let (every, at_a_time) = match parts[1..] {
-            [] => (None, None),
-            [every] if every.starts_with("every ") => (Some(every), None),
-            [at_a_time] => (None, Some(at_a_time)),
-            [every, at_a_time] => (Some(every), Some(at_a_time)),
-            _ => return Err(refused(FORMS)),
-        };
-        let calls = number(parts[0], &[" calls", " call"]).ok_or_else(|| refused(FORMS))?;
-        let every_s = every.map(|every| seconds(every).ok_or_else(|| refused(FORMS))).transpose()?;
-        let at_a_time =
-            at_a_time.map_or(Some(1), |text| number(text, &[" at a time"])).ok_or_else(|| refused(FORMS))?;
+        let mut words = text.split(',').map(str::trim).peekable();
+        let unknown = || refused(FORMS);
+        let calls = words.next().and_then(|text| number(text, &[" calls", " call"])).ok_or_else(unknown)?;
+        let mut next = |is_next: &dyn Fn(&str) -> bool| words.next_if(|text| is_next(text));
+        let every = next(&|text| text.starts_with(EVERY));
+        let at_a_time = next(&|text| text.ends_with(AT_A_TIME));
+        let computing = next(&|text| text.starts_with(COMPUTING));
+        if words.next().is_some() {
+            return Err(unknown());
+        }
+        let every_s = every.map(|text| time_s(&text[EVERY.len()..]).ok_or_else(unknown)).transpose()?;
+        let at_a_time = at_a_time.map_or(Some(1), |text| number(text, &[AT_A_TIME])).ok_or_else(unknown)?;
+        let computation = computing.map(|text| Computation::parse(text).ok_or_else(unknown)).transpose()?;
         if calls == 0 || calls > u32::from(MOST) {
             return Err(refused(&format!("1 to {MOST} calls")));
         }
@@ -55,7 +71,10 @@ impl Cadence {
         if at_a_time == 0 || at_a_time > most {
             return Err(refused(&format!("1 to {most} at a time")));
         }
-        Ok(Self { calls: calls as u16, every_s, at_a_time: at_a_time as u16 })
+        if computation.is_some_and(|computation| !(1..=MOST_PARTS).contains(&computation.parts)) {
+            return Err(refused(&format!("1 to {MOST_PARTS} parts")));
+        }
+        Ok(Self { calls: calls as u16, every_s, at_a_time: at_a_time as u16, computation })
     }
 
     /// How many calls a simulation makes: these, and an isolated one to compare with.
@@ -104,8 +123,29 @@ impl Cadence {
     }
 }
 
-const FORMS: &str =
-    "a number of calls, such as \"16 calls\", \"16 calls, every 100 us\" or \"16 calls, every 100 us, 2 at a time\"";
+impl Computation {
+    /// Reads "computing 50 us" or "computing 50 us in 10 parts".
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix(COMPUTING)?;
+        let (time, parts) = match text.split_once(" in ") {
+            Some((time, parts)) => (time, number(parts, &[" parts", " part"])?),
+            None => (text, 1),
+        };
+        Some(Self { time_s: time_s(time)?, parts })
+    }
+
+    async fn run(self, r: &Rank<'_>) {
+        for _ in 0..self.parts {
+            r.compute(self.time_s / f64::from(self.parts)).await;
+        }
+    }
+}
+
+const EVERY: &str = "every ";
+const AT_A_TIME: &str = " at a time";
+const COMPUTING: &str = "computing ";
+const FORMS: &str = "a number of calls, such as \"16 calls\", \"16 calls, every 100 us\", \"16 calls, every 100 us, 2 at \
+                     a time\" or \"16 calls, computing 50 us in 10 parts\"";
 
 /// The number before one of these endings.
 fn number(text: &str, endings: &[&str]) -> Option<u32> {
@@ -113,8 +153,8 @@ fn number(text: &str, endings: &[&str]) -> Option<u32> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-fn seconds(text: &str) -> Option<f64> {
-    parse_time_s(text.strip_prefix("every ")?).ok().filter(|time_s| (0.0..=MOST_S).contains(time_s))
+fn time_s(text: &str) -> Option<f64> {
+    parse_time_s(text).ok().filter(|time_s| (0.0..=MOST_S).contains(time_s))
 }
 
 /// A program over and over, in a cadence. Mark k is the end of call k; the marks of all ends are followed by those of
@@ -126,9 +166,11 @@ pub(crate) struct InCadence<'a> {
 
 impl Program for InCadence<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        match self.cadence.at_a_time {
-            1 => self.every(r, c, 0).await,
-            lanes => drop(r.join_all((0..lanes).map(|lane| self.every(r, c, lane))).await),
+        let lanes = self.cadence.at_a_time;
+        let turns: Vec<_> = (0..lanes).map(|lane| r.tokens((lane == 0).into())).collect();
+        match lanes {
+            1 => self.every(r, c, 0, &turns).await,
+            _ => drop(r.join_all((0..lanes).map(|lane| self.every(r, c, lane, &turns))).await),
         }
     }
 
@@ -139,17 +181,30 @@ impl Program for InCadence<'_> {
 
 impl InCadence<'_> {
     /// One call after the other: the first one, and every one that is a multiple of those at a time later. Each of
-    /// these lanes has tags of its own, which alternate from call to call with at most 16 lanes.
-    async fn every(&self, r: &Rank<'_>, c: &Call, first: u16) {
-        let Cadence { calls, at_a_time, .. } = self.cadence;
+    /// these lanes has tags of its own, which alternate from call to call with at most 16 lanes. Where ranks compute, a
+    /// call is begun in its turn: after the computation beside the call before.
+    async fn every(&self, r: &Rank<'_>, c: &Call, first: u16, turns: &[Tokens<'_>]) {
+        let Cadence { calls, at_a_time, computation, .. } = self.cadence;
         let distinct = DISTINCT / u32::from(at_a_time);
         for (turn, number) in (0..).zip((first..calls).step_by(at_a_time.into())) {
+            if computation.is_some() {
+                turns[usize::from(first)].take().await;
+            }
             if let Some(due_s) = self.cadence.due_s(number) {
                 r.wait_until(due_s).await;
             }
             r.mark(calls + number);
             let call = Marking { program: self.program, outer: r, number };
-            again(&call, (r, c), u32::from(first) * distinct + turn % distinct).await;
+            let call = again(&call, (r, c), u32::from(first) * distinct + turn % distinct);
+            let Some(computation) = computation else {
+                call.await;
+                continue;
+            };
+            let compute = async {
+                computation.run(r).await;
+                turns[usize::from((first + 1) % at_a_time)].put();
+            };
+            r.join(call, compute).await;
         }
     }
 }

@@ -15,7 +15,7 @@ mod together;
 mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
-pub use cadence::Cadence;
+pub use cadence::{Cadence, Computation};
 pub use effort::{effort_s, recording_effort_s, verification_effort_s};
 pub use measured::Way;
 pub use placing::{Demand, Place};

@@ -71,6 +71,8 @@ pub struct Repeated {
     pub intervals_s: Vec<f64>,
     /// The time of an isolated call, in each trial.
     pub isolated_s: Vec<f64>,
+    /// How long a rank computes beside each call.
+    pub computing_s: f64,
 }
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
@@ -160,6 +162,7 @@ impl Played<'_> {
             calls_s: mean(many.ends.iter().map(|ends| cadence.times_s(ends))),
             intervals_s: many.ends.iter().map(|ends| cadence.interval_s(ends)).collect(),
             isolated_s: isolated.times_s,
+            computing_s: cadence.computation.map_or(0.0, |computation| computation.time_s),
         };
         many.ends.iter_mut().for_each(|ends| ends.marks_s.clear());
         Ok(Simulated { repeated: Some(repeated), ..self.found(many, times_s) })

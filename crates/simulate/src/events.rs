@@ -6,6 +6,7 @@
 //! messages that leave then, and before all others. Circuits and ports are assigned after all other events of a time.
 
 use std::collections::{HashSet, VecDeque};
+use std::mem::replace;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
@@ -187,8 +188,9 @@ pub struct Events<'a, N: Network> {
     element_bytes: usize,
     mailboxes: Mailboxes<Unmatched, u32>,
     outcomes: Slots<Arrival<Placed>, Path>,
-    /// For each rank, the branches that can go on.
+    /// For each rank, the branches that can go on; and those of the running rank that can go on in its next poll.
     woken: Vec<Woken>,
+    woken_again: Woken,
     agenda: Agenda,
     /// Whether there has ever been a receive from any source.
     has_taken_from_any: bool,
@@ -367,6 +369,7 @@ impl<'a, N: Network> Events<'a, N> {
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),
             woken: vec![Woken::NONE; call.ranks],
+            woken_again: Woken::NONE,
             agenda: Agenda::new(),
             has_taken_from_any: false,
             begun: 0,
@@ -528,9 +531,11 @@ impl<'a, N: Network> Events<'a, N> {
     fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let received = Received { source: from, len };
         let waiting = self.outcomes.fill(slot, (Placed::at(self.agenda.now_s), received));
-        waiting.into_iter().for_each(|path| self.wake(rank as usize, path));
-        self.ready.push(rank as usize);
-        self.is_completing = true;
+        if let Some(path) = waiting {
+            self.woken[rank as usize].add(path);
+            self.ready.push(rank as usize);
+            self.is_completing = true;
+        }
     }
 
     /// An operation of `rank` is done now, after the completions that are already due at the present time.
@@ -959,6 +964,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
     fn next(&mut self) -> Option<usize> {
         if let Some(rank) = self.running.take() {
             self.woken[rank] = Woken::NONE;
+            self.woken_again = Woken::NONE;
         }
         while self.goes_on() {
             self.running = self.next_to_begin().or_else(|| self.next_ready());
@@ -1086,8 +1092,13 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.outcomes.wait(slot, path);
     }
 
-    fn wake(&mut self, rank: usize, path: Path) {
-        self.woken[rank].add(path);
+    fn wake(&mut self, rank: usize, path: Path, comes_later: bool) {
+        let woken = if comes_later { &mut self.woken[rank] } else { &mut self.woken_again };
+        woken.add(path);
+    }
+
+    fn poll_again(&mut self, rank: usize) {
+        self.woken[rank] = replace(&mut self.woken_again, Woken::NONE);
     }
 
     #[inline]

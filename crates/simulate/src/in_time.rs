@@ -71,7 +71,9 @@ pub trait Clockwork {
         None
     }
     /// As [`World::wake`].
-    fn wake(&mut self, _rank: usize, _path: Path) {}
+    fn wake(&mut self, _rank: usize, _path: Path, _comes_later: bool) {}
+    /// As [`World::poll_again`].
+    fn poll_again(&mut self, _rank: usize) {}
     /// As [`World::moments`].
     fn moments(&mut self) -> &mut dyn Moments {
         unreachable!("asked for where features say that there is one")
@@ -457,8 +459,12 @@ impl<C: Clockwork> World for InTime<C> {
         self.clockwork.woken(rank)
     }
 
-    fn wake(&mut self, rank: usize, path: Path) {
-        self.clockwork.wake(rank, path);
+    fn wake(&mut self, rank: usize, path: Path, comes_later: bool) {
+        self.clockwork.wake(rank, path, comes_later);
+    }
+
+    fn poll_again(&mut self, rank: usize) {
+        self.clockwork.poll_again(rank);
     }
 }
 
@@ -500,7 +506,10 @@ mod tests {
             while let Some(step) = steps[rank].pop_if(|_| waiting[rank].is_none()) {
                 match world.issue(At { rank, now: moments[rank] }, &step) {
                     Progress::Done((moment, _)) => moments[rank] = moment,
-                    Progress::Waits(ticket) => waiting[rank] = Some(ticket),
+                    Progress::Waits(ticket) => {
+                        world.wait(ticket, Path::ROOT);
+                        waiting[rank] = Some(ticket);
+                    }
                     Progress::Never => panic!("{step:?}"),
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::c_void;
+use std::mem::replace;
 use std::time::{Duration, Instant};
 
 use hocket_core::matching::Slots;
@@ -53,6 +54,7 @@ pub struct Messages {
     /// The slots of branches that compute, and the times at which they end.
     computing: Vec<(u32, Instant)>,
     woken: Woken,
+    woken_again: Woken,
     failure: Option<Failure>,
     /// When the program reported its result as complete.
     complete: Option<Instant>,
@@ -73,6 +75,7 @@ impl Messages {
             under_way: 0,
             computing: Vec::new(),
             woken: Woken::NONE,
+            woken_again: Woken::NONE,
             failure: None,
             complete: None,
         }
@@ -110,6 +113,7 @@ impl Messages {
     /// The program was polled, so no branch is known to be able to go on.
     pub fn polled(&mut self) {
         self.woken = Woken::NONE;
+        self.woken_again = Woken::NONE;
     }
 
     /// Whether some branch computes, and so may go on at any time.
@@ -280,7 +284,12 @@ impl World for Messages {
         Some(&self.woken)
     }
 
-    fn wake(&mut self, _: usize, path: Path) {
-        self.woken.add(path);
+    fn wake(&mut self, _: usize, path: Path, comes_later: bool) {
+        let woken = if comes_later { &mut self.woken } else { &mut self.woken_again };
+        woken.add(path);
+    }
+
+    fn poll_again(&mut self, _: usize) {
+        self.woken = replace(&mut self.woken_again, Woken::NONE);
     }
 }

@@ -295,7 +295,7 @@ _SCENE_OPTIONS = (
         "--cadence",
         type=Read(read_cadence, name="cadence"),
         help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
-        "'16 calls, every 100 us, 2 at a time'.",
+        "'16 calls, every 100 us, 2 at a time'; also 'computing 50 us in 10 parts' beside each.",
     ),
     faults,
     click.option(

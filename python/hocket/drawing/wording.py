@@ -114,11 +114,13 @@ def in_cadence(found: Simulation) -> list[tuple[str, str]]:
     rate = "" if repeated.calls_per_s is None else f": {repeated.calls_per_s:,.1f} calls/s"
     if repeated.bytes_per_s:
         rate += f", {format_rate(repeated.bytes_per_s)}"
+    hidden = [] if repeated.hidden is None else [("hidden", f"{repeated.hidden:.0%} of an isolated call")]
     return [
         ("cadence", f"{found.cadence}"),
         ("isolated call", f"{format_time(isolated_s)}{times}"),
         ("each call", f"the first {first}, the last {last}, the longest {most}"),
         ("interval", f"{format_time(interval_s)} between two ends{rate}"),
+        *hidden,
         ("all calls", f"{format_time(found.rank_time_s['max'])} until the last rank ends"),
     ]
 

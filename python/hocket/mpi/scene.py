@@ -18,18 +18,18 @@ class Played:
     Attributes:
         argument: Its argument.
         calls: Number of calls in a sample.
-        at_a_time: How many calls a rank may have begun and not ended.
+        is_nonblocking: Whether the calls are nonblocking.
         patterns: Number of different arrivals; samples repeat them in turn.
     """
 
     argument: str = "none"
     calls: int = 1
-    at_a_time: int = 1
+    is_nonblocking: bool = False
     patterns: int = 1
 
     def rule_of(self, collective: str) -> str:
-        """Return the name of a collective in rules: that of its nonblocking form if calls run at a time."""
-        return f"i{collective}" if self.at_a_time > 1 else collective
+        """Return the name of a collective in rules: that of its nonblocking form if the calls are."""
+        return f"i{collective}" if self.is_nonblocking else collective
 
 
 def draws(ranks: int) -> int:
@@ -50,7 +50,11 @@ def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: i
         listed = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
         return Played(f"late:{patterns}:{listed}", patterns=patterns)
     if cadence is not None:
-        calls, every_s, at_a_time = _native.cadence_values(cadence)
-        every = -1 if every_s is None else every_s
-        return Played(f"cadence:{calls}:{every:.9g}:{at_a_time}", calls=calls, at_a_time=at_a_time)
+        calls, every_s, at_a_time, computation = _native.cadence_values(cadence)
+        every, (computing_s, parts) = -1 if every_s is None else every_s, computation or (0, 0)
+        return Played(
+            f"cadence:{calls}:{every:.9g}:{at_a_time}:{computing_s:.9g}:{parts}",
+            calls=calls,
+            is_nonblocking=at_a_time > 1 or computation is not None,
+        )
     return Played()

@@ -34,8 +34,9 @@ def test_an_argument_has_a_time_for_each_rank_and_is_short(ranks: int, arrivals:
 
 
 def test_a_cadence_is_an_argument() -> None:
-    assert played(None, "7 calls, every 20 ms, 3 at a time", 4).argument == "cadence:7:0.02:3"
-    assert played(None, "7 calls", 4).argument == "cadence:7:-1:1"
+    assert played(None, "7 calls, every 20 ms, 3 at a time", 4).argument == "cadence:7:0.02:3:0:0"
+    assert played(None, "7 calls", 4).argument == "cadence:7:-1:1:0:0"
+    assert played(None, "7 calls, computing 5 ms in 4 parts", 4).argument == "cadence:7:-1:1:0.005:4"
     assert played(None, None, 4).argument == "none"
 
 
@@ -79,6 +80,16 @@ def test_calls_begin_when_they_are_due(mpi: Mpi, hocket_command: Callable[..., R
         assert 15e-3 < median(one["interval_s"]) < 80e-3
         assert 0 < one["median_s"] < 20e-3, "a call is over before the next one is due"
         assert one["made"] >= 1 + 7 * len(one["samples_s"])
+
+
+def test_ranks_compute_beside_nonblocking_calls(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
+    words = "allreduce recursive_doubling native -n 2 --sizes 800B"
+    for cadence in ("6 calls, computing 20 ms in 4 parts", "6 calls, 2 at a time, computing 20 ms"):
+        found = measured(mpi, hocket_command, words, "--cadence", cadence)
+        assert [one["algorithm"] for one in found["measurements"]] == ["recursive_doubling", "native"]
+        for one in found["measurements"]:
+            assert 19e-3 < median(one["interval_s"]) < 80e-3, "the next call begins after the computation"
+            assert one["made"] >= 1 + 7 * len(one["samples_s"])
 
 
 def check_at_a_time(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:

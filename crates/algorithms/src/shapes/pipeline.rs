@@ -10,6 +10,8 @@
 //! may still be sending a few earlier segments, so that no link stands idle while the next send is prepared. Messages
 //! of segments that are in flight together have different tags.
 
+use std::collections::VecDeque;
+
 use hocket_core::{Options, Rank, Side, Source, Span, Tag, Tokens};
 
 use crate::shapes::Segments;
@@ -30,26 +32,39 @@ pub struct Place {
     pub children: Vec<usize>,
 }
 
+/// Where segments go on to: to these ranks, from where they lie.
+struct Onward<'a> {
+    to: Vec<usize>,
+    segments: &'a Segments,
+    direction: Tag,
+}
+
+impl<'a> Onward<'a> {
+    fn up(place: &Place, segments: &'a Segments) -> Self {
+        Self { to: place.parent.into_iter().collect(), segments, direction: UP }
+    }
+
+    /// First to the child that is combined last.
+    fn down(place: &Place, segments: &'a Segments) -> Self {
+        Self { to: place.children.iter().rev().copied().collect(), segments, direction: DOWN }
+    }
+}
+
 /// Combines the segments of all ranks below this one with its own into `sums`, and sends the sums to the parent. The
 /// own segments may lie in `sums`. A rank without children sends its own segments from where they lie.
 pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments) {
     let handed_up = if place.children.is_empty() { own } else { sums };
-    let hand_up = async |index| {
-        if let Some(parent) = place.parent {
-            send(r, parent, handed_up.get(index), UP, index).await;
-        }
-    };
-    add_up(r, place, own, sums, hand_up).await;
+    add_up(r, place, own, sums, Onward::up(place, handed_up)).await;
 }
 
-/// Receives the segments from the parent, and sends them to the children: first to the child that is combined last.
+/// Receives the segments from the parent, and sends them to the children.
 pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
     let take_in = async |index| {
         if let Some(parent) = place.parent {
             receive(r, parent, segments.get(index), DOWN, index).await;
         }
     };
-    in_flight(r, segments.count(), take_in, async |index| hand_down(r, place, segments, index).await).await;
+    in_flight(r, take_in, Onward::down(place, segments)).await;
 }
 
 /// Reduces the own segments to the root, by way of `sums`. The root sends each segment down as soon as it is reduced.
@@ -58,7 +73,7 @@ pub async fn reduce_and_broadcast(r: &Rank<'_>, place: &Place, own: &Segments, s
     if place.parent.is_some() {
         r.join(reduce(r, place, own, sums), broadcast(r, place, result)).await;
     } else {
-        add_up(r, place, own, sums, async |index| hand_down(r, place, sums, index).await).await;
+        add_up(r, place, own, sums, Onward::down(place, sums)).await;
     }
 }
 
@@ -72,7 +87,7 @@ struct Arrivals<'a> {
 
 /// Combines the own segments with the children's segments, in the order of the children, and passes on the sums. If the
 /// own segments are not in `sums`, the first child's segments are received there, and nothing is copied.
-async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, pass_on: impl AsyncFn(usize)) {
+async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, onward: Onward<'_>) {
     let (count, len, is_apart) = (sums.count(), sums.get(0).len, own.get(0) != sums.get(0));
     let room = IN_FLIGHT.min(count);
     let arrivals = |(number, child): (usize, &usize)| Arrivals {
@@ -105,33 +120,34 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, pa
             from.free.put();
         }
     };
-    r.join(r.join_all(receive_all), in_flight(r, count, combine, pass_on)).await;
+    r.join(r.join_all(receive_all), in_flight(r, combine, onward)).await;
 }
 
-/// Receives `count` segments, one after the other. Passes on each one, while a few earlier ones are still on their way.
-async fn in_flight(r: &Rank<'_>, count: usize, take_in: impl AsyncFn(usize), pass_on: impl AsyncFn(usize)) {
-    let turns: Vec<_> = (0..IN_FLIGHT).map(|lane| r.tokens(usize::from(lane == 0))).collect();
-    let lane = async |lane| {
-        for index in (lane..count).step_by(IN_FLIGHT) {
-            turns[lane].take().await;
-            take_in(index).await;
-            turns[(lane + 1) % IN_FLIGHT].put();
-            pass_on(index).await;
+/// Takes in the segments, one after the other. Passes on each one, while a few earlier ones are still on their way.
+async fn in_flight(r: &Rank<'_>, take_in: impl AsyncFn(usize), onward: Onward<'_>) {
+    let Onward { to, segments, direction } = onward;
+    let mut sent = VecDeque::new();
+    for index in 0..segments.count() {
+        while sent.len() > (IN_FLIGHT - 1) * to.len()
+            && let Some(earliest) = sent.pop_front()
+        {
+            earliest.await;
         }
-    };
-    r.join_all((0..IN_FLIGHT.min(count)).map(lane)).await;
-}
-
-async fn hand_down(r: &Rank<'_>, place: &Place, segments: &Segments, index: usize) {
-    let children = place.children.iter().rev();
-    r.join_all(children.map(|child| send(r, *child, segments.get(index), DOWN, index))).await;
-}
-
-async fn send(r: &Rank<'_>, to: usize, segment: Span, direction: Tag, index: usize) {
-    let tag = direction + (index % IN_FLIGHT) as Tag;
-    r.send_with(to, segment, Options { tag, ..Options::default() }).await;
+        take_in(index).await;
+        let options = Options { tag: tag(direction, index), ..Options::default() };
+        for peer in &to {
+            sent.push_back(r.start(r.send_with(*peer, segments.get(index), options)).await);
+        }
+    }
+    for last in sent {
+        last.await;
+    }
 }
 
 async fn receive(r: &Rank<'_>, from: usize, into: Span, direction: Tag, index: usize) {
-    r.recv_with(Source::Rank(from as u32), into, direction + (index % IN_FLIGHT) as Tag).await;
+    r.recv_with(Source::Rank(from as u32), into, tag(direction, index)).await;
+}
+
+fn tag(direction: Tag, index: usize) -> Tag {
+    direction + (index % IN_FLIGHT) as Tag
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hocket::pacing::Gap;
-use hocket::{Cadence, Repeated, Scene, Subject, simulate_trials};
+use hocket::{Cadence, Computation, Repeated, Scene, Subject, simulate_trials};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Result};
 use hocket_machine::Machine;
@@ -99,6 +99,36 @@ fn calls_at_a_time_hide_latency_but_not_the_wire() {
 }
 
 #[test]
+fn calls_hide_behind_a_computation_where_nothing_needs_the_processor() {
+    let of = of(Collective::Allreduce, "ring", 8, 4096);
+    let (platform, isolated_s) = (platform(HOCKNEY, "[node]\nports = \"unlimited\"\n"), 21.168e-6);
+    for (at_a_time, computing_s) in [(1, 30e-6), (1, 10e-6), (2, 15e-6), (2, 5e-6)] {
+        let text = format!("16 calls, {at_a_time} at a time, computing {computing_s} s");
+        let found = calls(&of, &platform, &text);
+        let expected_s = f64::max(computing_s, isolated_s / f64::from(at_a_time));
+        assert!((found.intervals_s[0] - expected_s).abs() < 1e-12, "{text}: {:?}", found.intervals_s);
+    }
+}
+
+#[test]
+fn a_computation_holds_up_messages_until_its_next_part_begins() {
+    // Two rounds of one message: a rank sends (o), and receives (o) after L. Without parts, the first message waits for
+    // the end of the computation, and only then the second round begins: T + o + o + (o + L + o). In short parts, the
+    // processor never idles, so calls begin every T + 4 o. Within its period, a call ends one part sooner or later.
+    let network = "model = \"loggp\"\nL = \"8 us\"\no = \"1 us\"\ng = \"0 s\"\nG = \"0 s/B\"";
+    let (of, platform) = (of(Collective::Allreduce, "recursive_doubling", 4, 1), platform(network, ""));
+    for (parts, expected_s) in [(1, 44e-6), (40, 36e-6), (320, 36e-6)] {
+        for engine in [Engine::Auto, Engine::Events] {
+            let text = format!("9 calls, computing 32 us in {parts} parts");
+            let found = repeated(&of, &platform, &text, Trials::default(), engine).unwrap().1;
+            let apart_s = if parts == 1 { 0.0 } else { 32e-6 / f64::from(parts) / 5.0 };
+            assert!((found.intervals_s[0] - expected_s).abs() < apart_s + 1e-12, "{text}: {:?}", found.intervals_s);
+            assert!((found.isolated_s[0] - 20e-6).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
 fn one_call_is_an_isolated_call() {
     for (network, noise) in [(HOCKNEY, ""), (EAGER, NOISE), (TORUS, "")] {
         let platform = platform(network, noise);
@@ -129,7 +159,13 @@ fn calls_have_tags_of_their_own() {
 
 #[test]
 fn engines_agree_on_all_cadences() {
-    for text in ["5 calls", "5 calls, every 3 us", "6 calls, 3 at a time"] {
+    for text in [
+        "5 calls",
+        "5 calls, every 3 us",
+        "6 calls, 3 at a time",
+        "5 calls, computing 4 us in 3 parts",
+        "6 calls, every 3 us, 3 at a time, computing 2 us",
+    ] {
         for (network, noise) in [(HOCKNEY, ""), (EAGER, NOISE), (TORUS, "")] {
             let platform = platform(network, noise);
             for of in catalogue() {
@@ -191,7 +227,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "[0-9a-z, .]{0,30}|[0-9]{1,6} calls(, every [0-9]{0,3} ?[a-z]{0,2})?(, -?[0-9]* at a time)?") {
+    fn any_text_is_read_or_refused(text in "[0-9a-z, .]{0,30}|[0-9]{1,6} calls(, every [0-9]{0,3} ?[a-z]{0,2})?(, -?[0-9]* at a time)?(, computing [0-9]{0,2} us( in [0-9]{1,5} parts)?)?") {
         if let Err(error) = Cadence::parse(&text) {
             prop_assert!(error.to_string().starts_with("cadence: got "), "{error}");
         }
@@ -200,7 +236,7 @@ proptest! {
 
 #[test]
 fn texts_are_read() {
-    let cadence = |calls, every_s, at_a_time| Cadence { calls, every_s, at_a_time };
+    let cadence = |calls, every_s, at_a_time| Cadence { calls, every_s, at_a_time, computation: None };
     for (text, expected) in [
         ("1 call", cadence(1, None, 1)),
         ("16 calls", cadence(16, None, 1)),
@@ -209,6 +245,13 @@ fn texts_are_read() {
         ("16 calls, every 100 us, 16 at a time", cadence(16, Some(1e-4), 16)),
     ] {
         assert_eq!(Cadence::parse(text), Ok(expected), "{text}");
+    }
+    for (text, parts) in
+        [("computing 50 us", 1), ("computing 50us in 1 part", 1), ("computing 0.05 ms in 10 parts", 10)]
+    {
+        let computation = Some(Computation { time_s: 50e-6, parts });
+        let expected = Cadence { computation, ..cadence(16, Some(1e-4), 2) };
+        assert_eq!(Cadence::parse(&format!("16 calls, every 100 us, 2 at a time, {text}")), Ok(expected));
     }
     for text in [
         "",
@@ -222,6 +265,12 @@ fn texts_are_read() {
         "16 calls, every 3",
         "16 calls, every 1e9 s",
         "16 calls, 2 at a time, every 3 us",
+        "16 calls, computing 3 us, 2 at a time",
+        "16 calls, computing 3",
+        "16 calls, computing 1e9 s",
+        "16 calls, computing 3 us in 0 parts",
+        "16 calls, computing 3 us in 10001 parts",
+        "16 calls, computing 3 us in parts",
         "16 calls, 0 at a time",
         "2 calls,",
     ] {
