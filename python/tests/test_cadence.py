@@ -13,7 +13,9 @@ from tests.conftest import Ran
 
 CALL = hocket.Call(ranks=4, size_bytes=64)
 LINE = "--ranks 4 --size 64"
-TEXTS = st.text() | st.from_regex(r"[0-9]{0,3} calls?(, every [0-9]{1,3} us)?(, [0-9]{1,2} at a time)?(, computing [0-9] us)?", fullmatch=True)
+TEXTS = st.text() | st.from_regex(
+    r"[0-9]{0,3} calls?(, every [0-9]{1,3} us)?(, [0-9]{1,2} at a time)?(, computing [0-9] us)?", fullmatch=True
+)
 
 
 def test_back_to_back_a_ring_takes_as_long_as_alone() -> None:
