@@ -165,13 +165,6 @@ static void print_clock_error(void)
         printf("{\"clock_error_s\":%.4e}\n", largest_s);
 }
 
-/* Nonblocking calls run algorithms only on a communicator on which a blocking call has run one. */
-static void prepare_nonblocking(MPI_Comm comm)
-{
-    set_rule("barrier: dissemination");
-    MPI_Barrier(comm);
-}
-
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);

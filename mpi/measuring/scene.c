@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,7 +18,7 @@ enum { MOST_AT_A_TIME = 32 };
 
 const char *beside;
 int patterns = 1, are_nonblocking;
-static int calls = 1, at_a_time = 1, parts, begun, ended;
+static int calls = 1, at_a_time = 1, parts, begun, ended, is_told;
 static double every_s = -1, computing_s, *late_s, *own_s, *all_s;
 static MPI_Request requests[MOST_AT_A_TIME];
 
@@ -85,6 +86,9 @@ static void read_cadence(void)
 void read_scene(char *text)
 {
     const char *kind = strtok(text, ":");
+    is_told = strcmp(kind, "told") == 0;
+    if (is_told)
+        kind = next(":");
     if (strcmp(kind, "late") == 0)
         read_late();
     else if (strcmp(kind, "cadence") == 0)
@@ -98,6 +102,66 @@ int nonblocking_call(void)
     MPI_Request request;
     begin_nonblocking(0, &request);
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+void prepare_nonblocking(MPI_Comm comm)
+{
+    set_rule("barrier: dissemination");
+    MPI_Barrier(comm);
+}
+
+static int is_first(void)
+{
+    int number;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &number);
+    return number == 0;
+}
+
+/* Says something to the process that started the program. */
+static void say(const char *text)
+{
+    if (!is_told || !is_first())
+        return;
+    puts(text);
+    fflush(stdout);
+}
+
+/* The time on the common clock that standard input tells, which is one of this host's monotonic clock. */
+static double told_s(void)
+{
+    struct timespec now;
+    double start_s = 0;
+    if (is_first()) {
+        if (scanf("%lf", &start_s) != 1)
+            fail("start", "expected a time on standard input");
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        start_s += common_s() - ((double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+    }
+    PMPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return start_s;
+}
+
+double scene_start_s(double *is_missed)
+{
+    if (!starts_together)
+        lead_s = SLEEPING_LEAD_S;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    say("{\"asks\":\"start\"}");
+    double start_s = is_told ? told_s() : named_start_s();
+    *is_missed = common_s() > start_s;
+    return start_s;
+}
+
+void end_scene(void)
+{
+    if (is_told)
+        PMPI_Barrier(MPI_COMM_WORLD); /* its messages are short, and pass cables that are cut */
+    say("{\"asks\":\"end\"}");
+}
+
+int must_play_again(int is_missed)
+{
+    return (starts_together || is_told) && must_repeat(is_missed);
 }
 
 static void note_end(double start_s)
@@ -167,7 +231,7 @@ static void make_call(double start_s, double due_s)
     }
 }
 
-static void make_calls(double start_s, double first_due_s)
+void make_calls(double start_s, double first_due_s)
 {
     begun = ended = 0;
     for (int i = 0; i < calls; i++)
@@ -202,20 +266,27 @@ static double interval_s(void)
     return (ended_s(to) - ended_s(from)) / (to - from);
 }
 
+double first_begin_s(void)
+{
+    return *begins_s(own_s);
+}
+
+double last_end_s(void)
+{
+    return ends_s(own_s)[calls - 1];
+}
+
 double scene_sample_s(int number, double *beside_s)
 {
     double own_late_s = late_s ? late_s[number % patterns * ranks + rank] : 0;
     do {
         write_input();
-        PMPI_Barrier(MPI_COMM_WORLD);
-        if (!starts_together)
-            lead_s = SLEEPING_LEAD_S;
-        double start_s = named_start_s();
-        *missed(own_s) = common_s() > start_s;
+        double start_s = scene_start_s(missed(own_s));
         make_calls(start_s, own_late_s);
-        *first_s(own_s) = -*begins_s(own_s);
+        *first_s(own_s) = -first_begin_s();
+        end_scene();
         PMPI_Allreduce(own_s, all_s, 2 * calls + 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    } while (starts_together && must_repeat(*missed(all_s) > 0));
+    } while (must_play_again(*missed(all_s) > 0));
     *beside_s = late_s ? *begins_s(all_s) + *first_s(all_s) : interval_s();
     return mean_time_s();
 }

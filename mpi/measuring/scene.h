@@ -1,9 +1,14 @@
-/* Samples of calls that ranks begin late, and of several calls in a cadence, for bench.c.
+/* Samples of calls that ranks begin late, and of several calls in a cadence, for bench.c and jobs.c.
  *
  * The ranks start at a time that rank 0 names. Ranks that share processors sleep until then; other ranks spin.
+ *
+ * If the start is told, rank 0 prints {"asks":"start"}, and reads the start from standard input: seconds of the monotonic
+ * clock of its host. When all calls have ended, it prints {"asks":"end"}. Between the two, links of a lab may fail.
  */
 #ifndef HOCKET_SCENE_H
 #define HOCKET_SCENE_H
+
+#include <mpi.h>
 
 /* What a sample has beside its time; NULL without a scene. "arriving_s": the time from the first to the last arrival.
  * "interval_s": the time between the ends of two calls, in the second half of the calls. */
@@ -15,14 +20,26 @@ extern int are_nonblocking;
 
 /* A nonblocking call, and its wait. */
 int nonblocking_call(void);
+/* Nonblocking calls run algorithms only on a communicator on which a blocking call has run one. All ranks call this. */
+void prepare_nonblocking(MPI_Comm comm);
 /* Reads a scene: none; late:PATTERNS:SECONDS,.. with a time for each rank in each pattern; or
  * cadence:CALLS:SECONDS:AT_A_TIME:COMPUTING:PARTS with the time between two calls, below zero if all are due at once,
  * the largest number of calls that a rank has begun and not ended, and the seconds that it computes beside each, in so
- * many parts, 0 if it does not. */
+ * many parts, 0 if it does not. "told:" before it says that starts are told. */
 void read_scene(char *text);
 /* Seconds of a call in sample `number`, and what is beside it. Late ranks: from the last arrival until the last rank
  * ends. A cadence: the mean of its calls, from when a call is due, or else from when the last rank begins it, until the
  * last rank ends it. */
 double scene_sample_s(int number, double *beside_s);
+
+/* The parts of a sample: its start, and whether this rank has missed it; the calls, the first of which is due so long after
+ * the start; the begin of the first call and the end of the last one, in seconds after the start; the end of the sample;
+ * and whether it does not count. */
+double scene_start_s(double *is_missed);
+void make_calls(double start_s, double first_due_s);
+double first_begin_s(void);
+double last_end_s(void);
+void end_scene(void);
+int must_play_again(int is_missed);
 
 #endif

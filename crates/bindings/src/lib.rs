@@ -319,10 +319,11 @@ fn check_fault(text: &str) -> PyResult<()> {
     Fault::parse(text).map(drop).map_err(raise)
 }
 
-/// Refuses faults that a machine cannot have.
+/// What faults do to links: when, to which link, and the part of its bandwidth from then on. Refuses faults that the machine
+/// cannot have.
 #[pyfunction]
-fn check_faults(machine: &PythonMachine, faults: &Bound<'_, PyAny>) -> PyResult<()> {
-    machine.platform().with_faults(&request::faults(faults)?).map(drop).map_err(raise)
+fn fault_changes(machine: &PythonMachine, faults: &Bound<'_, PyAny>) -> PyResult<Vec<(f64, u32, f64)>> {
+    machine.platform().changes_of_links(&request::faults(faults)?).map_err(raise)
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
@@ -419,8 +420,8 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_faults,
-        check_gap, check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, hint,
+        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_gap,
+        check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, fault_changes, hint,
         lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
         rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };

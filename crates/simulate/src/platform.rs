@@ -52,6 +52,15 @@ impl Platform {
         Ok(Cow::Owned(Self { network: self.network.with_faults(faults)?, ..self.clone() }))
     }
 
+    /// What these faults do to links: when, to which link, and the part of its bandwidth from then on.
+    ///
+    /// # Errors
+    /// As [`Platform::with_faults`].
+    pub fn changes_of_links(&self, faults: &[Fault]) -> Result<Vec<(f64, u32, f64)>> {
+        let faulty = self.with_faults(faults)?;
+        Ok(faulty.network.fabric().map_or_else(Vec::new, |fabric| fabric.faults.changes()))
+    }
+
     /// Checks that the times and their mean are finite.
     pub fn check_times(&self, times_s: impl Iterator<Item = f64>) -> Result<()> {
         if times_s.sum::<f64>().is_finite() {

@@ -90,6 +90,28 @@ def played_on_clocks(found: OnClocks) -> list[str]:
     return [f"times of a call {measured_in_scene(found)}{played_words(found)}{clocks}"]
 
 
+class Failed(Protocol):
+    """A measurement on links that failed as asked."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The faults of links, as texts."""
+
+    @property
+    def faults_late_s(self) -> float | None:
+        """How late a link changed at most."""
+
+
+def failed(found: Failed) -> list[str]:
+    """Return the faults, and how late links changed; nothing without faults."""
+    if not found.faults:
+        return []
+    return [
+        *(f"fault: {fault}" for fault in found.faults),
+        f"links changed at most {format_time(found.faults_late_s or 0)} late",
+    ]
+
+
 def late(found: Simulation) -> list[tuple[str, str]]:
     """Return when the ranks began the call, if they did not begin together."""
     lateness_s = found.lateness_s

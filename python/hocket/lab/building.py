@@ -44,7 +44,8 @@ _FOLDER = Path("/run/netns")
 _FIRST_DATA = IPv4Address("10.77.0.1")
 _FIRST_CONTROL = IPv4Address("10.76.0.1")
 _CONTROL = IPv4Address("10.76.255.254")
-_ROOT, _ALL, _SHORT, _DATA = 0x10000, 0x10001, 0x10010, 0x10020
+DATA_CLASS = 0x10020
+_ROOT, _ALL, _SHORT = 0x10000, 0x10001, 0x10010
 _CONTROLLER = "control"
 _SECONDS_TO_END = 2.0
 
@@ -107,6 +108,11 @@ def vertex_namespace(lab: str, vertex: int) -> str:
     return f"{prefix(lab)}{vertex}"
 
 
+def data_address(vertex: int) -> str:
+    """Return the address of a vertex for messages."""
+    return str(_FIRST_DATA + vertex)
+
+
 def control_address(vertex: int) -> str:
     """Return the address of a node for starting jobs."""
     return str(_FIRST_CONTROL + vertex)
@@ -147,7 +153,7 @@ def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[
 
 
 @contextmanager
-def _kernel(what: str) -> Iterator[None]:
+def kernel(what: str) -> Iterator[None]:
     """Turn an error of the kernel into one line."""
     try:
         yield
@@ -156,7 +162,7 @@ def _kernel(what: str) -> Iterator[None]:
 
 
 def _make_namespace(name: str) -> None:
-    with _kernel(f"namespace {name}"):
+    with kernel(f"namespace {name}"):
         netns.create(name)
         netns.pushns(name)
         try:
@@ -184,7 +190,7 @@ def _stub(ns: Any, name: str, address: IPv4Address) -> None:
 def _lay_control(lab: str, wiring: Wiring) -> None:
     """Lay cables from the controller to all nodes, over which jobs are started."""
     nodes = [vertex.id for vertex in wiring.vertices if vertex.ranks]
-    with _kernel("virtual cables (veth)"), NetNS(controller(lab)) as ns:
+    with kernel("virtual cables (veth)"), NetNS(controller(lab)) as ns:
         _up(ns, "lo")
         _stub(ns, CONTROL_INTERFACE, _CONTROL)
         for node in nodes:
@@ -195,7 +201,7 @@ def _lay_control(lab: str, wiring: Wiring) -> None:
 
 def _lay(lab: str, number: int, cable: Cable) -> None:
     first, second = cable.forth.source, cable.forth.target
-    with _kernel("virtual cables (veth)"), NetNS(vertex_namespace(lab, first)) as ns:
+    with kernel("virtual cables (veth)"), NetNS(vertex_namespace(lab, first)) as ns:
         far = {"ifname": f"c{number}", "net_ns_fd": vertex_namespace(lab, second), "address": _mac(number, second)}
         ns.link("add", ifname=f"c{number}", kind="veth", address=_mac(number, first), peer=far)
 
@@ -226,21 +232,31 @@ def _furnish_cable(ns: Any, number: int, cable: Cable, vertex: int, rate_bytes_p
     index = int(ns.link_lookup(ifname=f"c{number}")[0])
     ns.link("set", index=index, gso_max_segs=BATCH_PACKETS, state="up")
     far = cable.link_from(vertex).target
-    ns.neigh("add", dst=str(_FIRST_DATA + far), lladdr=_mac(number, far), ifindex=index, state="permanent")
-    with _kernel("shaping (HTB, u32, pfifo)"):
+    ns.neigh("add", dst=data_address(far), lladdr=_mac(number, far), ifindex=index, state="permanent")
+    with kernel("shaping (HTB, u32, pfifo)"):
         _shape(ns, index, rate_bytes_per_s)
     return index
 
 
 def _shape(ns: Any, index: int, rate_bytes_per_s: float) -> None:
-    rate = round(rate_bytes_per_s * FRAME_BYTES / (FRAME_BYTES - HEADER_BYTES))
-    ns.tc("add", "htb", index, handle=_ROOT, default=_DATA & 0xFFFF)
+    rate = frame_rate(rate_bytes_per_s)
+    ns.tc("add", "htb", index, handle=_ROOT, default=DATA_CLASS & 0xFFFF)
     ns.tc("add-class", "htb", index, handle=_ALL, parent=_ROOT, **_at_most(rate, rate))
     ns.tc("add-class", "htb", index, handle=_SHORT, parent=_ALL, prio=0, **_at_most(rate // 10, rate))
-    ns.tc("add-class", "htb", index, handle=_DATA, parent=_ALL, prio=1, **_at_most(rate - rate // 10, rate))
+    ns.tc("add-class", "htb", index, handle=DATA_CLASS, parent=_ALL, prio=1, **_at_most(rate - rate // 10, rate))
     is_short = f"0x0000/{0x10000 - _SHORT_BYTES:#06x}+2"  # the total length in the IP header
     ns.tc("add-filter", "u32", index, parent=_ROOT, prio=1, protocol=0x0800, target=_SHORT, keys=[is_short])
-    ns.tc("add", "pfifo", index, handle=0x200000, parent=_DATA, limit=QUEUE_PACKETS)
+    add_queue(ns, index)
+
+
+def frame_rate(rate_bytes_per_s: float) -> int:
+    """Return the bytes of full packets per second that carry so many bytes of messages."""
+    return round(rate_bytes_per_s * FRAME_BYTES / (FRAME_BYTES - HEADER_BYTES))
+
+
+def add_queue(ns: Any, index: int) -> None:
+    """Give the class for data a plain queue."""
+    ns.tc("replace", "pfifo", index, handle=0x200000, parent=DATA_CLASS, limit=QUEUE_PACKETS)
 
 
 def _at_most(rate: int, ceil: int) -> dict[str, int]:
@@ -248,11 +264,11 @@ def _at_most(rate: int, ceil: int) -> dict[str, int]:
 
 
 def _add_routes(ns: Any, wiring: Wiring, vertex: int, indices: Mapping[int, int]) -> None:
-    own = str(_FIRST_DATA + vertex)
+    own = data_address(vertex)
     for (at, target), cable in wiring.next_hops.items():
         if at == vertex:
-            next_hop = str(_FIRST_DATA + wiring.cables[cable].link_from(vertex).target)
-            ends = {"dst": f"{_FIRST_DATA + target}/32", "prefsrc": own}
+            next_hop = data_address(wiring.cables[cable].link_from(vertex).target)
+            ends = {"dst": f"{data_address(target)}/32", "prefsrc": own}
             ns.route("add", **ends, oif=indices[cable], gateway=next_hop, flags=["onlink"])
 
 
@@ -271,8 +287,8 @@ def sent(lab: str, wiring: Wiring) -> dict[int, Sent]:
 
 def _counted(ns: Any, index: int) -> Sent:
     classes = {each["handle"]: each.get_attr("TCA_STATS2") for each in ns.get_classes(index)}
-    data = classes[_DATA].get_attr("TCA_STATS_BASIC")
-    dropped = classes[_DATA].get_attr("TCA_STATS_QUEUE")["drops"]
+    data = classes[DATA_CLASS].get_attr("TCA_STATS_BASIC")
+    dropped = classes[DATA_CLASS].get_attr("TCA_STATS_QUEUE")["drops"]
     return Sent(data["bytes"] - HEADER_BYTES * data["packets"], dropped)
 
 

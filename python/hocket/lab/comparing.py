@@ -11,6 +11,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.lab.building import Sent
+from hocket.lab.gates import Gates
 from hocket.lab.laboratory import Lab
 from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, call_of, deviation
 from hocket.simulating.scenes import ALONE, Scene
@@ -90,6 +91,8 @@ class Compared:
         cadence: When the ranks began each of several calls; None if they made one call.
         clock_error_s: The largest error of a common clock of all ranks; None if the clocks were not compared. Times of
             the lab, not of the machine.
+        faults: The faults of links, as texts.
+        faults_late_s: How late a link changed at most; None without faults.
     """
 
     lab: str
@@ -102,6 +105,8 @@ class Compared:
     arrivals: str | None = None
     cadence: str | None = None
     clock_error_s: float | None = None
+    faults: tuple[str, ...] = ()
+    faults_late_s: float | None = None
 
     @property
     def deviation(self) -> tuple[float, float, float]:
@@ -156,10 +161,11 @@ def compared(
     simulated: Mapping[tuple[str, int], Simulation],
     refused: Mapping[str, str],
     before: Mapping[int, Sent],
+    gates: Gates | None = None,
 ) -> Compared:
     """Compare measurements with the simulations and the refusals that `expected` returned.
 
-    `before` is the data that had left over each link before the measurement.
+    `before` is the data that had left over each link before the measurement; `gates` made the faults.
 
     Raises:
         Error: Only the MPI's own algorithm was measured.
@@ -193,6 +199,8 @@ def compared(
         arrivals=found.arrivals,
         cadence=found.cadence,
         clock_error_s=found.clock_error_s,
+        faults=next(iter(simulated.values())).faults,
+        faults_late_s=None if gates is None else gates.late_s,
     )
 
 
@@ -202,7 +210,7 @@ def _intervals_s(one: Measurement, seen: Simulation) -> tuple[float, ...]:
 
 
 def _links(lab: Lab, loads: Mapping[int, int], before: Mapping[int, Sent]) -> tuple[LinkLoad, ...]:
-    names = {link.id: link.name for cable in lab.wiring.cables for link in (cable.forth, cable.back)}
+    names = {link.id: link.name for cable in lab.wiring.cables for link in cable.links}
     found = []
     for number, after in sorted(lab.sent().items()):
         sent = after - before[number]

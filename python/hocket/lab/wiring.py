@@ -7,7 +7,7 @@ are the same as in the simulator: each vertex knows the cable for packets to eac
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from hocket._native import Error
@@ -23,6 +23,11 @@ class Cable:
 
     forth: Link
     back: Link
+
+    @property
+    def links(self) -> tuple[Link, Link]:
+        """Both links."""
+        return self.forth, self.back
 
     def link_from(self, vertex: int) -> Link:
         """Return the link over which packets leave a vertex."""
@@ -60,6 +65,21 @@ class Wiring:
         cables = _cables(topology, links)
         return Wiring(topology, vertices, cables, _next_hops(topology, vertices, links, cables))
 
+    def reached(self, start: int, down: Container[int]) -> set[int]:
+        """Return the vertices to which there are ways over links that are not down.
+
+        If there are switches, no way passes through another node.
+        """
+        found, waiting = {start}, [start]
+        while waiting:
+            at = waiting.pop()
+            if at == start or at >= self.topology.nodes or not self.topology.switches:
+                links = (link for cable in self.cables for link in cable.links)
+                ends = {link.target for link in links if link.source == at and link.id not in down}
+                waiting += ends - found
+                found |= ends
+        return found
+
     def node_of(self, rank: int) -> int:
         """Return the node of a rank.
 
@@ -93,7 +113,7 @@ def _cables(topology: Topology, links: tuple[Link, ...]) -> tuple[Cable, ...]:
 def _next_hops(
     topology: Topology, vertices: tuple[Vertex, ...], links: tuple[Link, ...], cables: tuple[Cable, ...]
 ) -> dict[tuple[int, int], int]:
-    cable_of = {link.id: number for number, cable in enumerate(cables) for link in (cable.forth, cable.back)}
+    cable_of = {link.id: number for number, cable in enumerate(cables) for link in cable.links}
     nodes = [vertex for vertex in vertices if vertex.ranks]
     found: dict[tuple[int, int], int] = {}
     for source in nodes:

@@ -19,7 +19,7 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import kept
-from hocket.mpi.scene import played
+from hocket.mpi.scene import Director, answer, played
 
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
@@ -174,6 +174,7 @@ def bench(
     only_by_mpi: bool = False,
     arrivals: str | Sequence[float] | None = None,
     cadence: str | None = None,
+    director: Director | None = None,
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
@@ -191,6 +192,7 @@ def bench(
         arrivals: When the ranks begin the call, as in `hocket.simulate`. A time then counts from the last arrival.
         cadence: When the ranks begin each of several calls, as in `hocket.simulate`. A time is then the mean of the
             calls. With several calls at a time they are nonblocking.
+        director: Tells the start of each sample, and what happens to the network then.
         launcher: Returns the command that starts the program.
         on_done: Called after each algorithm at each size.
 
@@ -201,7 +203,9 @@ def bench(
     sizes = sorted(set(sizes_bytes))
     _check_sizes(collective, sizes, call.ranks)
     names = tuple(one.name if one else NATIVE_NAME for one in candidates)
-    scene = played(arrivals, cadence, call.ranks)
+    is_plain = arrivals is None and cadence is None
+    scene = played([0.0] * call.ranks if director and is_plain else arrivals, cadence, call.ranks)
+    scene = scene.told() if director else scene
     rules = [_rule(scene.rule_of(collective), one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")
@@ -210,22 +214,25 @@ def bench(
     found: list[Measurement] = []
     clock_errors_s: list[float] = []
 
-    def take(text: str) -> None:
+    def take(text: str) -> str | None:
         value = parsed(text, program.name, "a measurement")
+        if "asks" in value:
+            return answer(director, value)
         if "clock_error_s" in value:
             clock_errors_s.append(value["clock_error_s"])
-            return
+            return None
         name = names[value["rule"]]
         if "samples_s" in value:
             beside = {key: value[key] for key in ("arriving_s", "interval_s") if key in value}
             found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"], **beside))
             on_done()
-            return
+            return None
         if not value["is_right"]:
             raise Error(f"{collective} {name}, {value['size']} B: the result is wrong")
         if not value["has_run"]:
             on_done()
         proofs.append(value)
+        return None
 
     # Ranks that share processors cannot spin until a common start time without delaying others.
     starts_together = not crowded(call.ranks)
@@ -233,7 +240,7 @@ def bench(
     arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
-    lines_of(line, crowded(call.ranks) if launcher is command else {}, take)
+    lines_of(line, crowded(call.ranks) if launcher is command else {}, take, asks=director is not None)
     refused = [
         NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]
     ]
@@ -288,7 +295,7 @@ def _rule(name: str, algorithm: Algorithm | None, call: Call) -> str:
     return f"{name}: {algorithm.name}{values}"
 
 
-_BESIDE = {"bench": ("scene",)}
+_BESIDE = {"bench": ("scene",), "jobs": ("scene",)}
 """Other files of a program."""
 
 

@@ -29,19 +29,30 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
         raise
 
 
-def lines_of(command: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
+def lines_of(
+    command: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], str | None], *, asks: bool = False
+) -> None:
     """Run a job, and pass on each line that it prints. On an interruption, end the job first.
+
+    A job that asks reads what `on_line` returns, as a line.
 
     Raises:
         Error: The job fails; the message contains its last line.
     """
     job = subprocess.Popen(
-        command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        command,
+        env={**os.environ, **variables},
+        stdin=subprocess.PIPE if asks else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert job.stdout is not None
         for line in job.stdout:
-            on_line(line.rstrip("\n"))
+            answer = on_line(line.rstrip("\n"))
+            if answer is not None and job.stdin is not None:
+                job.stdin.write(f"{answer}\n")
+                job.stdin.flush()
         status = job.wait()
     except BaseException:
         end(job)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from hocket import _native
 
@@ -11,9 +12,28 @@ _MOST_DRAWS = 16
 _MOST_TIMES = 8192  # a program's argument has room for more than this
 
 
+class Director(Protocol):
+    """Changes a real network in each sample, from its start on."""
+
+    def begin(self) -> float:
+        """Prepare a sample; return its start, in seconds of the monotonic clock."""
+
+    def end(self) -> None:
+        """Undo the changes, as the sample has ended."""
+
+
+def answer(director: Director | None, line: Mapping[str, Any]) -> str | None:
+    """Return the answer to a line that asks for the start of a sample, or tells of its end."""
+    assert director is not None
+    if line["asks"] == "end":
+        director.end()
+        return None
+    return f"{director.begin():.6f}"
+
+
 @dataclass(frozen=True)
 class Played:
-    """A scene for `bench.c`.
+    """A scene for `bench.c` or `jobs.c`.
 
     Attributes:
         argument: Its argument.
@@ -30,6 +50,10 @@ class Played:
     def rule_of(self, collective: str) -> str:
         """Return the name of a collective in rules: that of its nonblocking form if the calls are."""
         return f"i{collective}" if self.is_nonblocking else collective
+
+    def told(self) -> Played:
+        """Return the same scene, in which a director tells the start of each sample."""
+        return replace(self, argument=f"told:{self.argument}")
 
 
 def draws(ranks: int) -> int:

@@ -393,7 +393,7 @@ def compare(
         raise Error("nothing to compare, expected algorithms and sizes")
     played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(played.faults), replace(played, faults=None)
-    _native.check_faults(machine.parsed, failing)
+    _native.fault_changes(machine.parsed, failing)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
     without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective

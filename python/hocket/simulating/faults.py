@@ -8,6 +8,7 @@ from typing import TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base.checks import several, text
+from hocket.definitions.machine import Machine
 
 Faults: TypeAlias = "str | Sequence[str]"
 """Links that are slow or down for a time: one text, or several.
@@ -44,6 +45,15 @@ def read_fault(given: str) -> str:
         return as_faults(given)[0]
     except Error as error:
         raise Error(str(error).removeprefix("faults: ")) from None
+
+
+def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int, float]]:
+    """Return what faults do to links, each with its time: the link, and the part of its bandwidth from then on.
+
+    Raises:
+        Error: A fault is not understood, or the machine cannot have it.
+    """
+    return sorted(_native.fault_changes(machine.parsed, as_faults(faults)))
 
 
 def joined(faults: Sequence[str]) -> str:

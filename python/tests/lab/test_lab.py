@@ -114,6 +114,33 @@ def test_a_scene_is_measured_and_simulated(
 
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
+def test_a_cable_fails_during_a_call(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    machine = tmp_path / "star.toml"
+    machine.write_text(text(STAR))
+    words = COMPARE.format(
+        collective="broadcast", names="chain", ranks=8, machine=machine, size="256KiB", mpicc=installation.mpicc
+    )
+    # Without faults, the segments pass the chain in 131 ms; the second link takes 52 ms for all of them.
+    for fault, more_s in (("link 1 -> 8, 30..330 ms, down", 0.3), ("link 1 -> 8, 0 ms.., 20 %", 0.25)):
+        found = hocket_command(*words.split(), "--fault", fault, "--json").json
+        (point,) = found["points"]
+        assert point["simulated_s"] == pytest.approx(0.131 + more_s, rel=0.2)
+        assert point["measured_s"] > 0.85 * point["simulated_s"], "the link carries on"
+        assert found["faults"] == [fault] and found["faults_late_s"] >= 0
+        for link in found["links"]:
+            assert link["dropped_packets"] == 0
+    # Nobody needs the link from the last rank: the end of a sample is told in spite of the cut.
+    unused = hocket_command(*words.split(), "--fault", "link 7 -> 8, 0 ms.., down")
+    assert "fault: link 7 -> 8, 0 ms.., down" in unused.out
+    ended = hocket_command(*words.split(), "--fault", "link 1 -> 8, 0 ms.., down")
+    assert ended.status == 2 and "waits for ever" in ended.err
+    assert not left()
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
 def test_algorithms_that_the_machine_does_not_suit_are_left_out(
     tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,15 +16,16 @@ from hocket.cli.lab.options import DEFAULT, in_lab, scale_option
 from hocket.cli.mpi.bench import ALL, Asked, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
-from hocket.drawing.wording import played_on_clocks
+from hocket.drawing.wording import failed, played_on_clocks
 from hocket.lab.comparing import Compared, Point, compared, expected
+from hocket.lab.gates import gates
 
 if TYPE_CHECKING:
     import altair as alt
 
 
 @click.command()
-@bench_options(usual=(ALL,), limit_s=10.0, by=installation_options)
+@bench_options(usual=(ALL,), limit_s=10.0, by=installation_options, with_scene=options.scene)
 @lab_option
 @scale_option
 @options.plot
@@ -52,8 +53,10 @@ def compare(
             return (there.LEAST_ROUNDS + 2) * sum(times_s)
 
         asked = replace(asked, candidates=accepted)
-        found = asked.measure(launcher=there.command, least_rounds=there.LEAST_ROUNDS, least_s=least_s)
-        what = compared(there, found, simulated, refused, before)
+        with gates(there, asked.scene.faults) as director:
+            how: dict[str, Any] = {"launcher": there.command, "least_rounds": there.LEAST_ROUNDS, "director": director}
+            found = asked.measure(**how, least_s=least_s)
+        what = compared(there, found, simulated, refused, before, director)
 
     def draw() -> alt.TopLevelMixin:
         from hocket.lab.pictures import compared_chart
@@ -73,7 +76,7 @@ def compare(
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
-    for words in played_on_clocks(what):
+    for words in (*played_on_clocks(what), *failed(what)):
         print_words(words)
     click.echo()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")

@@ -87,8 +87,14 @@ class Asked:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
 
 
-def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F]) -> Callable[[F], F]:
-    """Add options for a measurement, with these defaults, and the options `by` that find the MPI; pass `asked`."""
+def bench_options(
+    *,
+    usual: tuple[str, ...],
+    limit_s: float,
+    by: Callable[[F], F],
+    with_scene: Callable[[Any], Any] = options.scene_without_faults,
+) -> Callable[[F], F]:
+    """Add options for a measurement, with these defaults; pass `asked`. `by` adds those that find the MPI."""
 
     def decorate(command: F) -> F:
         @click.argument("collective", shell_complete=completion.collectives)
@@ -98,7 +104,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
         @options.root
         @options.neighbors
         @options.parameter
-        @options.scene_without_faults
+        @with_scene
         @click.option(
             "--until-ci",
             type=options.SHARE,
@@ -140,7 +146,7 @@ def bench_options(*, usual: tuple[str, ...], limit_s: float, by: Callable[[F], F
             asked = Asked(installation, candidates, call, sizes, until_ci, time_limit, scene)
             return command(*arguments, asked=asked, **more)
 
-        return by(with_asked)  # type: ignore[arg-type]
+        return by(with_asked)
 
     return decorate
 

@@ -53,7 +53,7 @@ impl Faults {
     }
 
     /// The changes of all links: when, which link, and the part of its bandwidth from then on.
-    pub(super) fn changes(&self) -> Vec<(f64, u32, f64)> {
+    pub(crate) fn changes(&self) -> Vec<(f64, u32, f64)> {
         let of_links = self.0.iter();
         of_links.flat_map(|(link, rates)| rates.changes().map(move |(time_s, part)| (time_s, *link, part))).collect()
     }

@@ -1,0 +1,189 @@
+"""Gates: links of a lab that are slow, or carry nothing, for a time after the start of each measured call.
+
+A gate is a second shaper (TBF) of a link, between its HTB and its queue. An open gate passes packets faster than any
+link. A gate keeps packets back and loses none. Packets shorter than 128 bytes, mostly acknowledgements, pass beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import groupby
+
+from hocket._native import Error
+from hocket.base.units import format_time
+from hocket.lab import building
+from hocket.lab.building import FRAME_BYTES, QUEUE_PACKETS
+from hocket.lab.laboratory import MOST_BYTES_PER_S, Lab
+from hocket.lab.wiring import Wiring
+from hocket.simulating.faults import Faults, changes_of_links
+
+try:
+    from pyroute2 import NetNS, netns
+except ImportError:  # `building.check_host` reports this
+    netns = None
+
+LEAST_S = 5e-3
+"""The shortest time between two changes of a link: a change takes about 1 ms."""
+_LEAD_S = 50e-3
+"""From naming a start to the start: all ranks must know it by then."""
+_HANDLE = 0x300000
+_BURST_BYTES = 1600
+"""One packet, which passes at once after a change; TBF cuts batches of packets."""
+_OPEN_BYTES_PER_S = 2 * MOST_BYTES_PER_S
+_CUT_BYTES_PER_S = 500.0
+"""One packet in 3 s. TBF has no lower rate."""
+_DISCARD = 9  # a port
+
+
+class Gate:
+    """The gate of a link.
+
+    It is open until `let` says something else.
+    """
+
+    def __init__(self, lab: Lab, link: int) -> None:
+        cables = enumerate(lab.wiring.cables)
+        number, way = next((number, way) for number, cable in cables for way in cable.links if way.id == link)
+        namespace = building.vertex_namespace(lab.name, way.source)
+        self._full_bytes_per_s = building.frame_rate(lab.rate_bytes_per_s)
+        self._part = 1.0
+        self._far = building.data_address(way.target)
+        self._kick = _socket(namespace, f"c{number}")
+        self._ns = NetNS(namespace)
+        self._index = int(self._ns.link_lookup(ifname=f"c{number}")[0])
+        self._shape("replace")
+
+    def let(self, part: float) -> None:
+        """Let so large a part of the link's bandwidth pass from now on."""
+        if part == self._part:
+            return
+        self._part = part
+        self._shape("change")
+        self._kick.sendto(b"", (self._far, _DISCARD))  # TBF looks at its new rate when a packet comes
+
+    def close(self) -> None:
+        """Remove the gate."""
+        with building.kernel("shaping (pfifo)"):
+            building.add_queue(self._ns, self._index)
+        self._ns.close()
+        self._kick.close()
+
+    def _shape(self, command: str) -> None:
+        rate = self._part * self._full_bytes_per_s if self._part < 1 else _OPEN_BYTES_PER_S
+        rate = max(round(rate), _CUT_BYTES_PER_S)
+        limit = QUEUE_PACKETS * FRAME_BYTES
+        where = {"handle": _HANDLE, "parent": building.DATA_CLASS}
+        with building.kernel("shaping (TBF)"):
+            self._ns.tc(command, "tbf", self._index, **where, rate=rate, burst=_BURST_BYTES, limit=limit)
+
+
+def _socket(namespace: str, interface: str) -> socket.socket:
+    """Return a socket that sends over an interface."""
+    netns.pushns(namespace)
+    try:
+        found = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    finally:
+        netns.popns()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+    return found
+
+
+class Gates:
+    """Changes links of a lab in each sample; a `hocket.mpi.scene.Director`.
+
+    Attributes:
+        late_s: How late a change of a link was at most.
+    """
+
+    def __init__(
+        self, changes: Sequence[tuple[float, int, float]], gates: dict[int, Gate], executor: ThreadPoolExecutor
+    ) -> None:
+        self.late_s = 0.0
+        self._changes, self._gates, self._executor = changes, gates, executor
+        self._is_over = threading.Event()
+        self._playing: Future[None] | None = None
+
+    def begin(self) -> float:
+        """Make the changes at 0 s, and return the start of the others."""
+        first = {link: part for time_s, link, part in self._changes if time_s == 0}
+        for link, part in first.items():
+            self._gates[link].let(part)
+        start_s = time.monotonic() + _LEAD_S
+        self._is_over.clear()
+        self._playing = self._executor.submit(self._play, start_s)
+        return start_s
+
+    def end(self) -> None:
+        """Make no more changes, and open all gates."""
+        self._is_over.set()
+        if self._playing is not None:
+            self._playing.result()
+        for gate in self._gates.values():
+            gate.let(1.0)
+
+    def _play(self, start_s: float) -> None:
+        with suppress(PermissionError):  # before the ranks, which keep all processors busy
+            os.sched_setscheduler(threading.get_native_id(), os.SCHED_FIFO, os.sched_param(1))
+        for time_s, link, part in (change for change in self._changes if change[0] > 0):
+            due_s = start_s + time_s
+            if self._is_over.wait(max(due_s - time.monotonic(), 0)):
+                return
+            self._gates[link].let(part)
+            self.late_s = max(self.late_s, time.monotonic() - due_s)
+
+
+@contextmanager
+def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
+    """Give links that have faults their gates, and remove them afterwards; None without faults.
+
+    Raises:
+        Error: The machine cannot have the faults, or the lab cannot make them.
+    """
+    if faults is None:
+        yield None
+        return
+    changes = changes_of_links(faults, lab.built)
+    check(changes, lab.wiring)
+    with ExitStack() as stack:
+        made: dict[int, Gate] = {}
+        for link in {link for _, link, _ in changes}:
+            made[link] = Gate(lab, link)
+            stack.callback(made[link].close)
+        played = Gates(changes, made, stack.enter_context(ThreadPoolExecutor(1)))
+        stack.callback(played.end)
+        yield played
+
+
+def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring) -> None:
+    """Check that a lab can make these changes.
+
+    Raises:
+        Error: There are none, one follows too soon, or messages would go around links.
+    """
+    if not changes:
+        raise Error("faults: change no link, expected links with less than 100 % of their bandwidth")
+    parts: dict[int, float] = {}
+    last_s: dict[int, float] = {}
+    for time_s, together in groupby(changes, key=lambda change: change[0]):
+        for _, link, part in together:
+            if 0 < time_s < last_s.get(link, 0.0) + LEAST_S:
+                least = f"at least {format_time(LEAST_S)} after the start, and after the change of the link before"
+                raise Error(f"faults: got a change at {format_time(time_s)}, expected {least}, as it takes about 1 ms")
+            parts[link], last_s[link] = part, time_s
+        _check_ways({link for link, part in parts.items() if part == 0}, wiring)
+
+
+def _check_ways(down: set[int], wiring: Wiring) -> None:
+    """Check that there is no way around links that are down: the routes of a lab are fixed."""
+    names = {link.id: link.name for cable in wiring.cables for link in cable.links}
+    for (at, target), cable in wiring.next_hops.items():
+        link = wiring.cables[cable].link_from(at).id
+        if link in down and target in wiring.reached(at, down):
+            what = f"faults: got {names[link]} down, but there is another way to {wiring.vertices[target].name}"
+            raise Error(f"{what}; routes of a lab do not change, expected a part of the bandwidth, such as 1 %")

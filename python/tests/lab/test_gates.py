@@ -1,0 +1,61 @@
+"""What faults a lab can make."""
+
+from __future__ import annotations
+
+import pytest
+
+from hocket._native import Error
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
+from hocket.lab.gates import check
+from hocket.lab.wiring import Wiring
+from hocket.simulating.faults import changes_of_links
+
+from .conftest import STAR, TORUS, text
+
+TREE = 'topology = "fat_tree"\ndown = [4, 2]\nup = [1, 2]'
+
+
+def checked(topology: str, *faults: str) -> None:
+    found = Topology.parse(text(topology))
+    assert found is not None
+    check(changes_of_links(faults, Machine.parse(text(topology))), Wiring.of(found))
+
+
+@pytest.mark.parametrize(
+    ("topology", "fault"),
+    [
+        (STAR, "link 0 <-> switch, 20..80 ms, down"),
+        (STAR, "node 3, 0 ms.., down"),
+        (STAR, "node 3, 5..10 ms, 1 %"),
+        (TORUS, "node 3, 0..20 ms, 10 %"),
+        (TREE, "node 0, 0..20 ms, down"),
+    ],
+)
+def test_a_lab_makes_faults(topology: str, fault: str) -> None:
+    checked(topology, fault)
+
+
+@pytest.mark.parametrize(
+    ("topology", "fault", "expected"),
+    [
+        (STAR, "node 3, 0 ms.., 100 %", "change no link, expected links with less"),
+        (STAR, "node 3, 1..80 ms, down", "got a change at 1.000 ms, expected at least 5.000 ms after the start"),
+        (STAR, "node 3, 20..23 ms, down", "got a change at 23.00 ms, expected at least 5.000 ms after the start"),
+        (TORUS, "link 0 -> 1, 0..20 ms, down", r"got \+x from \(0,0\) down, but there is another way to \(1,0\)"),
+        (TREE, "link 8 -> 10, 0..20 ms, down", "there is another way to node"),
+    ],
+)
+def test_a_lab_refuses_faults(topology: str, fault: str, expected: str) -> None:
+    with pytest.raises(Error, match=f"^faults: .*{expected}"):
+        checked(topology, fault)
+
+
+def test_a_way_around_may_be_down_as_well() -> None:
+    ring = 'topology = "torus"\ndims = [3]'
+    first, second = "link 0 -> 1, 10..30 ms, down", "link 0 -> 2, 10..30 ms, down"
+    with pytest.raises(Error, match="another way"):
+        checked(ring, first)
+    with pytest.raises(Error, match="another way"):
+        checked(ring, first, second.replace("10..30", "10..40"))
+    checked(ring, first, second)
