@@ -61,6 +61,9 @@ def simulate_together(
     trials: Mapping[str, Any],
     faults: list[str],
 ) -> str: ...
+def places(
+    machine: Machine, jobs: Sequence[tuple[int, Sequence[int] | None]], place: str, drawn: tuple[int, int]
+) -> list[list[int]]: ...
 def recording_effort_s(call: Call) -> float: ...
 def verify(
     request: str,

@@ -436,7 +436,7 @@ mod _native {
     #[pymodule_export]
     use crate::schedule::{PythonSchedule, record, recording_effort_s};
     #[pymodule_export]
-    use crate::together::simulate_jobs;
+    use crate::together::{places, simulate_jobs};
     #[pymodule_export]
     use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]

@@ -52,21 +52,37 @@ impl Placed {
     }
 }
 
+/// The ranks of the machine that each of some jobs gets: jobs of so many ranks, on these nodes if they name any.
+#[pyfunction]
+pub fn places(
+    machine: &PythonMachine,
+    jobs: Vec<(usize, Option<Vec<usize>>)>,
+    #[pyo3(from_py_with = place)] place: Place,
+    drawn: (u64, u64),
+) -> PyResult<Vec<Vec<usize>>> {
+    let demands: Vec<_> = jobs.into_iter().map(|(ranks, nodes)| Demand { ranks, nodes }).collect();
+    place.ranks(&demands, &machine.platform(), drawn).map_err(raise)
+}
+
+fn place(name: &Bound<'_, PyAny>) -> PyResult<Place> {
+    let name = name.extract::<String>()?;
+    Ok(Place::ALL.into_iter().find(|(each, _)| *each == name).expect("a place that Python has checked").1)
+}
+
 /// Simulates jobs at once, and each of their calls alone, in one trial.
 #[pyfunction(name = "simulate_together")]
 pub fn simulate_jobs(
     py: Python<'_>,
     machine: &PythonMachine,
     jobs: Vec<JobRequest>,
-    place: &str,
+    #[pyo3(from_py_with = place)] place: Place,
     #[pyo3(from_py_with = engine)] engine: Engine,
     trials: TrialsRequest,
     #[pyo3(from_py_with = faults)] faults: Vec<Fault>,
 ) -> PyResult<String> {
     let platform = machine.platform();
-    let how = Place::ALL.into_iter().find(|(name, _)| *name == place).expect("a place that Python has checked").1;
     let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
-    let places = how.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
+    let places = place.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
     let mut placed = Vec::new();
     for (number, (job, places)) in jobs.iter().zip(&places).enumerate() {
         for group in &job.groups {

@@ -307,6 +307,13 @@ _SCENE_OPTIONS = (
     ),
 )
 _OPTION_OF_SCENE = {"arrivals": "--arrive", "cadence": "--cadence", "faults": "--fault"}
+place = click.option(
+    "--place",
+    type=OneOf(["contiguous", "scattered", "random"]),
+    default="contiguous",
+    help="Where jobs go that do not name their nodes: one after the other, in turn over all nodes, or drawn in each "
+    "trial.",
+)
 trials = click.option(
     "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."
 )

@@ -22,13 +22,7 @@ _MOST_LINKS = 5  # shown
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="JOB...")
 @options.machine
-@click.option(
-    "--place",
-    type=options.OneOf(["contiguous", "scattered", "random"]),
-    default="contiguous",
-    help="Where jobs go that do not name their nodes: one after the other, in turn over all nodes, or drawn in each "
-    "trial.",
-)
+@options.place
 @options.engine
 @options.faults
 @options.trials

@@ -18,31 +18,23 @@ from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 
 
-@dataclass(frozen=True)
-class Point:
-    """An algorithm at a size. The times are times of the machine.
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """A measured time beside the simulated one. The times are times of the machine.
 
     Attributes:
-        algorithm: Its name.
-        size_bytes: The size of the call.
         measured_s: The median of the samples.
         low_s: Lower end of its 95 % confidence interval, or the smallest of few samples.
         high_s: Upper end.
         samples: Number of samples.
         simulated_s: The simulated time.
-        measured_interval_s: With a cadence: the median of the measured intervals between the ends of two calls.
-        simulated_interval_s: With a cadence: the simulated interval.
     """
 
-    algorithm: str
-    size_bytes: int
     measured_s: float
     low_s: float
     high_s: float
     samples: int
     simulated_s: float
-    measured_interval_s: float | None = None
-    simulated_interval_s: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -53,6 +45,23 @@ class Point:
     def reach(self) -> float:
         """The largest distance of the interval's ends from the median, as a share of the median."""
         return max(self.high_s - self.measured_s, self.measured_s - self.low_s) / self.measured_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point(Beside):
+    """An algorithm at a size.
+
+    Attributes:
+        algorithm: Its name.
+        size_bytes: The size of the call.
+        measured_interval_s: With a cadence: the median of the measured intervals between the ends of two calls.
+        simulated_interval_s: With a cadence: the simulated interval.
+    """
+
+    algorithm: str
+    size_bytes: int
+    measured_interval_s: float | None = None
+    simulated_interval_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -175,11 +184,15 @@ def compared(
         seen = simulated.get((one.algorithm, one.size_bytes))
         if seen is None:
             continue
-        times_s = (one.median_s, one.low_s, one.high_s, seen.time_s.quantiles["0.5"], *_intervals_s(one, seen))
-        measured_s, low_s, high_s, simulated_s, *intervals_s = (float(lab.scale) * time_s for time_s in times_s)
-        samples, calls = len(one.samples_s), len(seen.repeated.calls_s) if seen.repeated else 1
+        calls = len(seen.repeated.calls_s) if seen.repeated else 1
         points.append(
-            Point(one.algorithm, one.size_bytes, measured_s, low_s, high_s, samples, simulated_s, *intervals_s)
+            Point(
+                algorithm=one.algorithm,
+                size_bytes=one.size_bytes,
+                **vars(beside(one, seen.time_s.quantiles["0.5"], lab)),
+                measured_interval_s=median(one.interval_s) if seen.repeated else None,
+                simulated_interval_s=seen.repeated.interval_s.mean if seen.repeated else None,
+            )
         )
         for use in seen.link_uses:
             loads[use.link] += round(use.bytes * one.made / calls)
@@ -204,9 +217,12 @@ def compared(
     )
 
 
-def _intervals_s(one: Measurement, seen: Simulation) -> tuple[float, ...]:
-    """Return the measured and the simulated interval between calls of a cadence; nothing without."""
-    return (median(one.interval_s), seen.repeated.interval_s.mean) if seen.repeated else ()
+def beside(measured: Measurement, simulated_s: float, lab: Lab) -> Beside:
+    """Return what was measured in a lab beside the time simulated for it, both in times of the machine."""
+    times_s = (measured.median_s, measured.low_s, measured.high_s, simulated_s)
+    measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
+    samples = len(measured.samples_s)
+    return Beside(measured_s=measured_s, low_s=low_s, high_s=high_s, samples=samples, simulated_s=simulated_s)
 
 
 def _links(lab: Lab, loads: Mapping[int, int], before: Mapping[int, Sent]) -> tuple[LinkLoad, ...]:

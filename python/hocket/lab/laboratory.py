@@ -198,16 +198,23 @@ class Lab:
         return float(self.machine.quantities[_RATE]) * float(self.scale)
 
     def command(
-        self, installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
+        self,
+        installation: Installation,
+        ranks: int,
+        program: Sequence[str],
+        variables: Mapping[str, str],
+        places: Sequence[int] | None = None,
     ) -> list[str]:
         """Return the command that runs a program with each rank on its node; only the program sees the variables.
+
+        Each rank is in the place of that rank of the machine, or in the given one.
 
         Raises:
             Error: There is no program, or no room for the ranks.
         """
         if not program:
             raise Error("no program, expected a program after --")
-        hosts = [building.control_address(self.wiring.node_of(rank)) for rank in range(ranks)]
+        hosts = [building.control_address(self.wiring.node_of(place)) for place in places or range(ranks)]
         inside = ["nsenter", f"--net=/run/netns/{building.controller(self.name)}", "--"]
         enter = str(_STATE / self.name / "enter")
         start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)

@@ -201,12 +201,12 @@ def bench(
     """
     collective = next(one.collective for one in candidates if one is not None)
     sizes = sorted(set(sizes_bytes))
-    _check_sizes(collective, sizes, call.ranks)
+    check_sizes(collective, sizes, call.ranks)
     names = tuple(one.name if one else NATIVE_NAME for one in candidates)
     is_plain = arrivals is None and cadence is None
     scene = played([0.0] * call.ranks if director and is_plain else arrivals, cadence, call.ranks)
     scene = scene.told() if director else scene
-    rules = [_rule(scene.rule_of(collective), one, call) for one in candidates]
+    rules = [rule_of(scene.rule_of(collective), one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")
     program = compiled_program(installation, "bench")
@@ -278,16 +278,21 @@ def unit_bytes(collective: str, ranks: int) -> int:
     return DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
 
 
-def _check_sizes(collective: str, sizes: Sequence[int], ranks: int) -> None:
+def check_sizes(collective: str, sizes: Sequence[int], ranks: int, what: str = "--sizes") -> None:
+    """Check that calls of sorted sizes can be made; `what` names the sizes in messages.
+
+    Raises:
+        Error: A size is too large, or is not a whole number of elements for each rank.
+    """
     unit = unit_bytes(collective, ranks)
     odd = [size for size in sizes if size % unit]
     if odd:
-        raise Error(f"--sizes: got {odd[0]} B, expected multiples of {unit} B, as {collective} adds doubles")
+        raise Error(f"{what}: got {odd[0]} B, expected multiples of {unit} B, as {collective} adds doubles")
     if sizes and sizes[-1] >= 2**31:
-        raise Error(f"--sizes: got {sizes[-1]} B, expected less than 2 GiB")
+        raise Error(f"{what}: got {sizes[-1]} B, expected less than 2 GiB")
 
 
-def _rule(name: str, algorithm: Algorithm | None, call: Call) -> str:
+def rule_of(name: str, algorithm: Algorithm | None, call: Call) -> str:
     """Return a rule for a collective, or for its nonblocking form, by its name in rules."""
     if algorithm is None:
         return f"{name}: {NATIVE_NAME}"

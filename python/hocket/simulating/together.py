@@ -235,6 +235,16 @@ def simulate_together(
     return _together(read, found, machine=known.name, place=place, faults=tuple(failing), seed=request["seed"])
 
 
+def places(jobs: Iterable[Job], *, machine: Machine, place: Place, seed: int) -> list[list[int]]:
+    """Return the ranks of a machine that each job gets in the first trial.
+
+    Raises:
+        Error: The machine is too small, or nodes do not exist, or two jobs name them.
+    """
+    demands = [(job.ranks, job.nodes) for job in jobs]
+    return _native.places(machine.parsed, demands, one_of("place", place, get_args(Place)), (seed, 0))
+
+
 def effort_s(jobs: Iterable[Job], *, machine: Machine, trials: Trials) -> float:
     """Return the estimated time of a simulation of jobs on one core, in seconds, right to a factor of about three."""
     return (

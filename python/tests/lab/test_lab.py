@@ -141,6 +141,33 @@ def test_a_cable_fails_during_a_call(
 
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
+def test_jobs_at_once_meet_on_the_links_of_the_simulator(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    machine = tmp_path / "tree.toml"
+    machine.write_text(text('topology = "fat_tree"\ndown = [2, 2]\nup = [1, 1]').replace("rendezvous", "eager"))
+    command = f"lab together --lab {machine} --time-limit 0s --mpicc {installation.mpicc}".split()
+    jobs = ["broadcast linear 256KiB, 2 ranks, nodes 0 2", "alltoall pairwise_exchange 128KiB, 2 ranks, nodes 1 3"]
+    found = hocket_command(*command, *jobs, "--json").json
+    first, second = found["jobs"]
+    assert [first["job"], second["job"]] == jobs
+    # Both send over the only link between the switches, where 256 KiB take 52 ms and 128 KiB 26 ms.
+    for job, alone_s, together_s in ((first, 0.052, 0.079), (second, 0.026, 0.052)):
+        for what, expected_s in (("alone", alone_s), ("together", together_s)):
+            assert job[what]["simulated_s"] == pytest.approx(expected_s, rel=0.1)
+            assert 0.6 < job[what]["measured_s"] / expected_s < 1.6, "ranks of a loaded host wake up late"
+    rows = "allreduce ring 8KiB, rows of 2x2, 3 calls, every 20 ms, 2 at a time"
+    told = hocket_command(*command, rows, "--fault", "node 0, 5..45 ms, down").out
+    assert rows in told and "fault: node 0, 5..45 ms, down" in told and "slowdown" in told
+    odd = hocket_command(*command, "allreduce ring 9B, 2 ranks")
+    assert odd.status == 2 and "got 9 B, expected multiples of 8 B" in odd.err
+    scaled = hocket_command(*command, "allreduce ring 8B, 2 ranks, 4 calls", "--scale", "1/2")
+    assert scaled.status == 2 and "got scale 1/2, expected 1, as the times of a scene" in scaled.err
+    assert not left()
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
 def test_algorithms_that_the_machine_does_not_suit_are_left_out(
     tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
 ) -> None:

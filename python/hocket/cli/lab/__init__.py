@@ -12,6 +12,7 @@ _SUMMARIES = {
     "compare": "Time algorithms for a COLLECTIVE in a lab and simulate them: times, and bytes on each link.",
     "down": "Remove the named labs, or all that no command uses, and end the programs that run there.",
     "status": "List the labs of this host.",
+    "together": "Time several jobs at once in a lab, and each alone, and simulate them.",
     "up": "Build the network of MACHINE, a file or a preset, from namespaces and shaped cables.",
 }
 

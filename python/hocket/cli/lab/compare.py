@@ -12,7 +12,7 @@ import click
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
-from hocket.cli.lab.options import DEFAULT, in_lab, scale_option
+from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.bench import ALL, Asked, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
@@ -89,7 +89,7 @@ def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
             format_time(point.measured_s),
             f"{point.reach:.0%}",
             format_time(point.simulated_s),
-            _ratio(point.ratio),
+            ratio_text(point.ratio),
             *_interval(point),
         ]
         for point in sorted(what.points, key=lambda point: (point.size_bytes, point.measured_s))
@@ -112,12 +112,4 @@ def _interval(point: Point) -> list[str]:
     measured_s, simulated_s = point.measured_interval_s, point.simulated_interval_s
     if measured_s is None or simulated_s is None:
         return []
-    return [format_time(measured_s), format_time(simulated_s), _ratio(measured_s / simulated_s)]
-
-
-def _ratio(ratio: float) -> str:
-    return click.style(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
-
-
-_FAR = 0.15
-"""Deviations from here on are shown in red."""
+    return [format_time(measured_s), format_time(simulated_s), ratio_text(measured_s / simulated_s)]

@@ -40,6 +40,14 @@ scale_option = click.option(
     help="Speed of the lab's links, as a fraction of the machine's link speed.",
 )
 
+_FAR = 0.15
+"""Deviations from here on are shown in red."""
+
+
+def ratio_text(ratio: float) -> str:
+    """Return a ratio of measured to simulated, in red if it is far from 1."""
+    return click.style(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
+
 
 @contextmanager
 def building(machine: Machine) -> Iterator[Callable[[], object]]:

@@ -1,0 +1,149 @@
+/* Times several calls at once, each by a rule and on ranks of its own, and each of them alone. Prints lines of JSON.
+ *
+ *     jobs SECONDS ROUNDS TOGETHER COLLECTIVE SIZE SCENE RANKS RULE ..
+ *
+ * It runs with the library preloaded. Five arguments describe a call: the next RANKS ranks make it, with 0 as its root.
+ * SCENE is none or a cadence, both as in scene.h; if one start is told, all are.
+ *
+ * First all calls are made at once, counted and checked; rank 0 of each prints this as bench.c does, with the number of the
+ * call as the rule. Then come ROUNDS rounds, and more within SECONDS. A round plays all calls at once, and then each one
+ * alone. An untimed round comes first: {"call":C,"together_s":[..],"alone_s":[..]}. A time counts from when the last rank
+ * begins its first call until the last rank ends its last one. The last line tells the largest error of the clocks:
+ * {"clock_error_s":E}.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scene.h"
+#include "timed.h"
+#include "together.h"
+
+enum { MOST_ROUNDS = 1000, OF_CALL = 5, FIRST = 4, ALL = -1 };
+
+/* The number of the call of this rank; the calls; the ranks of all of them, and the call of each. */
+static int own, count, world, *of_rank;
+/* Begin and end of each rank in a sample. */
+static double (*all_s)[2];
+/* Times of each call in each round: with all calls at once, and alone. */
+static double (*times_s)[2];
+
+static void *room(size_t size)
+{
+    void *found = malloc(size);
+    if (!found)
+        fail("jobs", "out of memory");
+    return found;
+}
+
+/* Joins the ranks of the same call, and takes that call. */
+static const char *take_call(char **argv)
+{
+    int world_rank = rank, next = 0;
+    world = ranks;
+    of_rank = room(sizeof *of_rank * (size_t)world);
+    for (int number = 0; number < count; number++)
+        for (int i = atoi(argv[FIRST + OF_CALL * number + 3]); i > 0 && next < world; i--)
+            of_rank[next++] = number;
+    if (next < world)
+        fail("ranks", "expected calls for all ranks");
+    own = of_rank[world_rank];
+    MPI_Comm_split(MPI_COMM_WORLD, own, world_rank, &members);
+    MPI_Comm_rank(members, &rank);
+    MPI_Comm_size(members, &ranks);
+    char **mine = argv + FIRST + OF_CALL * own;
+    collective = mine[0];
+    read_scene(mine[2]);
+    make_buffers(strtoull(mine[1], NULL, 10));
+    return mine[4];
+}
+
+/* Plays one call, or ALL. The first rank then has the begins and ends of all ranks. */
+static void play(int number)
+{
+    double missed, is_missed;
+    do {
+        write_input();
+        double start_s = scene_start_s(&missed);
+        if (number == ALL || number == own)
+            make_calls(start_s, 0);
+        double own_s[2] = {first_begin_s(), last_end_s()};
+        end_scene();
+        PMPI_Gather(own_s, 2, MPI_DOUBLE, all_s, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        PMPI_Allreduce(&missed, &is_missed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    } while (must_play_again(is_missed > 0));
+}
+
+static double time_s(int number)
+{
+    double begin_s = 0, end_s = 0;
+    for (int i = 0; i < world; i++)
+        if (of_rank[i] == number) {
+            begin_s = fmax(begin_s, all_s[i][0]);
+            end_s = fmax(end_s, all_s[i][1]);
+        }
+    return end_s - begin_s;
+}
+
+static void play_round(int round)
+{
+    play(ALL);
+    for (int number = 0; number < count; number++)
+        times_s[round * count + number][0] = time_s(number);
+    for (int number = 0; number < count; number++) {
+        play(number);
+        times_s[round * count + number][1] = time_s(number);
+    }
+}
+
+static int measure(double limit_s, int least_rounds)
+{
+    play_round(0);
+    int rounds = 0, goes_on = 1;
+    for (double start_s = PMPI_Wtime(); goes_on; PMPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD)) {
+        if (!has_one_clock)
+            compare_clocks();
+        play_round(rounds++);
+        goes_on = rounds < least_rounds || (rounds < MOST_ROUNDS && PMPI_Wtime() - start_s < limit_s);
+    }
+    return rounds;
+}
+
+static void print_times(const char *name, int number, int which, int rounds)
+{
+    printf(",\"%s\":[", name);
+    for (int round = 0; round < rounds; round++)
+        printf(round ? ",%.4e" : "%.4e", times_s[round * count + number][which]);
+    printf("]");
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    count = (argc - FIRST) / OF_CALL;
+    if (count < 1 || argc != FIRST + OF_CALL * count)
+        fail("arguments", "expected SECONDS ROUNDS TOGETHER, and for each call COLLECTIVE SIZE SCENE RANKS RULE");
+    begin(atoi(argv[3]));
+    if (!starts_together)
+        has_one_clock = compare_clocks();
+    int world_rank = rank;
+    all_s = room(sizeof *all_s * (size_t)ranks);
+    times_s = room(sizeof *times_s * MOST_ROUNDS * (size_t)count);
+    const char *rule = take_call(argv);
+    prepare_nonblocking(members);
+    prove(rule, own, at_a_time > 1 ? nonblocking_call : call);
+    int rounds = measure(atof(argv[1]), atoi(argv[2]));
+    double largest_s;
+    PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    for (int number = 0; world_rank == 0 && number < count; number++) {
+        printf("{\"call\":%d", number);
+        print_times("together_s", number, 0, rounds);
+        print_times("alone_s", number, 1, rounds);
+        printf("}\n");
+    }
+    if (world_rank == 0)
+        printf("{\"clock_error_s\":%.4e}\n", largest_s);
+    MPI_Comm_free(&members);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,96 @@
+"""Timing several calls at once under a real MPI, each on ranks of its own, and each of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hocket._native import Error, check_rules
+from hocket.base.call import Call
+from hocket.definitions.library import Algorithm
+from hocket.mpi.benchmark import check_sizes, compiled_program, reason, rule_of
+from hocket.mpi.installation import Installation
+from hocket.mpi.jobs import lines_of, parsed
+from hocket.mpi.launch import Launcher, crowded, environment
+from hocket.mpi.scene import Director, answer, played
+
+
+@dataclass(frozen=True)
+class Part:
+    """A call on the next ranks: an algorithm, the call, and its cadence if there is one."""
+
+    algorithm: Algorithm
+    call: Call
+    cadence: str | None
+
+
+@dataclass(frozen=True)
+class PartTimes:
+    """The times of a call.
+
+    Attributes:
+        together_s: Time with all calls at once, in each round.
+        alone_s: Time alone.
+    """
+
+    together_s: tuple[float, ...]
+    alone_s: tuple[float, ...]
+
+
+def time_together(
+    installation: Installation,
+    parts: Sequence[Part],
+    *,
+    limit_s: float,
+    least_rounds: int,
+    launcher: Launcher,
+    director: Director | None = None,
+) -> tuple[list[PartTimes], float]:
+    """Time calls at once and alone, in turns, in one program; return their times, and the largest error of the clocks.
+
+    A time counts from when the last rank begins its first call until the last rank ends its last one.
+
+    Args:
+        installation: The MPI.
+        parts: The calls; each has the next ranks of the program.
+        limit_s: Time limit in seconds, unless the minimum number of rounds takes longer.
+        least_rounds: Minimum number of rounds.
+        launcher: Returns the command that starts the program.
+        director: Tells the start of each sample, and what happens to the network then.
+
+    Raises:
+        Error: A parameter or a size is invalid, the program fails, an algorithm did not run, or a result is wrong.
+    """
+    program = compiled_program(installation, "jobs")
+    ranks = sum(part.call.ranks for part in parts)
+    arguments = [f"{limit_s:g}", str(least_rounds), str(int(not crowded(ranks)))]
+    for part in parts:
+        collective, size = part.algorithm.collective, part.call.size_bytes
+        check_sizes(collective, [size], part.call.ranks, f"job {part.algorithm.label}")
+        scene = played(None, part.cadence, part.call.ranks)
+        rule = rule_of(scene.rule_of(collective), part.algorithm, part.call)
+        check_rules(rule, f"job {part.algorithm.label}")
+        scene = scene.told() if director else scene
+        arguments += [collective, str(size), scene.argument, str(part.call.ranks), rule]
+    found: dict[int, PartTimes] = {}
+    clock_errors_s: list[float] = []
+
+    def take(text: str) -> str | None:
+        value = parsed(text, program.name, "a measurement")
+        if "asks" in value:
+            return answer(director, value)
+        if "clock_error_s" in value:
+            clock_errors_s.append(value["clock_error_s"])
+        elif "call" in value:
+            found[value["call"]] = PartTimes(tuple(value["together_s"]), tuple(value["alone_s"]))
+        else:
+            label = parts[value["rule"]].algorithm.label
+            if not value["is_right"]:
+                raise Error(f"{label}, {value['size']} B: the result is wrong")
+            if not value["has_run"]:
+                raise Error(f"{label}, {value['size']} B: has not run: {reason(value)}")
+        return None
+
+    line = launcher(installation, ranks, [str(program), *arguments], environment(installation, None))
+    lines_of(line, {}, take, asks=director is not None)
+    return [found[number] for number in range(len(parts))], max(clock_errors_s)
