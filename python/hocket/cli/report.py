@@ -14,6 +14,7 @@ from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS
+from hocket.simulating.scenes import Scene
 
 
 @click.command()
@@ -25,6 +26,7 @@ from hocket.explorer.views import VIEWS
 @options.parameter
 @options.machine
 @click.option("--beside", type=options.MACHINE, help="A second machine, shown beside the first.")
+@options.scene
 @compared_trials_option
 @options.seed
 @click.option(
@@ -55,6 +57,7 @@ def report(
     param: tuple[tuple[str, str], ...],
     machine: Machine,
     beside: Machine | None,
+    scene: Scene,
     trials: int | None,
     seed: int,
     algorithm: str | None,
@@ -68,6 +71,7 @@ def report(
     If there is no such view, for example no link loads because messages share no links, the report says why in its
     place.
     """
+    options.check_scene(scene, "isolated")
     collective = find_collective(collective)
     if collective == "barrier":
         sizes = (0,)
@@ -83,7 +87,8 @@ def report(
         size_bytes=at,
         verified_ranks=verify_ranks,
         parameters=param,
-        trials=compared_trials(trials, seed, None, machine),
+        trials=compared_trials(trials, seed, None, machine, is_drawn=scene.is_drawn),
+        scene=scene,
         beside=beside,
         beside_name=None if beside is None else name_of(beside),
     )

@@ -20,7 +20,10 @@ from hocket.definitions.library import Algorithm, algorithms_named, catalogue, f
 from hocket.definitions.machine import Machine, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.rules.tuning_files import MPI_DEFAULTS
+from hocket.simulating.arrivals import described
 from hocket.simulating.comparison import compare, made_for
+from hocket.simulating.faults import split
+from hocket.simulating.scenes import ALONE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
 T = TypeVar("T")
@@ -75,6 +78,7 @@ class Question:
         parameters: Values of parameters, as text by name.
         trials: The trials on a machine with noise, and their seed.
         defaults: Libraries whose default choices are also simulated.
+        scene: When the ranks begin the call, how often they call, and which links are slow or down.
         beside: A second machine for the same question, or None.
         beside_name: The second machine's name, as `machine_name`.
     """
@@ -92,12 +96,14 @@ class Question:
     parameters: tuple[tuple[str, str], ...] = ()
     trials: Trials = UNTIL_DECIDED
     defaults: tuple[str, ...] = ()
+    scene: Scene = ALONE
     beside: Machine | None = None
     beside_name: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse questions that no view can answer."""
-        if self.trials.count > 1 and not (self.trials.until_decided or self.machine.noise):
+        self.scene.as_request("isolated")
+        if self.trials.count > 1 and not (self.trials.until_decided or self.is_random):
             why = f"but machine {self.machine.name} has no noise, so that all trials are alike"
             raise Error(f"trials: got {self.trials.count}, {why}")
         simulations = len(self.candidates) * len(self.ranks) * len(self.sizes_bytes)
@@ -105,6 +111,11 @@ class Question:
             few = "fewer ranks, sizes or algorithms"
             raise Error(f"got {simulations} simulations, expected at most {_MOST_SIMULATIONS}: {few}")
         self._values()
+
+    @property
+    def is_random(self) -> bool:
+        """Whether trials differ."""
+        return bool(self.machine.noise) or self.scene.is_drawn
 
     @cached_property
     def candidates(self) -> tuple[Algorithm, ...]:
@@ -123,7 +134,7 @@ class Question:
         if self.algorithm is not None:
             return find(f"{self.collective}/{self.algorithm}", among=self.named.algorithms)
         (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
-        found = compare(self.candidates, [call], machine=self.machine, trials=self.trials)
+        found = compare(self.candidates, [call], machine=self.machine, scene=self.scene, trials=self.trials)
         (fastest, *_) = found.fastest(call.size_bytes)
         return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
 
@@ -134,7 +145,9 @@ class Question:
             Error: The second machine cannot answer the question.
         """
         assert self.beside is not None
-        trials = self.trials if self.beside.noise else replace(UNTIL_DECIDED, seed=self.trials.seed)
+        trials = (
+            self.trials if self.beside.noise or self.scene.is_drawn else replace(UNTIL_DECIDED, seed=self.trials.seed)
+        )
         return replace(
             self, machine=self.beside, machine_name=self.beside_name, trials=trials, beside=None, beside_name=None
         )
@@ -202,6 +215,11 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         parameters=field("parameters", lambda text: tuple(map(parse_parameter, text.replace(",", " ").split()))),
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
         defaults=field("defaults", _defaults),
+        scene=Scene(
+            arrivals=field("arrive", lambda text: described(text) if text else None),
+            cadence=field("cadence", lambda text: read_cadence(text) if text else None),
+            faults=field("fault", lambda text: split(text) or None),
+        ),
         beside=beside,
         beside_name=None if beside is None else name_of(beside),
     )
@@ -209,7 +227,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
-    *("parameters", "trials", "seed", "defaults", "beside"),
+    *("parameters", "trials", "seed", "defaults", "arrive", "cadence", "fault", "beside"),
 )
 
 

@@ -17,6 +17,7 @@ from hocket.base.units import format_ranks
 from hocket.base.version import commit, version
 from hocket.drawing.wording import trials_words
 from hocket.explorer.questions import Question
+from hocket.explorer.reproducing import scene_texts
 from hocket.explorer.views import VIEWS, OnDone, view
 
 _PAGE = Path(__file__).parent / "page"
@@ -64,7 +65,8 @@ def _asked(question: Question) -> dict[str, Any]:
         ("ranks", format_ranks(question.ranks)),
         ("machine", machine.parameters),
         *([("beside", question.beside.parameters)] if question.beside else []),
-        *([("trials", trials_words(question.trials))] if machine.noise else []),
+        *scene_texts(question.scene),
+        *([("trials", trials_words(question.trials))] if question.is_random else []),
         *([("parameters", ", ".join(map("=".join, question.parameters)))] if question.parameters else []),
         ("made by", f"Hocket {version()} (commit {commit()})"),
     ]

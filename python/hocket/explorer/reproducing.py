@@ -12,6 +12,9 @@ from itertools import pairwise
 from hocket.base.units import format_ranks
 from hocket.definitions.library import Algorithm
 from hocket.explorer.questions import Question
+from hocket.simulating.arrivals import arrivals_text
+from hocket.simulating.faults import as_faults
+from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import UNTIL_DECIDED
 
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -37,10 +40,15 @@ def comparing(question: Question) -> Source:
     defaults = f", defaults={list(question.defaults)}" if question.defaults else ""
     body = f"""\
 calls = [{_call(question, question.ranks[-1])} for size_bytes in {_sizes(question)}]
-found = hocket.compare(algorithms, calls, machine=machine{_trials(question)}{defaults})
+found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)}{defaults})
 for best in found.best():
     print(best)"""
-    words += [*_size_words(question), *_trial_words(question), *(["--defaults"] if question.defaults else [])]
+    words += [
+        *_size_words(question),
+        *_scene_words(question),
+        *_trial_words(question),
+        *(["--defaults"] if question.defaults else []),
+    ]
     return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
@@ -50,8 +58,9 @@ def mapping(question: Question) -> Source:
     body = f"""\
 for ranks in {list(question.ranks)}:
     calls = [{_call(question, "ranks")} for size_bytes in {_sizes(question)}]
-    print(ranks, *hocket.compare(algorithms, calls, machine=machine{_trials(question)}).best())"""
-    words += [*_size_words(question), *_trial_words(question), "--view", "map"]
+    found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)})
+    print(ranks, *found.best())"""
+    words += [*_size_words(question), *_scene_words(question), *_trial_words(question), "--view", "map"]
     return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
@@ -71,11 +80,12 @@ for step in found.steps:
 
 def linking(question: Question) -> Source:
     """Return the source of link loads."""
-    words = ["simulate", *_explained_words(question), "--links", "links.html"]
+    words = ["simulate", *_explained_words(question), *_scene_words(question), "--links", "links.html"]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
 call = {_explained_call(question)}
-for use in hocket.simulate(algorithm, call, machine=machine{seed}, keep=["links"]).link_uses:
+found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["links"])
+for use in found.link_uses:
     print(use)"""
     return Source(_command(question, words), _python(question, _explained(question), body))
 
@@ -113,6 +123,23 @@ def _size_words(question: Question) -> list[str]:
         return []
     text = f"{_size(sizes[0])}..{_size(sizes[-1])}" if _is_doubling(sizes) else ",".join(map(_size, sizes))
     return ["--sizes", text]
+
+
+def scene_texts(scene: Scene) -> list[tuple[str, str]]:
+    """Return what a scene says, by the keys of a scene file; each fault has one."""
+    arrivals = [] if scene.arrivals is None else [arrivals_text(scene.arrivals)]
+    cadence = [] if scene.cadence is None else [scene.cadence]
+    texts = {"arrive": arrivals, "cadence": cadence, "fault": as_faults(scene.faults)}
+    return [(key, text) for key, several in texts.items() for text in several]
+
+
+def _scene_words(question: Question) -> list[str]:
+    return [word for key, text in scene_texts(question.scene) for word in (f"--{key}", text)]
+
+
+def _scene(question: Question) -> str:
+    said = {name: getattr(question.scene, name) for name in question.scene.given}
+    return "".join(f", {name}={json.dumps(value)}" for name, value in said.items())
 
 
 def _trial_words(question: Question) -> list[str]:

@@ -35,7 +35,7 @@ from hocket.drawing.wording import (
     trials_words,
 )
 from hocket.explorer.questions import Question
-from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, verifying
+from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, scene_texts, verifying
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import Simulation, Trials, simulate
@@ -48,6 +48,8 @@ OnDone: TypeAlias = Callable[[int, int], object]
 
 _MOST_COUNTEREXAMPLES = 3
 _MOST_LINKS = 8  # rows in the table
+_SAYS = {"arrive": "arrivals", "cadence": "cadence", "fault": "fault"}
+"""What each key of a scene says."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def _times(question: Question, on_done: OnDone) -> View:
     return View(
         found.title,
         comparing(question),
-        facts=(*best_lines(found), *choices, *_trials(question)),
+        facts=(*best_lines(found), *choices, *_scene(question), *_trials(question)),
         refusals=tuple(not_compared_lines(found)),
         chart=_wide(found.plot()) if has_lines else None,
         tables=(_times_table(found),),
@@ -154,6 +156,7 @@ def _compared(
         question.candidates,
         calls,
         machine=question.machine,
+        scene=question.scene,
         trials=replace(question.trials, threads=threads),
         defaults=defaults,
         on_done=lambda found: on_done(len(found.simulations) + len(found.not_compared)),
@@ -167,12 +170,12 @@ def _simulations(question: Question) -> int:
 
 def _times_table(found: Comparison) -> Words:
     simulations = {(one.size_bytes, one.algorithm): one for one in found.simulations}
-    columns = ("size", *found.algorithms, "lower bound")
+    columns = ("size", *found.algorithms, *(["lower bound"] if found.bounds else []))
     rows = (
         (
             format_bytes(size_bytes),
             *(_cell(simulations.get((size_bytes, name)), found) for name in found.algorithms),
-            format_time(found.bounds[size_bytes].time_s),
+            *([format_time(found.bounds[size_bytes].time_s)] if found.bounds else []),
         )
         for size_bytes in found.sizes_bytes
     )
@@ -189,8 +192,13 @@ def _cell(one: Simulation | None, found: Comparison) -> str:
     return f"{format_time(one.time_s.mean)}{reach}{' *' if is_fastest else ''}"
 
 
+def _scene(question: Question) -> list[tuple[str, str]]:
+    """Return what the scene says."""
+    return [(_SAYS[name], text) for name, text in scene_texts(question.scene)]
+
+
 def _trials(question: Question) -> list[tuple[str, str]]:
-    if not question.machine.noise:
+    if not question.is_random:
         return []
     return [("trials", f"{trials_words(question.trials)}; {ONE_SAMPLE if question.trials.count == 1 else TOLD_APART}")]
 
@@ -214,12 +222,13 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
     if not rows:
         raise Error(refused[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
-    drawn = winner_chart(rows, title=title, subtitle=["numbers: its time over the lower bound"])
+    numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
+    drawn = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(said) for said in _scene(question))])
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
         mapping(question),
-        facts=tuple(_trials(question)),
+        facts=(*_scene(question), *_trials(question)),
         refusals=tuple(refused),
         chart=drawn.to_dict(),
         tables=(
@@ -229,6 +238,9 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
 
 def _space_time(question: Question, on_done: OnDone) -> View:
+    if question.scene.given:
+        says = ", ".join(name for name, _ in _scene(question))
+        raise Error(f"the picture is of an isolated call without faults, expected no {says}")
     found = explain(
         question.explained,
         _call(question),
@@ -255,13 +267,14 @@ def _links(question: Question, on_done: OnDone) -> View:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
     call = _call(question)
-    found = simulate(question.explained, call, machine=question.machine, trials=_first_trial(question), keep=["links"])
+    how: dict[str, Any] = {"machine": question.machine, "scene": question.scene, "trials": _first_trial(question)}
+    found = simulate(question.explained, call, **how, keep=["links"])
     title = found.title
     drawn = link_chart({format_time(found.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
     return View(
         title,
         linking(question),
-        facts=tuple(carried(found)),
+        facts=(*carried(found), *_scene(question)),
         chart=drawn.to_dict(),
         tables=(_busiest(found.link_uses),),
     )

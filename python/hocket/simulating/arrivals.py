@@ -51,6 +51,11 @@ def are_drawn(arrivals: Arrivals | None) -> bool:
     return _native.are_drawn(as_arrivals(arrivals))
 
 
+def arrivals_text(arrivals: Arrivals) -> str:
+    """Return arrivals as one text, which `read_arrivals` understands."""
+    return arrivals if isinstance(arrivals, str) else ", ".join(f"{time_s * 1e6:.9g} us" for time_s in arrivals)
+
+
 def read_arrivals(given: str) -> Arrivals:
     """Return arrivals that a text describes, or that a CSV file has in its columns rank and arrival_s.
 

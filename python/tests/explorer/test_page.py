@@ -132,6 +132,22 @@ def test_what_was_chosen_is_compared(opened: Opened) -> None:
     assert opened.page.evaluate("navigator.clipboard.readText()").startswith("hocket compare allreduce ring swing")
 
 
+def test_a_scene_is_asked_for_and_kept_in_the_address(opened: Opened) -> None:
+    fault = "link 0 -> 1, 0 us.., 10 %"
+    opened.fill(arrive="rank 3, 20 us", fault=fault)
+    opened.page.click("#run")
+    shown = opened.shown("times")
+    assert f"--arrive 'rank 3, 20 us' --fault '{fault}'" in shown and "arrivals\nrank 3, 20 us" in shown
+    opened.page.reload()
+    assert fault in opened.shown("times")
+    assert opened.page.input_value("#arrive") == "rank 3, 20 us"
+    opened.tab("space-time")
+    opened.status("expected no arrivals, fault")
+    opened.fill(arrive="rank 3")
+    opened.page.click("#run")
+    opened.status('arrive: got "rank 3", expected ranks and how late they are')
+
+
 def test_a_key_of_the_form_is_a_key_of_the_text(opened: Opened) -> None:
     page = opened.page
     page.select_option("#machine-name", "cluster")
@@ -159,12 +175,12 @@ def test_keyboard(opened: Opened) -> None:
     page = opened.page
     page.focus("#collective")
     seen = []
-    for _ in range(15):
+    for _ in range(18):
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
         page.keyboard.press("Tab")
     assert seen == [
         *("collective", "SUMMARY", "parameters", "ranks", "sizes", "trials", "seed", "defaults"),
-        *("algorithm", "size", "verified", "machine-name", "beside", "edit", "run"),
+        *("arrive", "cadence", "fault", "algorithm", "size", "verified", "machine-name", "beside", "edit", "run"),
     ]
     page.focus("#ranks")
     page.keyboard.press("Enter")

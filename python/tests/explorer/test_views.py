@@ -48,6 +48,56 @@ def rows_of(chart: Any) -> list[dict[str, Any]]:
     return own + [row for key, each in chart.items() if key not in ("data", "datasets") for row in rows_of(each)]
 
 
+SCENE = {"machine": TORUS, "size": "64B", "algorithm": "ring"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "scene"),
+    [
+        ({"arrive": "rank 3, 20 us"}, {"arrivals": "rank 3, 20 us"}),
+        ({"cadence": "4 calls, every 1 us"}, {"cadence": "4 calls, every 1 us"}),
+        (
+            {"arrive": "rank 3, 20 us", "fault": "link 0 -> 1, 0 us.., 10 %; node 2, 1..30 us, down"},
+            {"arrivals": "rank 3, 20 us", "faults": ["link 0 -> 1, 0 us.., 10 %", "node 2, 1..30 us, down"]},
+        ),
+    ],
+)
+def test_views_play_the_scene_and_reproduce_it(
+    texts: dict[str, str], scene: dict[str, Any], hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    asked = question(**SCENE, **texts)
+    times, drawn, links = (seen(name, asked) for name in ("times", "map", "links"))
+    (table,) = times.tables
+    assert table.columns == ("size", "ring", "swing"), "lower bounds are for isolated calls"
+    call = hocket.Call(ranks=8, size_bytes=64)
+    alike = hocket.simulate("allreduce/ring", call, machine=asked.machine, **scene)
+    assert table.rows[-1][1].removesuffix(" *") == format_time(alike.time_s.mean)
+    for found in (times, drawn, links):
+        said = [text for name, text in found.facts if name in ("arrivals", "cadence", "fault")]
+        assert "; ".join(said) == "; ".join(texts.values())
+        assert found.source is not None and printed(found.source.python)
+    assert times.source is not None and links.source is not None
+    machine = tmp_path / "torus.toml"
+    machine.write_text(TORUS)
+    line, _, _ = times.source.command.partition(" <<")
+    words = shlex.split(line.replace("/dev/stdin", str(machine)))[1:]
+    again = hocket_command(*words, "--json").json
+    (ring,) = (one for one in again["results"] if (one["algorithm"], one["size_bytes"]) == ("ring", 64))
+    assert ring["time_s"]["mean"] == alike.time_s.mean
+    uses = hocket.simulate("allreduce/ring", call, machine=asked.machine, **scene, keep=["links"]).link_uses
+    assert printed(links.source.python) == "".join(f"{use}\n" for use in uses)
+    with pytest.raises(hocket.Error, match="the picture is of an isolated call without faults, expected no "):
+        seen("space-time", asked)
+    told = report(asked, ("times", "map"), on_done=lambda *_: None)
+    assert all(text in told for text in next(iter(texts.values())).split("; "))
+
+
+def test_drawn_arrivals_have_trials() -> None:
+    found = seen("times", question(arrive="one rank, 0..40 us", trials="5", sizes="1KiB"))
+    assert dict(found.facts)["trials"].startswith("5 trials, seed 0")
+    assert all(" ± " in cell for cell in found.tables[0].rows[0][1:])
+
+
 def test_times_are_those_of_a_comparison() -> None:
     found = seen("times", question())
     (table,) = found.tables
