@@ -61,7 +61,7 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
     int takes_part[MOST_RULES], rounds = 0, goes_on = 1;
     long made[MOST_RULES];
     for (int i = 0; i < count; i++) {
-        takes_part[i] = prove(rules[i], i, called);
+        takes_part[i] = prove(stdout, rules[i], i, called);
         made[i] = 1;
     }
     double start_s = PMPI_Wtime();

@@ -5,12 +5,13 @@
  * It runs with the library preloaded. Five arguments describe a call: the next RANKS ranks make it, with 0 as its root.
  * SCENE is none or a cadence, both as in scene.h; if one start is told, all are.
  *
- * First all calls are made at once, counted and checked; rank 0 of each prints this as bench.c does, with the number of the
- * call as the rule. Then come ROUNDS rounds, and more within SECONDS. A round plays all calls at once, and then each one
+ * First all calls are made at once, counted and checked, and printed as by bench.c, with the number of the call as the
+ * rule. Then come ROUNDS rounds, and more within SECONDS. A round plays all calls at once, and then each one
  * alone. An untimed round comes first: {"call":C,"together_s":[..],"alone_s":[..]}. A time counts from when the last rank
  * begins its first call until the last rank ends its last one. The last line tells the largest error of the clocks:
  * {"clock_error_s":E}.
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,35 @@ static const char *take_call(char **argv)
     read_scene(mine[2]);
     make_buffers(strtoull(mine[1], NULL, 10));
     return mine[4];
+}
+
+/* Makes all calls at once, and checks them. Only the first rank prints: lines of several ranks could mix. */
+static void prove_all(const char *rule, int world_rank)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        fail("jobs", "out of memory");
+    prove(out, rule, own, at_a_time > 1 ? nonblocking_call : call);
+    fclose(out);
+    int own_length = (int)length, *lengths = room(sizeof *lengths * (size_t)world);
+    PMPI_Gather(&own_length, 1, MPI_INT, lengths, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (world_rank == 0)
+        fwrite(text, 1, length, stdout);
+    else if (length > 0)
+        PMPI_Send(text, own_length, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    for (int from = 1; world_rank == 0 && from < world; from++) {
+        if (lengths[from] == 0)
+            continue;
+        char *theirs = room((size_t)lengths[from]);
+        PMPI_Recv(theirs, lengths[from], MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        fwrite(theirs, 1, (size_t)lengths[from], stdout);
+        free(theirs);
+    }
+    fflush(stdout);
+    free(lengths);
+    free(text);
 }
 
 /* Plays one call, or ALL. The first rank then has the begins and ends of all ranks. */
@@ -131,7 +161,7 @@ int main(int argc, char **argv)
     times_s = room(sizeof *times_s * MOST_ROUNDS * (size_t)count);
     const char *rule = take_call(argv);
     prepare_nonblocking(members);
-    prove(rule, own, at_a_time > 1 ? nonblocking_call : call);
+    prove_all(rule, world_rank);
     int rounds = measure(atof(argv[1]), atoi(argv[2]));
     double largest_s;
     PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);

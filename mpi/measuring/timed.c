@@ -260,15 +260,15 @@ double sample_s(int (*called)(void))
     return found[0];
 }
 
-void print_text(const char *text)
+void print_text(FILE *out, const char *text)
 {
     for (; *text; text++)
         if (*text == '\n')
-            fputs("\\n", stdout);
+            fputs("\\n", out);
         else if (*text == '"' || *text == '\\')
-            printf("\\%c", *text);
+            fprintf(out, "\\%c", *text);
         else
-            putchar(*text);
+            putc(*text, out);
 }
 
 static char *summary(void)
@@ -303,7 +303,7 @@ static void expect(const char *rule, char *end, size_t room)
         snprintf(end, room, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
 }
 
-int prove(const char *rule, int number, int (*called)(void))
+int prove(FILE *out, const char *rule, int number, int (*called)(void))
 {
     char end[256];
     set_rule(rule);
@@ -317,13 +317,13 @@ int prove(const char *rule, int number, int (*called)(void))
     char *after = summary();
     if (rank == 0 && before && after) {
         has_run = calls_of(after, end) == calls_of(before, end) + 1;
-        printf("{\"size\":%zu,\"rule\":%d,\"is_right\":%s,\"has_run\":%s,\"before\":\"", bytes, number,
-               right ? "true" : "false", has_run ? "true" : "false");
-        print_text(before);
-        printf("\",\"after\":\"");
-        print_text(after);
-        printf("\"}\n");
-        fflush(stdout);
+        fprintf(out, "{\"size\":%zu,\"rule\":%d,\"is_right\":%s,\"has_run\":%s,\"before\":\"", bytes,
+                number, right ? "true" : "false", has_run ? "true" : "false");
+        print_text(out, before);
+        fprintf(out, "\",\"after\":\"");
+        print_text(out, after);
+        fprintf(out, "\"}\n");
+        fflush(out);
     }
     free(before);
     free(after);

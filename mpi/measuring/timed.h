@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* The present call; bench.c and tune.c set it. */
 extern const char *collective;
@@ -43,9 +44,9 @@ int call(void);
 int begin_nonblocking(int slot, MPI_Request *request);
 int is_right(void);
 void set_rule(const char *rule);
-/* Makes one call of `called` by a rule, counts, checks and prints it with `number`. Returns 1 if it was right and ran the
- * rule. */
-int prove(const char *rule, int number, int (*called)(void));
+/* Makes one call of `called` by a rule, counts and checks it, and prints it with `number` to `out`. Returns 1 if it was right
+ * and ran the rule. */
+int prove(FILE *out, const char *rule, int number, int (*called)(void));
 /* Rewrites the input: a program has just made its data, so that no other processor holds them. */
 void write_input(void);
 /* The start of all ranks, on the common clock; rank 0 names it. */
@@ -57,6 +58,6 @@ int compare_clocks(void);
 /* Seconds of one call of `called`. */
 double sample_s(int (*called)(void));
 /* Prints a text, escaped for a JSON string. */
-void print_text(const char *text);
+void print_text(FILE *out, const char *text);
 
 #endif

@@ -214,7 +214,7 @@ static void print_values(MPI_T_enum names)
         length = sizeof name;
         MPI_T_enum_get_item(names, i, &value, name, &length);
         printf(i ? ",\"" : "\"");
-        print_text(name);
+        print_text(stdout, name);
         printf("\":%d", value);
     }
 }
@@ -233,7 +233,7 @@ static void print_variables(void)
             !is_about_algorithms(name) || scope == MPI_T_SCOPE_READONLY || scope == MPI_T_SCOPE_CONSTANT)
             continue;
         printf("%s{\"name\":\"%s\",\"about\":\"", is_first ? "" : ",", name);
-        print_text(about);
+        print_text(stdout, about);
         printf("\",\"values\":{");
         print_values(names);
         printf("}}");
@@ -355,7 +355,7 @@ static void take_prove(char *text)
     if (way->setting_count || way->called != call)
         prove_of_mpi(way, atoi(text));
     else
-        prove(way->rule, atoi(text), call);
+        prove(stdout, way->rule, atoi(text), call);
 }
 
 static void take_turn(struct way *way, int round)
