@@ -1,5 +1,6 @@
 """Ranks that begin a call late, from Python and from the command line."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +67,30 @@ def test_one_size_is_drawn_over_lateness() -> None:
     assert (
         "size" in hocket.compare("broadcast", ranks=4, sizes=64).plot().to_dict()["layer"][0]["encoding"]["x"]["title"]
     )
+
+
+def test_several_sizes_are_a_map_over_lateness() -> None:
+    names = ["allreduce/late_rank", "allreduce/rabenseifner"]
+    calls = [hocket.Call(ranks=64, size_bytes=size, parameters={"late": 5}) for size in (1 << 22, 1 << 24)]
+    found = hocket.compare(names, calls, arrivals="rank 5, 0..4 ms", trials=hocket.Trials(24))
+    chart = found.plot().to_dict()
+    assert chart["layer"][0]["encoding"]["y"]["title"] == "lateness"
+    ranges = chart["layer"][0]["encoding"]["y"]["sort"]
+    assert len(ranges) == 8 and all(re.fullmatch(r"[0-9.]+ to [0-9.]+ ms", each) for each in ranges)
+    (rows,) = chart["datasets"].values()
+    cells = {(row["lateness"], row["size"]): row for row in rows}
+    # Late ranks make the algorithm for them the fastest; the longer the message, the later they must be.
+    fastest = [cells[late, "16 MiB"]["fastest"] for late in ranges[::-1]]
+    assert fastest == sorted(fastest, reverse=True) and set(fastest) == {"rabenseifner", "late_rank"}
+    assert [cells[ranges[0], size]["fastest"] for size in ("4 MiB", "16 MiB")] == ["late_rank"] * 2
+    # The number of a cell comes from the trials of its group.
+    late_s, times_s = (
+        found.simulations[0].arriving_s,
+        {(s.algorithm, s.size_bytes): s.times_s for s in found.simulations},
+    )
+    in_first = sorted(range(24), key=lambda trial: late_s[trial])[:3]
+    slow, fast = (sum(times_s[name, 1 << 24][trial] for trial in in_first) for name in ("late_rank", "rabenseifner"))
+    assert cells[ranges[-1], "16 MiB"]["factor"] == f"{slow / fast:.2f}"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
-"""Comparisons for one size with ranks that arrive late, as a picture: time over lateness."""
+"""Comparisons with ranks that arrive late, as a picture: time over lateness, or the fastest over lateness and size."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
-from hocket.base.units import format_bytes, format_time, time_unit
+from hocket.base.units import format_bytes, format_count, format_time, time_unit
 from hocket.drawing.plot import dashed, framed, labels_of, legend, styled, time_axis
+from hocket.drawing.winner_map import winner, winner_chart
 from hocket.drawing.wording import measured, played_words
 from hocket.simulating.comparison import Comparison
 
@@ -18,9 +21,18 @@ else:
     alt = Lazy("altair")
 
 
+_GROUPS = 8
+"""The rows of a map."""
+
+
 def is_over_lateness(found: Comparison) -> bool:
-    """Whether the trials of one size differ in lateness."""
-    return len(found.sizes_bytes) == 1 and len(set(found.simulations[0].arriving_s)) > 1
+    """Whether trials differ in lateness."""
+    return len(set(found.simulations[0].arriving_s)) > 1
+
+
+def over_lateness(found: Comparison) -> alt.LayerChart:
+    """Return times over lateness for one size, or a map over lateness and size."""
+    return lateness_chart(found) if len(found.sizes_bytes) == 1 else lateness_map(found)
 
 
 def lateness_chart(found: Comparison) -> alt.LayerChart:
@@ -67,3 +79,43 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
     if zeros:
         subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")
     return framed([joined, points], f"{found.title}, {format_bytes(first.size_bytes)}", subtitle)
+
+
+def lateness_map(found: Comparison) -> alt.LayerChart:
+    """Return a map of the fastest algorithms over lateness and size.
+
+    The trials that all algorithms ran are put into groups by their lateness. A cell has the mean times of a group.
+    """
+    first, trials = found.simulations[0], min(one.trials for one in found.simulations)
+    scale, unit = time_unit(max(first.arriving_s[:trials]))
+    ordered = sorted(range(trials), key=lambda trial: first.arriving_s[trial])
+    groups = [ordered[trials * part // _GROUPS : trials * (part + 1) // _GROUPS] for part in range(_GROUPS)]
+    ranges = {}
+    for group in filter(None, groups):
+        low, high = (first.arriving_s[trial] / scale for trial in (group[0], group[-1]))
+        ranges[f"{low:.4g} to {high:.4g} {unit}"] = group
+    rows = [
+        {"lateness": late, **_winner(found, size_bytes, group)}
+        for late, group in ranges.items()
+        for size_bytes in found.finished_bytes
+    ]
+    subtitle = [
+        f"mean times {measured(first)}{played_words(first)}",
+        f"lateness: from the first to the last arrival, in {format_count(trials, 'trial')}",
+        "numbers: the second time over the first",
+    ]
+    title = f"The fastest {found.title}"
+    return winner_chart(rows, title=title, subtitle=subtitle, over="lateness", descending=[*reversed(ranges)])
+
+
+def _winner(found: Comparison, size_bytes: int, trials: Sequence[int]) -> dict[str, str]:
+    """Return a cell of the map."""
+    times_s = {
+        one.algorithm: fmean(one.times_s[trial] for trial in trials)
+        for one in found.simulations
+        if one.size_bytes == size_bytes
+    }
+    first_s, *others_s = sorted(set(times_s.values()))
+    fastest = [name for name, time_s in times_s.items() if time_s == first_s]
+    factor = f"{others_s[0] / first_s:.2f}" if others_s and first_s > 0 else ""
+    return {**winner(size_bytes, times_s, fastest), "factor": factor}

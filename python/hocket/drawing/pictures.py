@@ -10,7 +10,7 @@ from hocket.base.packages import Lazy
 from hocket.base.results import drawn
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.topology import LinkUse, Load, Topology
-from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart
+from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, WIDTH, chart, framed
 from hocket.drawing.space_time import space_time_chart
@@ -108,7 +108,7 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
     return link_chart(uses, topology, title=topology.title, load=load)
 
 
-drawn.register(Comparison, lambda found: lateness_chart(found) if is_over_lateness(found) else chart(found))
+drawn.register(Comparison, lambda found: over_lateness(found) if is_over_lateness(found) else chart(found))
 drawn.register(
     Explanation, lambda found: space_time_chart(found.simulation.events, title=found.title, path=found.steps)
 )

@@ -23,26 +23,39 @@ def winners(found: Comparison) -> Iterator[dict[str, Any]]:
     for size_bytes in found.sizes_bytes:
         fastest, over_bound = found.fastest(size_bytes), found.times_the_bound(size_bytes)
         times_s = {name: time_s for (size, name), time_s in found.times_s.items() if size == size_bytes}
-        others = sorted((time_s, name) for name, time_s in times_s.items() if name not in fastest)
-        yield {
-            "ranks": found.ranks,
-            "size": format_bytes(size_bytes),
-            "fastest": " = ".join(fastest),
-            "time": format_time(times_s[fastest[0]]),
-            "second": f"{others[0][1]}, {format_time(others[0][0])}" if others else "",
-            "factor": "" if over_bound is None else f"{over_bound:.1f}",
-        }
+        factor = "" if over_bound is None else f"{over_bound:.1f}"
+        yield {"ranks": found.ranks, **winner(size_bytes, times_s, fastest), "factor": factor}
 
 
-def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Sequence[str]) -> alt.LayerChart:
-    """Return the map of the results of `winners` for several rank counts."""
+def winner(size_bytes: int, times_s: Mapping[str, float], fastest: Sequence[str]) -> dict[str, str]:
+    """Return the fastest algorithms at a size, their time, and the second place."""
+    others = sorted((time_s, name) for name, time_s in times_s.items() if name not in fastest)
+    return {
+        "size": format_bytes(size_bytes),
+        "fastest": " = ".join(fastest),
+        "time": format_time(times_s[fastest[0]]),
+        "second": f"{others[0][1]}, {format_time(others[0][0])}" if others else "",
+    }
+
+
+def winner_chart(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    title: str,
+    subtitle: Sequence[str],
+    over: str = "ranks",
+    descending: Sequence[str] | None = None,
+) -> alt.LayerChart:
+    """Return the map of results such as those of `winners`, with the arguments of `cells`."""
     order = list(dict.fromkeys(row["size"] for row in rows))
     longest = max(len(row["fastest"]) for row in rows)
     columns = max(1, _LEGEND_CHARACTERS // longest)
     legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=columns)
     names = alt.Color("fastest:N", scale=alt.Scale(scheme="tableau20"), legend=legend)
-    tooltip = ["ranks:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
-    drawing: alt.LayerChart = cells(rows, order, color=names, tooltip=tooltip).properties(
+    tooltip = [f"{over}:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
+    drawing: alt.LayerChart = cells(
+        rows, order, color=names, tooltip=tooltip, over=over, descending=descending
+    ).properties(
         width=alt.Step(_CELL_WIDTH),
         height=alt.Step(_CELL_HEIGHT),
         title=alt.TitleParams(title, subtitle=list(subtitle), anchor="start"),
@@ -51,11 +64,27 @@ def winner_chart(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: Seq
 
 
 def cells(
-    rows: Sequence[Mapping[str, Any]], order: Sequence[str], *, color: alt.Color, tooltip: Sequence[str]
+    rows: Sequence[Mapping[str, Any]],
+    order: Sequence[str],
+    *,
+    color: alt.Color,
+    tooltip: Sequence[str],
+    over: str = "ranks",
+    descending: Sequence[str] | None = None,
 ) -> alt.LayerChart:
-    """Return coloured cells over ranks and sizes; `order` lists the sizes, and the text is each row's "factor"."""
+    """Return coloured cells over sizes and a key of the rows, whose text is each row's "factor".
+
+    Args:
+        rows: The cells.
+        order: The sizes.
+        color: The colours.
+        tooltip: What a cell shows.
+        over: The key on the vertical axis.
+        descending: Its values from top to bottom; by default numbers, the largest first.
+    """
     base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
-        x=alt.X("size:O", sort=list(order), title="size"), y=alt.Y("ranks:O", sort="descending", title="ranks")
+        x=alt.X("size:O", sort=list(order), title="size"),
+        y=alt.Y(f"{over}:O", sort="descending" if descending is None else list(descending), title=over),
     )
     coloured = base.mark_rect().encode(color=color, tooltip=list(tooltip))
     return alt.LayerChart(layer=[coloured, base.mark_text(fontSize=11).encode(text="factor:N")])
