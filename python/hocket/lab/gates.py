@@ -149,7 +149,7 @@ def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
         yield None
         return
     changes = changes_of_links(faults, lab.built)
-    check(changes, lab.wiring)
+    check(changes, lab.wiring, lab.rate_bytes_per_s)
     with ExitStack() as stack:
         made: dict[int, Gate] = {}
         for link in {link for _, link, _ in changes}:
@@ -160,11 +160,11 @@ def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
         yield played
 
 
-def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring) -> None:
-    """Check that a lab can make these changes.
+def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring, rate_bytes_per_s: float) -> None:
+    """Check that a lab whose links have this rate can make these changes.
 
     Raises:
-        Error: There are none, one follows too soon, or messages would go around links.
+        Error: There are none, one follows too soon, a link is too slow, or messages would go around links.
     """
     if not changes:
         raise Error("faults: change no link, expected links with less than 100 % of their bandwidth")
@@ -175,6 +175,9 @@ def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring) -> None:
             if 0 < time_s < last_s.get(link, 0.0) + LEAST_S:
                 least = f"at least {format_time(LEAST_S)} after the start, and after the change of the link before"
                 raise Error(f"faults: got a change at {format_time(time_s)}, expected {least}, as it takes about 1 ms")
+            if 0 < part * rate_bytes_per_s < _CUT_BYTES_PER_S:
+                least = f"at least {_CUT_BYTES_PER_S:g} B/s, or down"
+                raise Error(f"faults: got a link of {part * rate_bytes_per_s:g} B/s, expected {least}")
             parts[link], last_s[link] = part, time_s
         _check_ways({link for link, part in parts.items() if part == 0}, wiring)
 

@@ -51,8 +51,9 @@ def lines_of(
         for line in job.stdout:
             answer = on_line(line.rstrip("\n"))
             if answer is not None and job.stdin is not None:
-                job.stdin.write(f"{answer}\n")
-                job.stdin.flush()
+                with suppress(OSError):  # the job has ended; its status says why
+                    job.stdin.write(f"{answer}\n")
+                    job.stdin.flush()
         status = job.wait()
     except BaseException:
         end(job)

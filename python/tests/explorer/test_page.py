@@ -180,7 +180,7 @@ def test_keyboard(opened: Opened) -> None:
         page.keyboard.press("Tab")
     assert seen == [
         *("collective", "SUMMARY", "parameters", "ranks", "sizes", "trials", "seed", "defaults"),
-        *("arrive", "cadence", "fault", "algorithm", "size", "verified", "machine-name", "beside", "edit", "run"),
+        *("algorithm", "size", "verified", "machine-name", "beside", "edit", "arrive", "cadence", "fault", "run"),
     ]
     page.focus("#ranks")
     page.keyboard.press("Enter")
