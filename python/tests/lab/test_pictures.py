@@ -18,10 +18,14 @@ link_bandwidth = "1 GB/s"
 def test_measured_and_simulated_bytes_of_links_have_the_same_colours() -> None:
     topology = hocket.Topology.parse(TORUS)
     assert topology is not None
-    points = (Point("ring", 1024, 2e-3, 1e-3, 3e-3, 5, 2e-3),)
+    times_s = {"measured_s": 2e-3, "low_s": 1e-3, "high_s": 3e-3, "simulated_s": 2e-3}
+    points = (Point(algorithm="ring", size_bytes=1024, samples=5, **times_s),)
     loads = (LinkLoad(0, "+x from (0)", 4000, 3000, 0), LinkLoad(2, "+x from (1)", 1000, 1000, 0))
-    what = Compared("a lab", "allreduce", 3, "an MPI", points, loads, ())
+    faults = {"faults": ("link 0 -> 1, 5..9 ms, down",), "faults_late_s": 2e-3}
+    what = Compared("a lab", "allreduce", 3, "an MPI", points, loads, (), **faults)
     chart = compared_chart(what, topology).to_dict()
+    told = chart["title"]["subtitle"]
+    assert "fault: link 0 -> 1, 5..9 ms, down" in told and "links changed at most 2.000 ms late" in told
     times, maps = chart["vconcat"]
     assert len(times["layer"]) == 3
     measured, simulated = maps["vconcat"]
