@@ -67,7 +67,7 @@ static void prove_all(const char *rule, int world_rank)
     FILE *out = open_memstream(&text, &length);
     if (!out)
         fail("jobs", "out of memory");
-    prove(out, rule, own, at_a_time > 1 ? nonblocking_call : call);
+    prove(out, rule, own, are_nonblocking ? nonblocking_call : call);
     fclose(out);
     int own_length = (int)length, *lengths = room(sizeof *lengths * (size_t)world);
     PMPI_Gather(&own_length, 1, MPI_INT, lengths, 1, MPI_INT, 0, MPI_COMM_WORLD);
