@@ -304,13 +304,13 @@ fn arrival_times_s(arrivals: &Bound<'_, PyAny>, ranks: usize, trials: u64) -> Py
     Ok((0..trials).map(|trial| arrivals.times_s(ranks, 0, trial)).collect())
 }
 
-/// The calls of a cadence, the seconds between two of them, the calls at a time, and the seconds of the computation
-/// beside each with its parts.
+/// The calls of a cadence, the seconds between two of them, the calls at a time, and the seconds and the parts of the
+/// computation beside each; no parts without one.
 #[pyfunction]
-fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16, Option<(f64, u32)>)> {
+fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16, f64, u32)> {
     let cadence = Cadence::parse(text).map_err(raise)?;
-    let computation = cadence.computation.map(|computation| (computation.time_s, computation.parts));
-    Ok((cadence.calls, cadence.every_s, cadence.at_a_time, computation))
+    let (computing_s, parts) = cadence.computation.map_or((0.0, 0), |one| (one.time_s, one.parts));
+    Ok((cadence.calls, cadence.every_s, cadence.at_a_time, computing_s, parts))
 }
 
 /// Refuses a text that describes no fault.

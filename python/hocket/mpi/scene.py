@@ -74,11 +74,11 @@ def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: i
         listed = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
         return Played(f"late:{patterns}:{listed}", patterns=patterns)
     if cadence is not None:
-        calls, every_s, at_a_time, computation = _native.cadence_values(cadence)
-        every, (computing_s, parts) = -1 if every_s is None else every_s, computation or (0, 0)
+        calls, every_s, at_a_time, computing_s, parts = _native.cadence_values(cadence)
+        every = -1 if every_s is None else every_s
         return Played(
             f"cadence:{calls}:{every:.9g}:{at_a_time}:{computing_s:.9g}:{parts}",
             calls=calls,
-            is_nonblocking=at_a_time > 1 or computation is not None,
+            is_nonblocking=at_a_time > 1 or parts > 0,
         )
     return Played()
