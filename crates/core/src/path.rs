@@ -11,7 +11,7 @@ impl Path {
     /// The whole program, without telling its branches apart.
     pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
 
-    /// No branch: of a step for which nothing waits yet.
+    /// Of a step for which no branch waits yet. As a path, it meets all others.
     pub const NONE: Self = Self(1);
 
     /// The same branch, without telling its further branches apart.
@@ -46,8 +46,12 @@ impl Path {
         if other.end() >= end || width >= end {
             return Some(from);
         }
-        let index = (other.0 >> 1 >> (end - width)) as usize & ((1 << width) - 1);
-        (index >= from).then_some(index)
+        let lowest = end - width + 1;
+        let index = |path: u64| (path >> lowest) as usize & ((1 << width) - 1);
+        // The path of several branches may end within their indices: then it has their common bits.
+        let others = if other.end() < lowest { 0 } else { (2 << other.end()) - 1 };
+        let (next, last) = (index(other.0 & !others).max(from), index(other.0 | others).min(count - 1));
+        (next <= last).then_some(next)
     }
 
     /// Whether one of the paths leads to the other.
@@ -56,7 +60,8 @@ impl Path {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
     }
 
-    /// Whether a `join` polls this branch after the other one.
+    /// Whether a `join` polls this branch after the other one. Operations of [`Beside`](crate::Beside), which are polled in
+    /// another order, do not wake each other.
     #[inline]
     pub fn comes_after(self, other: Self) -> bool {
         self.0 > other.0 && !self.meets(other)
@@ -76,7 +81,7 @@ impl Path {
 
     /// The position of the bit that ends the path.
     fn end(self) -> u32 {
-        (self.0 & !1).trailing_zeros()
+        (self.0 & !1).trailing_zeros().min(Self::ROOT.0.trailing_zeros())
     }
 }
 
@@ -159,12 +164,36 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_comes_after_those_with_lower_indices_at_the_first_join_that_parts_them() {
+        let first = Path::ROOT.branch(1, 4);
+        let later =
+            [Path::ROOT.branch(2, 4), Path::ROOT.branch(3, 4).branch(0, 2), Path::ROOT.branch(2, 4).as_a_whole()];
+        for later in later.into_iter().chain([Path::ROOT.branch(2, 4).common(Path::ROOT.branch(3, 4))]) {
+            for here in [first, first.branch(1, 2), first.as_a_whole(), first.common(Path::ROOT.branch(0, 4))] {
+                assert!(later.comes_after(here) && !here.comes_after(later), "{later:?} {here:?}");
+            }
+        }
+        for other in [first, first.branch(1, 2), Path::ROOT, Path::WHOLE, Path::NONE, first.common(later[0])] {
+            assert!(!other.comes_after(first) && !first.comes_after(other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn no_branch_meets_all() {
+        for path in [Path::ROOT, Path::ROOT.branch(1, 3), Path::WHOLE] {
+            assert!(Path::NONE.meets(path) && path.meets(Path::NONE));
+            assert_eq!(Path::NONE.common(path), Path::WHOLE);
+        }
+    }
+
+    #[test]
     fn the_next_branch_is_the_first_that_is_included() {
         let paths = |from: Path, count: usize| (0..count).map(move |index| from.branch(index, count));
         let deep = (0..19).fold(Path::ROOT, |path, _| path.branch(3, 8));
         for here in [Path::ROOT, Path::ROOT.branch(1, 3), Path::WHOLE, deep] {
             let further = paths(here, 5).flat_map(|path| paths(path, 3).chain([path, path.as_a_whole()]));
-            for path in further.chain([here, Path::ROOT, Path::WHOLE]) {
+            let common = paths(here, 5).flat_map(|one| paths(here, 5).map(move |other| one.common(other)));
+            for path in further.chain(common).chain([here, Path::ROOT, Path::WHOLE]) {
                 let mut woken = Woken::NONE;
                 woken.add(path);
                 woken.add(here.branch(3, 5));

@@ -15,7 +15,7 @@ pub struct Cadence {
     pub calls: u16,
     /// The time between two calls that are due one after the other, in seconds; none if all are due at once.
     pub every_s: Option<f64>,
-    /// How many calls a rank may have begun and not ended: 1 for blocking calls.
+    /// How many calls a rank may have begun and not ended.
     pub at_a_time: u16,
     /// What a rank computes beside each call; none if it computes nothing.
     pub computation: Option<Computation>,
@@ -80,6 +80,21 @@ impl Cadence {
     /// How many calls a simulation makes: these, and an isolated one to compare with.
     pub(crate) fn simulated_calls(self) -> f64 {
         f64::from(self.calls) + 1.0
+    }
+
+    /// How many parts of computations a simulation has.
+    pub(crate) fn simulated_parts(self, ranks: usize) -> f64 {
+        let parts = self.computation.map_or(0, |computation| computation.parts);
+        f64::from(self.calls) * f64::from(parts) * ranks as f64
+    }
+
+    /// The part of an isolated call that costs nothing beside a computation, from 0 to 1: the interval exceeds the
+    /// computation by the rest of the call, as OSU's benchmarks count. None without a computation, and where the
+    /// interval does not depend on one call: with times at which calls are due, and with several calls at a time.
+    pub(crate) fn hidden(self, interval_s: f64, isolated_s: f64) -> Option<f64> {
+        let computation = self.computation.filter(|_| self.every_s.is_none() && self.at_a_time == 1)?;
+        let rest_s = interval_s - computation.time_s;
+        (isolated_s > 0.0 && computation.time_s > 0.0).then(|| (1.0 - rest_s / isolated_s).clamp(0.0, 1.0))
     }
 
     /// Checks that there is memory for the times of all calls in all trials.
@@ -167,7 +182,8 @@ pub(crate) struct InCadence<'a> {
 impl Program for InCadence<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         let lanes = self.cadence.at_a_time;
-        let turns: Vec<_> = (0..lanes).map(|lane| r.tokens((lane == 0).into())).collect();
+        let in_turn = if self.cadence.computation.is_some() { lanes } else { 0 };
+        let turns: Vec<_> = (0..in_turn).map(|lane| r.tokens((lane == 0).into())).collect();
         match lanes {
             1 => self.every(r, c, 0, &turns).await,
             _ => drop(r.join_all((0..lanes).map(|lane| self.every(r, c, lane, &turns))).await),
@@ -181,14 +197,14 @@ impl Program for InCadence<'_> {
 
 impl InCadence<'_> {
     /// One call after the other: the first one, and every one that is a multiple of those at a time later. Each of
-    /// these lanes has tags of its own, which alternate from call to call with at most 16 lanes. Where ranks compute, a
-    /// call is begun in its turn: after the computation beside the call before.
+    /// these lanes has tags of its own, which alternate from call to call with at most 16 lanes. Where ranks compute,
+    /// each lane has a turn: a call is begun after the computation beside the call before.
     async fn every(&self, r: &Rank<'_>, c: &Call, first: u16, turns: &[Tokens<'_>]) {
         let Cadence { calls, at_a_time, computation, .. } = self.cadence;
         let distinct = DISTINCT / u32::from(at_a_time);
         for (turn, number) in (0..).zip((first..calls).step_by(at_a_time.into())) {
-            if computation.is_some() {
-                turns[usize::from(first)].take().await;
+            if let Some(turn) = turns.get(usize::from(first)) {
+                turn.take().await;
             }
             if let Some(due_s) = self.cadence.due_s(number) {
                 r.wait_until(due_s).await;

@@ -42,7 +42,9 @@ pub fn effort_s(
 ) -> Result<f64> {
     let Scene { way, arrivals, cadence, .. } = scene;
     let calls = cadence.map_or(way.calls(), Cadence::simulated_calls);
-    let all_messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks);
+    // A part of a computation takes no longer than a message.
+    let parts = cadence.map_or(0.0, |cadence| cadence.simulated_parts(call.ranks));
+    let all_messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks) + parts;
     let takes_symmetry = engine.takes_symmetry() && arrivals.is_none();
     let share = if takes_symmetry { simulated_share(entry, call, platform, *way) } else { 1.0 };
     let messages = all_messages * share;

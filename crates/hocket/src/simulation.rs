@@ -71,8 +71,8 @@ pub struct Repeated {
     pub intervals_s: Vec<f64>,
     /// The time of an isolated call, in each trial.
     pub isolated_s: Vec<f64>,
-    /// How long a rank computes beside each call.
-    pub computing_s: f64,
+    /// The part of an isolated call that costs nothing beside a computation; none where there is no such part.
+    pub hidden: Option<f64>,
 }
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
@@ -158,11 +158,12 @@ impl Played<'_> {
         let unseen = Options { trace: false, passages: false, on_trials: &|_| (), ..options };
         let isolated = Self { trials: as_many, options: unseen, ..*self }.measured(Way::Isolated)?;
         let times_s = many.ends.iter().map(|ends| cadence.time_s(ends)).collect();
+        let intervals_s: Vec<_> = many.ends.iter().map(|ends| cadence.interval_s(ends)).collect();
         let repeated = Repeated {
             calls_s: mean(many.ends.iter().map(|ends| cadence.times_s(ends))),
-            intervals_s: many.ends.iter().map(|ends| cadence.interval_s(ends)).collect(),
+            hidden: cadence.hidden(average(&intervals_s), average(&isolated.times_s)),
+            intervals_s,
             isolated_s: isolated.times_s,
-            computing_s: cadence.computation.map_or(0.0, |computation| computation.time_s),
         };
         many.ends.iter_mut().for_each(|ends| ends.marks_s.clear());
         Ok(Simulated { repeated: Some(repeated), ..self.found(many, times_s) })
@@ -228,6 +229,10 @@ fn mean(rows: impl ExactSizeIterator<Item = Vec<f64>>) -> Vec<f64> {
     let count = rows.len() as f64;
     let sum = |sums: Vec<f64>, row: Vec<f64>| sums.iter().zip(row).map(|(sum, value)| sum + value).collect();
     rows.reduce(sum).unwrap_or_default().into_iter().map(|sum| sum / count).collect()
+}
+
+fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The last of these arrivals, of which the first is at 0 s.

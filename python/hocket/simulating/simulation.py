@@ -265,7 +265,9 @@ class Repeated:
             begins it, until its last rank ends it.
         interval_s: The mean interval between the ends of two calls in the second half of the calls, over the trials.
         isolated_s: The time of an isolated call, over the trials.
-        computing_s: How long a rank computes beside each call.
+        hidden: The part of an isolated call that costs nothing beside a computation, from 0 to 1: the interval exceeds
+            the computation by the rest of the call, as OSU's benchmarks count. None without a computation, with calls
+            that are due at times, and with several calls at a time.
         calls_per_s: Calls per second, at this interval; None if calls take no time.
         bytes_per_s: The message of the MPI call, times `calls_per_s`.
     """
@@ -273,7 +275,7 @@ class Repeated:
     calls_s: tuple[float, ...]
     interval_s: Statistics
     isolated_s: Statistics
-    computing_s: float
+    hidden: float | None
     calls_per_s: float | None
     bytes_per_s: float | None
 
@@ -283,7 +285,7 @@ class Repeated:
         calls_s: Sequence[float],
         intervals_s: Sequence[float],
         isolated_s: Sequence[float],
-        computing_s: float,
+        hidden: float | None,
         size: int,
     ) -> Repeated:
         """Return what the compiled module tells of calls with messages of this size."""
@@ -293,21 +295,10 @@ class Repeated:
             calls_s=tuple(calls_s),
             interval_s=interval_s,
             isolated_s=Statistics.of(tuple(isolated_s)),
-            computing_s=computing_s,
+            hidden=hidden,
             calls_per_s=calls_per_s,
             bytes_per_s=None if calls_per_s is None else size * calls_per_s,
         )
-
-    @property
-    def hidden(self) -> float | None:
-        """The part of an isolated call that costs nothing beside the computation, from 0 to 1; None without one.
-
-        The interval exceeds the computation by the rest of an isolated call, as OSU's benchmarks count.
-        """
-        if not (self.computing_s > 0 and self.isolated_s.mean > 0):
-            return None
-        rest_s = self.interval_s.mean - self.computing_s
-        return min(max(1 - rest_s / self.isolated_s.mean, 0), 1)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 //! Programs that only the events engine can time: any-source receives, `first`, and branches that compete.
 
 use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 
 use hocket_core::{Buffer, Call, Collective, Program, Rank, Source, Span, Winner};
 use hocket_machine::Machine;
@@ -109,8 +111,9 @@ fn a_receive_from_any_source_takes_the_earliest_arrival_where_messages_meet() {
     }
 }
 
-/// Two branches wait for what a third one does, twice or once for both: both go on.
+/// Branches wait for what another one does, once for each or once for all: all go on.
 struct WaitForAnother {
+    waiting: usize,
     by_tokens: bool,
 }
 
@@ -134,20 +137,73 @@ impl Program for WaitForAnother {
             }
             r.compute(3e-6).await;
             if self.by_tokens {
-                tokens.put()
+                (1..self.waiting).for_each(|_| tokens.put());
             }
         };
-        r.join(r.join(wait(), wait()), act).await;
+        r.join(r.join_all((0..self.waiting).map(|_| wait())), act).await;
     }
 }
 
 #[test]
 fn branches_that_wait_for_the_same_are_all_woken() {
     for (by_tokens, expected) in [(true, 6e-6), (false, 5e-6)] {
-        for engine in [Engine::Dataflow, Engine::Events] {
-            let outcome = run(&WaitForAnother { by_tokens }, 2, &hockney("eager"), engine).unwrap();
+        for (engine, waiting) in [Engine::Dataflow, Engine::Events]
+            .into_iter()
+            .flat_map(|engine| [2, 3, 4, 7].map(|waiting| (engine, waiting)))
+        {
+            let outcome = run(&WaitForAnother { waiting, by_tokens }, 2, &hockney("eager"), engine).unwrap();
             assert!((outcome.time_s() - expected).abs() < 1e-15, "{engine:?}: {}", outcome.time_s());
         }
+    }
+}
+
+/// A branch puts a token, and a later or an earlier one takes it. Counts the polls of both.
+#[derive(Default)]
+struct Handed {
+    to_later: bool,
+    polls: [Cell<u32>; 2],
+}
+
+/// These steps, and how often they are polled.
+async fn counted(polls: &Cell<u32>, steps: impl Future<Output = ()>) {
+    let mut steps = pin!(steps);
+    poll_fn(|cx| {
+        polls.set(polls.get() + 1);
+        steps.as_mut().poll(cx)
+    })
+    .await;
+}
+
+impl Program for Handed {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
+        let tokens = r.tokens(0);
+        let put = async {
+            r.compute(1e-6).await;
+            tokens.put();
+            r.compute(1e-6).await;
+        };
+        let take = async {
+            tokens.take().await;
+            r.compute(3e-6).await;
+        };
+        let (put, take) = (counted(&self.polls[0], put), counted(&self.polls[1], take));
+        if self.to_later {
+            r.join(put, take).await;
+        } else {
+            r.join(take, put).await;
+        }
+    }
+}
+
+#[test]
+fn branches_are_polled_only_for_what_concerns_them() {
+    // The putting branch: at its begin and at the ends of its steps. The taking one: at its begin, for the token, and at the
+    // end of its step.
+    for to_later in [true, false] {
+        let program = Handed { to_later, ..Handed::default() };
+        let outcome = run(&program, 1, &hockney("eager"), Engine::Events).unwrap();
+        assert_eq!(program.polls, [Cell::new(3), Cell::new(3)], "to later: {to_later}");
+        assert!((outcome.time_s() - 4e-6).abs() < 1e-15);
     }
 }
 
