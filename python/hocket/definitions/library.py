@@ -176,6 +176,11 @@ def catalogue() -> tuple[Algorithm, ...]:
     return tuple(_read(entry) for entry in json.loads(_native.catalogue()))
 
 
+@cache
+def _of_catalogue(collective: str) -> tuple[Algorithm, ...]:
+    return tuple(a for a in catalogue() if a.collective == collective)
+
+
 def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> tuple[Algorithm, ...]:
     """Return the algorithms for a collective, from `among` or the catalogue.
 
@@ -183,6 +188,8 @@ def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> 
         Error: There is no such collective; the message names the nearest ones.
     """
     wanted = find_collective(collective)
+    if among is None:
+        return _of_catalogue(wanted)
     return tuple(a for a in _or_catalogue(among) if a.collective == wanted)
 
 

@@ -89,17 +89,17 @@ def in_one_order(times: Mapping[Point, Times], order_of: Callable[[Point, Choice
         if collective not in REDUCTIONS:
             found |= {point: times[point] for point in row}
             continue
-        orders = {order_of(point, choice) for point in row for choice in times[point]} - {None}
+        order = {(point, choice): order_of(point, choice) for point in row for choice in times[point]}
         kept = {
-            order: {point: {c: t for c, t in times[point].items() if order_of(point, c) == order} for point in row}
-            for order in orders
+            one: {point: {c: t for c, t in times[point].items() if order[point, c] == one} for point in row}
+            for one in set(order.values()) - {None}
         }
         losses = {
-            order: sum(_loss(times[point], fastest(here)) for point, here in of_order.items())
-            for order, of_order in kept.items()
-            if all(of_order.values())
+            one: sum(_loss(times[point], fastest(here)) for point, here in of_one.items())
+            for one, of_one in kept.items()
+            if all(of_one.values())
         }
-        found |= kept[min(losses, key=lambda order: (losses[order], str(order)))] if losses else {}
+        found |= kept[min(losses, key=lambda one: (losses[one], str(one)))] if losses else {}
     return found
 
 
