@@ -61,6 +61,12 @@ def test_what_runs_is_what_the_library_is_built_with(library: str) -> None:
                 assert (passes_over(rule, library) == "") == runs(library, function, algorithm, protocol), rule
 
 
+def test_a_tree_between_nodes_is_passed_over_on_one_node() -> None:
+    rules = read("allreduce,0,1048576,nvls_tree,simple,-1,-1,-1,-1,-1\n", "nccl-2")
+    calls = (situation("allreduce", 16, 1024, ranks_per_node=per_node) for per_node in (8, 16))
+    assert [decided(rules, call) for call in calls] == [rules.rules[0], None]
+
+
 def chosen_by_the_plugin(text: str, function: str, ranks: int, nodes: int, size: int) -> str | None:
     """Do what getCollInfo of NCCL's plugin does for a call without a group and with buffers that are not registered."""
     total = size * ranks if function == "allgather" else size

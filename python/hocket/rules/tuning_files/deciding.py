@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from hocket._native import Error
@@ -79,7 +79,7 @@ def decided(rules: Rules, call: Situation) -> Rule | None:
 
 
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
-    if skipped := passes_over(replace(rule, nodes=Span(call.nodes, call.nodes)), library):
+    if skipped := passes_over(rule, library, nodes=Span(call.nodes, call.nodes)):
         return skipped
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:

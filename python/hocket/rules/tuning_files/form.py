@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hocket._native import Error
 
@@ -120,7 +121,13 @@ class Rules:
 
     def of(self, function: str) -> tuple[Rule, ...]:
         """Return the rules of a function."""
-        return tuple(rule for rule in self.rules if rule.function == function)
+        return self._of_functions.get(function, ())
+
+    @cached_property
+    def _of_functions(self) -> Mapping[str, tuple[Rule, ...]]:
+        return {
+            function: tuple(rule for rule in self.rules if rule.function == function) for function in self.functions
+        }
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import cache
 
 from hocket.definitions.library import algorithms
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, WHOLE_BYTES, Known, Library
-from hocket.rules.tuning_files.form import Choice, Rule
+from hocket.rules.tuning_files.form import Choice, Rule, Span
 from hocket.rules.tuning_files.hocket_rules import collective_of
 
 HOCKET = "hocket"
@@ -47,8 +47,11 @@ def are_kin(source: str, target: str) -> bool:
     return len(kin) == 2 and kin[0] == kin[1] != ""
 
 
-def passes_over(rule: Rule, library: str) -> str:
-    """Return why NCCL and its kin pass over a line, as if it were not there; nothing if they do not, or for others."""
+def passes_over(rule: Rule, library: str, *, nodes: Span | None = None) -> str:
+    """Return why NCCL and its kin pass over a line, as if it were not there; nothing if they do not, or for others.
+
+    On `nodes`, or on any that the line is for.
+    """
     if library == HOCKET or LIBRARIES[library].kin != NCCL or rule.choice is None:
         return ""
     algorithms = LIBRARIES[library].algorithms.get(rule.function, ())
@@ -60,7 +63,8 @@ def passes_over(rule: Rule, library: str) -> str:
     if protocol is not None and protocol not in known.protocols:
         others = " or ".join(each.name for each in algorithms if protocol in each.protocols)
         return f"{known.name} has no {protocol}, expected {', '.join(known.protocols)}, or {others} with {protocol}"
-    if rule.nodes.last is not None and rule.nodes.last < known.fewest_nodes:
+    most_nodes = (nodes or rule.nodes).last
+    if most_nodes is not None and most_nodes < known.fewest_nodes:
         return f"{known.name} takes {known.fewest_nodes} nodes and more"
     return ""
 
