@@ -91,7 +91,7 @@ macro_rules! make {
             commutative: $commutative,
             combine: |left, right, out| {
                 let combine: fn($type, $type) -> $type = $combine;
-                out.copy_from_slice(&combine(<$type>::read(left), <$type>::read(right)).write());
+                combine(<$type>::read(left), <$type>::read(right)).write(out);
             },
         }
     };
@@ -156,7 +156,7 @@ static TYPES: std::sync::LazyLock<Vec<(&str, Operators)>> =
 /// An element as little-endian bytes.
 trait Element: Sized {
     fn read(bytes: &[u8]) -> Self;
-    fn write(self) -> Vec<u8>;
+    fn write(self, bytes: &mut [u8]);
 }
 
 macro_rules! element {
@@ -165,8 +165,8 @@ macro_rules! element {
             fn read(bytes: &[u8]) -> Self {
                 Self::from_le_bytes(bytes.try_into().expect("one element"))
             }
-            fn write(self) -> Vec<u8> {
-                self.to_le_bytes().to_vec()
+            fn write(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
             }
         })+
     };
@@ -178,7 +178,8 @@ impl<T: Element, const N: usize> Element for [T; N] {
         let each = bytes.len() / N;
         std::array::from_fn(|i| T::read(&bytes[i * each..(i + 1) * each]))
     }
-    fn write(self) -> Vec<u8> {
-        self.into_iter().flat_map(T::write).collect()
+    fn write(self, bytes: &mut [u8]) {
+        let each = bytes.len() / N;
+        self.into_iter().zip(bytes.chunks_exact_mut(each)).for_each(|(element, bytes)| element.write(bytes));
     }
 }
