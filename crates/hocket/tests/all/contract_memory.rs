@@ -31,7 +31,10 @@ fn expected(call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> Vec<Vec<u8>
         Collective::Broadcast => vec![inputs[call.root].clone(); call.ranks],
         Collective::Allreduce => vec![fold(operator, inputs); call.ranks],
         Collective::Reduce => at_root(fold(operator, inputs)),
-        Collective::ReduceScatter => ranks().map(|r| block(&fold(operator, inputs), r)).collect(),
+        Collective::ReduceScatter => {
+            let total = fold(operator, inputs);
+            ranks().map(|r| block(&total, r)).collect()
+        }
         Collective::Exscan => ranks().map(|r| if r == 0 { Vec::new() } else { fold(operator, &inputs[..r]) }).collect(),
         Collective::Scan => ranks().map(|r| fold(operator, &inputs[..=r])).collect(),
         Collective::Allgather => vec![inputs.concat(); call.ranks],
