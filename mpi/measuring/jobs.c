@@ -91,17 +91,15 @@ static void prove_all(const char *rule, int world_rank)
 /* Plays one call, or ALL. The first rank then has the begins and ends of all ranks. */
 static void play(int number)
 {
-    double missed, is_missed;
+    int is_missed;
     do {
         write_input();
-        double start_s = scene_start_s(&missed);
+        double start_s = scene_start_s(&is_missed);
         if (number == ALL || number == own)
             make_calls(start_s, 0);
-        double own_s[2] = {first_begin_s(), last_end_s()};
-        end_scene();
-        PMPI_Gather(own_s, 2, MPI_DOUBLE, all_s, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        PMPI_Allreduce(&missed, &is_missed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    } while (must_play_again(is_missed > 0));
+    } while (end_scene(is_missed));
+    double own_s[2] = {first_begin_s(), last_end_s()};
+    PMPI_Gather(own_s, 2, MPI_DOUBLE, all_s, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 static double time_s(int number)

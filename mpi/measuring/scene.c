@@ -22,8 +22,8 @@ static int calls = 1, at_a_time = 1, parts, begun, ended, is_told;
 static double every_s = -1, computing_s, *late_s, *own_s, *all_s;
 static MPI_Request requests[MOST_AT_A_TIME];
 
-/* The values of a sample: ends and begins of the calls in seconds after the start, the first begin with its sign
- * changed, and whether a rank missed the start. The largest of all ranks is taken of each. */
+/* The values of a sample: ends and begins of the calls in seconds after the start, and the first begin with its sign
+ * changed. The largest of all ranks is taken of each. */
 static double *ends_s(double *values)
 {
     return values;
@@ -37,11 +37,6 @@ static double *begins_s(double *values)
 static double *first_s(double *values)
 {
     return values + 2 * calls;
-}
-
-static double *missed(double *values)
-{
-    return values + 2 * calls + 1;
 }
 
 static double *room(int count)
@@ -93,8 +88,8 @@ void read_scene(char *text)
         read_late();
     else if (strcmp(kind, "cadence") == 0)
         read_cadence();
-    own_s = room(2 * calls + 2);
-    all_s = room(2 * calls + 2);
+    own_s = room(2 * calls + 1);
+    all_s = room(2 * calls + 1);
 }
 
 int nonblocking_call(void)
@@ -141,7 +136,7 @@ static double told_s(void)
     return start_s;
 }
 
-double scene_start_s(double *is_missed)
+double scene_start_s(int *is_missed)
 {
     if (!starts_together)
         lead_s = SLEEPING_LEAD_S;
@@ -152,16 +147,12 @@ double scene_start_s(double *is_missed)
     return start_s;
 }
 
-void end_scene(void)
+int end_scene(int is_missed)
 {
-    if (is_told)
-        PMPI_Barrier(MPI_COMM_WORLD); /* its messages are short, and pass cables that are cut */
-    say("{\"asks\":\"end\"}");
-}
-
-int must_play_again(int is_missed)
-{
-    return (starts_together || is_told) && must_repeat(is_missed);
+    int is_any; /* the messages are short, and pass links that are down */
+    PMPI_Allreduce(&is_missed, &is_any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    say(is_any ? "{\"asks\":\"end\",\"is_missed\":true}" : "{\"asks\":\"end\",\"is_missed\":false}");
+    return is_told ? is_any : starts_together && must_repeat(is_any);
 }
 
 static void note_end(double start_s)
@@ -279,14 +270,14 @@ double last_end_s(void)
 double scene_sample_s(int number, double *beside_s)
 {
     double own_late_s = late_s ? late_s[number % patterns * ranks + rank] : 0;
+    int is_missed;
     do {
         write_input();
-        double start_s = scene_start_s(missed(own_s));
+        double start_s = scene_start_s(&is_missed);
         make_calls(start_s, own_late_s);
         *first_s(own_s) = -first_begin_s();
-        end_scene();
-        PMPI_Allreduce(own_s, all_s, 2 * calls + 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    } while (must_play_again(*missed(all_s) > 0));
+    } while (end_scene(is_missed));
+    PMPI_Allreduce(own_s, all_s, 2 * calls + 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     *beside_s = late_s ? *begins_s(all_s) + *first_s(all_s) : interval_s();
     return mean_time_s();
 }

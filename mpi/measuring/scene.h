@@ -3,7 +3,8 @@
  * The ranks start at a time that rank 0 names. Ranks that share processors sleep until then; other ranks spin.
  *
  * If the start is told, rank 0 prints {"asks":"start"}, and reads the start from standard input: seconds of the monotonic
- * clock of its host. When all calls have ended, it prints {"asks":"end"}. Between the two, links of a lab may fail.
+ * clock of its host. When all calls have ended, it prints {"asks":"end","is_missed":B}. B says whether ranks were told too late: the
+ * sample is then repeated. Between the two, links of a lab may be slow or down.
  */
 #ifndef HOCKET_SCENE_H
 #define HOCKET_SCENE_H
@@ -32,14 +33,15 @@ void read_scene(char *text);
  * last rank ends it. */
 double scene_sample_s(int number, double *beside_s);
 
-/* The parts of a sample: its start, and whether this rank has missed it; the calls, the first of which is due so long after
- * the start; the begin of the first call and the end of the last one, in seconds after the start; the end of the sample;
- * and whether it does not count. */
-double scene_start_s(double *is_missed);
+/* The start of a sample, on the common clock, and whether this rank has missed it. */
+double scene_start_s(int *is_missed);
+/* Makes the calls of a sample; the first is due so long after the start. */
 void make_calls(double start_s, double first_due_s);
+/* When this rank began its first call, in seconds after the start. */
 double first_begin_s(void);
+/* When this rank ended its last call. */
 double last_end_s(void);
-void end_scene(void);
-int must_play_again(int is_missed);
+/* Ends a sample. Returns 1 if a rank missed a start that counts only in time, so that the sample is repeated. */
+int end_scene(int is_missed);
 
 #endif

@@ -30,8 +30,8 @@ except ImportError:  # `building.check_host` reports this
 
 LEAST_S = 5e-3
 """The shortest time between two changes of a link: a change takes about 1 ms."""
-_LEAD_S = 50e-3
-"""From naming a start to the start: all ranks must know it by then."""
+_LEAD_S, _MOST_LEAD_S = 50e-3, 3.2
+"""From naming a start to the start: all ranks must know it by then. A missed start doubles it, others halve it."""
 _HANDLE = 0x300000
 _BURST_BYTES = 1600
 """One packet, which passes at once after a change; TBF cuts batches of packets."""
@@ -106,6 +106,7 @@ class Gates:
     ) -> None:
         self.late_s = 0.0
         self._changes, self._gates, self._executor = changes, gates, executor
+        self._lead_s = _LEAD_S
         self._is_over = threading.Event()
         self._playing: Future[None] | None = None
 
@@ -114,12 +115,27 @@ class Gates:
         first = {link: part for time_s, link, part in self._changes if time_s == 0}
         for link, part in first.items():
             self._gates[link].let(part)
-        start_s = time.monotonic() + _LEAD_S
+        start_s = time.monotonic() + self._lead_s
         self._is_over.clear()
         self._playing = self._executor.submit(self._play, start_s)
         return start_s
 
-    def end(self) -> None:
+    def end(self, *, is_missed: bool) -> None:
+        """Make no more changes, and open all gates.
+
+        Raises:
+            Error: Ranks have missed a start with the longest lead.
+        """
+        self.open()
+        if not is_missed:
+            self._lead_s = max(self._lead_s / 2, _LEAD_S)
+        elif self._lead_s < _MOST_LEAD_S:
+            self._lead_s *= 2
+        else:
+            told = f"ranks missed a start that was told {format_time(self._lead_s)} before"
+            raise Error(f"faults: {told}, expected a host with less other work")
+
+    def open(self) -> None:
         """Make no more changes, and open all gates."""
         self._is_over.set()
         if self._playing is not None:
@@ -156,7 +172,7 @@ def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
             made[link] = Gate(lab, link)
             stack.callback(made[link].close)
         played = Gates(changes, made, stack.enter_context(ThreadPoolExecutor(1)))
-        stack.callback(played.end)
+        stack.callback(played.open)
         yield played
 
 

@@ -18,15 +18,19 @@ class Director(Protocol):
     def begin(self) -> float:
         """Prepare a sample; return its start, in seconds of the monotonic clock."""
 
-    def end(self) -> None:
-        """Undo the changes, as the sample has ended."""
+    def end(self, *, is_missed: bool) -> None:
+        """Undo the changes, as the sample has ended; it is repeated if ranks missed its start.
+
+        Raises:
+            Error: Ranks have missed too many starts.
+        """
 
 
 def answer(director: Director | None, line: Mapping[str, Any]) -> str | None:
     """Return the answer to a line that asks for the start of a sample, or tells of its end."""
     assert director is not None
     if line["asks"] == "end":
-        director.end()
+        director.end(is_missed=line["is_missed"])
         return None
     return f"{director.begin():.6f}"
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
 import pytest
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
-from hocket.lab.gates import check
+from hocket.lab.gates import Gate, Gates, check
 from hocket.lab.wiring import Wiring
 from hocket.simulating.faults import changes_of_links
 
@@ -60,3 +65,55 @@ def test_a_way_around_may_be_down_as_well() -> None:
     with pytest.raises(Error, match="another way"):
         checked(ring, first, second.replace("10..30", "10..40"))
     checked(ring, first, second)
+
+
+class FakeGate:
+    """Notes what it lets pass; fails at 13 %."""
+
+    log: list[tuple[int, float]]
+
+    def __init__(self, lab: Any, link: int) -> None:
+        self._link = link
+
+    def let(self, part: float) -> None:
+        if part == 0.13:
+            raise Error("shaping (TBF): refused")
+        self.log.append((self._link, part))
+
+    def close(self) -> None:
+        self.let(-1)
+
+
+@pytest.fixture
+def log() -> list[tuple[int, float]]:
+    FakeGate.log = []
+    return FakeGate.log
+
+
+@pytest.fixture
+def play(log: list[tuple[int, float]]) -> Iterator[Callable[..., Gates]]:
+    """Returns gates that make these changes."""
+    with ThreadPoolExecutor(1) as executor:
+
+        def make(*changes: tuple[float, int, float]) -> Gates:
+            made = {link: cast("Gate", FakeGate(None, link)) for _, link, _ in changes}
+            return Gates(changes, made, executor)
+
+        yield make
+
+
+def test_a_missed_start_is_told_earlier_until_it_is_too_early(play: Callable[..., Gates]) -> None:
+    played = play((10.0, 0, 0.5))
+
+    def lead_s(*, is_missed: bool) -> float:
+        start_s = played.begin()
+        found = start_s - time.monotonic()
+        played.end(is_missed=is_missed)
+        return found
+
+    leads_s = [lead_s(is_missed=is_missed) for is_missed in (False, True, True, False, False, False)]
+    assert leads_s == pytest.approx([0.05, 0.05, 0.1, 0.2, 0.1, 0.05], abs=0.02)
+    for _ in range(6):
+        lead_s(is_missed=True)
+    with pytest.raises(Error, match=r"^faults: ranks missed a start that was told 3\.200 s before, expected"):
+        lead_s(is_missed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
-from hocket.definitions.library import COLLECTIVES
+from hocket.definitions.library import COLLECTIVES, find
+from hocket.mpi.benchmark import bench
 from hocket.mpi.scene import played
 from tests.conftest import Ran
 
@@ -119,6 +121,27 @@ def test_every_collective_has_several_calls_at_a_time(
 ) -> None:
     # On 8 ranks, a torus has the same neighbour twice, whose blocks Open MPI confuses in its nonblocking form.
     check_at_a_time(mpi, hocket_command, collective, 9 if collective.startswith("neighbor_") else 8)
+
+
+class Hasty:
+    """A director that tells the second and the third start too late."""
+
+    def __init__(self) -> None:
+        self.are_missed: list[bool] = []
+
+    def begin(self) -> float:
+        return time.monotonic() + (-0.1 if len(self.are_missed) in (1, 2) else 0.4)
+
+    def end(self, *, is_missed: bool) -> None:
+        self.are_missed.append(is_missed)
+
+
+def test_a_sample_whose_start_was_missed_is_repeated(mpi: Mpi) -> None:
+    director, call = Hasty(), hocket.Call(ranks=2, size_bytes=800)
+    ring = find("allreduce/ring")
+    found = bench(mpi.installation, [ring], call, [800], share=0.1, limit_s=0, least_rounds=3, director=director)
+    assert director.are_missed == [False, True, True, False, False]
+    assert len(found.measurements[0].samples_s) == 3
 
 
 def test_a_table_tells_whose_time_it_gives(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
