@@ -191,7 +191,7 @@ int is_right(void)
         if (sources[i] != MPI_PROC_NULL)
             right = right && is_block((size_t)i, sources[i], is("neighbor_alltoall") ? bytes * (size_t)sent_as[i] : 0);
     int all;
-    PMPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    PMPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, members);
     return all;
 }
 
