@@ -52,6 +52,7 @@ static const char *take_call(char **argv)
     MPI_Comm_split(MPI_COMM_WORLD, own, world_rank, &members);
     MPI_Comm_rank(members, &rank);
     MPI_Comm_size(members, &ranks);
+    blocks = ranks;
     char **mine = argv + FIRST + OF_CALL * own;
     collective = mine[0];
     read_scene(mine[2]);
