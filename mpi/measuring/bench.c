@@ -2,8 +2,8 @@
  *
  *     bench COLLECTIVE ROOT NEIGHBORS SHARE SECONDS ROUNDS TOGETHER SCENE SIZE,SIZE,.. RULE RULE ..
  *
- * It runs with the library preloaded. scene.h describes SCENE; in a cadence with several calls at a time, rules are for
- * nonblocking calls. NEIGHBORS describes a neighbourhood: torus:4x4, mesh:4x4 or moore:4x4.
+ * It runs with the library preloaded. scene.h describes SCENE; in a cadence with several calls at a time, or a
+ * computation, rules are for nonblocking calls. NEIGHBORS describes a neighbourhood: torus:4x4, mesh:4x4 or moore:4x4.
  *
  * For each size and each rule it makes one counted call and checks the result:
  * {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}. The texts are the counts of the library.

@@ -1,4 +1,4 @@
-/* Calls, checks and times collectives under the preloaded library, for bench.c and tune.c.
+/* Calls, checks and times collectives under the preloaded library, for bench.c, jobs.c and tune.c.
  *
  * A sample is one call on freshly written data. It begins with a barrier and, if ranks start together, at a time that
  * rank 0 names; the clocks were compared before. It ends when the last rank is done. Without a common start it is the
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The present call; bench.c and tune.c set it. */
+/* The present call; bench.c, jobs.c and tune.c set it. */
 extern const char *collective;
 extern int rank, ranks, root;
 extern size_t bytes;

@@ -191,7 +191,7 @@ def bench(
         only_by_mpi: Whether short messages within a node also go through MPI, as in a calibration.
         arrivals: When the ranks begin the call, as in `hocket.simulate`. A time then counts from the last arrival.
         cadence: When the ranks begin each of several calls, as in `hocket.simulate`. A time is then the mean of the
-            calls. With several calls at a time they are nonblocking.
+            calls. With several calls at a time, or a computation, they are nonblocking.
         director: Tells the start of each sample, and what happens to the network then.
         launcher: Returns the command that starts the program.
         on_done: Called after each algorithm at each size.
