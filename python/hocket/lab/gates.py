@@ -180,7 +180,7 @@ def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring, rate_byte
     """Check that a lab whose links have this rate can make these changes.
 
     Raises:
-        Error: There are none, one follows too soon, a link is too slow, or messages would go around links.
+        Error: There are no changes, one follows too soon, a link is too slow, or messages would go around links.
     """
     if not changes:
         raise Error("faults: change no link, expected links with less than 100 % of their bandwidth")
@@ -189,7 +189,7 @@ def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring, rate_byte
     for time_s, together in groupby(changes, key=lambda change: change[0]):
         for _, link, part in together:
             if 0 < time_s < last_s.get(link, 0.0) + LEAST_S:
-                least = f"at least {format_time(LEAST_S)} after the start, and after the change of the link before"
+                least = f"at least {format_time(LEAST_S)} after the start, and after the link's previous change"
                 raise Error(f"faults: got a change at {format_time(time_s)}, expected {least}, as it takes about 1 ms")
             if 0 < part * rate_bytes_per_s < _CUT_BYTES_PER_S:
                 least = f"at least {_CUT_BYTES_PER_S:g} B/s, or down"
