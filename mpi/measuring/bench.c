@@ -23,7 +23,6 @@
 
 #include "scene.h"
 #include "timed.h"
-#include "together.h"
 
 enum { MOST_ROUNDS = 2000, MOST_RULES = 64, MOST_DIMENSIONS = 8 };
 
@@ -44,14 +43,6 @@ static int is_closed(const double *samples, int count, double share)
         return 0;
     double median = sorted[count / 2];
     return sorted[high] - median <= share * median && median - sorted[low] <= share * median;
-}
-
-static void print_samples(const char *name, const double *samples, int count)
-{
-    printf(",\"%s\":[", name);
-    for (int k = 0; k < count; k++)
-        printf(k ? ",%.4e" : "%.4e", samples[k]);
-    printf("]");
 }
 
 static void measure(int count, char *rules[], double share, double limit_s, int least_rounds)
@@ -90,9 +81,9 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
         if (!takes_part[i])
             continue;
         printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld", bytes, i, made[i]);
-        print_samples("samples_s", samples[i], rounds);
+        print_times("samples_s", samples[i], rounds);
         if (beside)
-            print_samples(beside, others[i], rounds);
+            print_times(beside, others[i], rounds);
         printf("}\n");
     }
     fflush(stdout);
@@ -103,9 +94,7 @@ static void make_room(int received)
 {
     neighbors = received;
     blocks = ranks > received ? ranks : received;
-    sources = malloc(sizeof *sources * 2 * (size_t)received);
-    if (!sources)
-        fail("neighbours", "out of memory");
+    sources = room(sizeof *sources * 2 * (size_t)received);
     sent_as = sources + received;
 }
 
@@ -117,9 +106,7 @@ static void add_diagonals(int dimensions)
     for (int i = 0; i < dimensions; i++)
         all *= 3;
     make_room(all - 1);
-    destinations = malloc(sizeof *destinations * (size_t)all);
-    if (!destinations)
-        fail("neighbours", "out of memory");
+    destinations = room(sizeof *destinations * (size_t)all);
     for (int i = 0; i < neighbors; i++)
         for (int way = 1; way >= -1; way -= 2) {
             int place = i < all / 2 ? i : i + 1;
@@ -155,14 +142,6 @@ static void make_neighbors(char *text)
         MPI_Cart_shift(near, i, 1, &sources[2 * i], &sources[2 * i + 1]);
     for (int i = 0; i < neighbors; i++)
         sent_as[i] = i ^ 1;
-}
-
-static void print_clock_error(void)
-{
-    double largest_s;
-    PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("{\"clock_error_s\":%.4e}\n", largest_s);
 }
 
 int main(int argc, char **argv)

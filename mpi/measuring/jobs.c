@@ -18,7 +18,6 @@
 
 #include "scene.h"
 #include "timed.h"
-#include "together.h"
 
 enum { MOST_ROUNDS = 1000, OF_CALL = 5, FIRST = 4, ALL = -1 };
 
@@ -27,15 +26,7 @@ static int own, count, world, *of_rank;
 /* Begin and end of each rank in a sample. */
 static double (*all_s)[2];
 /* Times of each call in each round: with all calls at once, and alone. */
-static double (*times_s)[2];
-
-static void *room(size_t size)
-{
-    void *found = malloc(size);
-    if (!found)
-        fail("jobs", "out of memory");
-    return found;
-}
+static double (*together_s)[MOST_ROUNDS], (*alone_s)[MOST_ROUNDS];
 
 /* Joins the ranks of the same call, and takes that call. */
 static const char *take_call(char **argv)
@@ -118,10 +109,10 @@ static void play_round(int round)
 {
     play(ALL);
     for (int number = 0; number < count; number++)
-        times_s[round * count + number][0] = time_s(number);
+        together_s[number][round] = time_s(number);
     for (int number = 0; number < count; number++) {
         play(number);
-        times_s[round * count + number][1] = time_s(number);
+        alone_s[number][round] = time_s(number);
     }
 }
 
@@ -138,14 +129,6 @@ static int measure(double limit_s, int least_rounds)
     return rounds;
 }
 
-static void print_times(const char *name, int number, int which, int rounds)
-{
-    printf(",\"%s\":[", name);
-    for (int round = 0; round < rounds; round++)
-        printf(round ? ",%.4e" : "%.4e", times_s[round * count + number][which]);
-    printf("]");
-}
-
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -157,21 +140,19 @@ int main(int argc, char **argv)
         has_one_clock = compare_clocks();
     int world_rank = rank;
     all_s = room(sizeof *all_s * (size_t)ranks);
-    times_s = room(sizeof *times_s * MOST_ROUNDS * (size_t)count);
+    together_s = room(sizeof *together_s * (size_t)count);
+    alone_s = room(sizeof *alone_s * (size_t)count);
     const char *rule = take_call(argv);
     prepare_nonblocking(members);
     prove_all(rule, world_rank);
     int rounds = measure(atof(argv[1]), atoi(argv[2]));
-    double largest_s;
-    PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     for (int number = 0; world_rank == 0 && number < count; number++) {
         printf("{\"call\":%d", number);
-        print_times("together_s", number, 0, rounds);
-        print_times("alone_s", number, 1, rounds);
+        print_times("together_s", together_s[number], rounds);
+        print_times("alone_s", alone_s[number], rounds);
         printf("}\n");
     }
-    if (world_rank == 0)
-        printf("{\"clock_error_s\":%.4e}\n", largest_s);
+    print_clock_error();
     MPI_Comm_free(&members);
     MPI_Finalize();
     return 0;

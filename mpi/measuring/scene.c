@@ -39,14 +39,6 @@ static double *first_s(double *values)
     return values + 2 * calls;
 }
 
-static double *room(int count)
-{
-    double *found = malloc(sizeof *found * (size_t)count);
-    if (!found)
-        fail("scene", "out of memory");
-    return found;
-}
-
 static const char *next(const char *separators)
 {
     const char *found = strtok(NULL, separators);
@@ -59,7 +51,7 @@ static void read_late(void)
 {
     beside = "arriving_s";
     patterns = atoi(next(":"));
-    late_s = room(patterns * ranks);
+    late_s = room(sizeof *late_s * (size_t)(patterns * ranks));
     for (int i = 0; i < patterns * ranks; i++)
         late_s[i] = atof(next(":,"));
 }
@@ -88,8 +80,8 @@ void read_scene(char *text)
         read_late();
     else if (strcmp(kind, "cadence") == 0)
         read_cadence();
-    own_s = room(2 * calls + 1);
-    all_s = room(2 * calls + 1);
+    own_s = room(sizeof *own_s * (size_t)(2 * calls + 1));
+    all_s = room(sizeof *all_s * (size_t)(2 * calls + 1));
 }
 
 int nonblocking_call(void)

@@ -32,6 +32,14 @@ void fail(const char *what, const char *why)
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
+void *room(size_t size)
+{
+    void *found = malloc(size);
+    if (!found)
+        fail("memory", "none is left");
+    return found;
+}
+
 static void *function(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
@@ -271,6 +279,24 @@ void print_text(FILE *out, const char *text)
             putc(*text, out);
 }
 
+void print_times(const char *name, const double *times_s, int count)
+{
+    printf(",\"%s\":[", name);
+    for (int k = 0; k < count; k++)
+        printf(k ? ",%.4e" : "%.4e", times_s[k]);
+    printf("]");
+}
+
+void print_clock_error(void)
+{
+    int number;
+    double largest_s;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &number);
+    PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (number == 0)
+        printf("{\"clock_error_s\":%.4e}\n", largest_s);
+}
+
 static char *summary(void)
 {
     size_t length = log_summary(NULL, 0);
@@ -294,13 +320,13 @@ static long calls_of(const char *summary, const char *end)
 }
 
 /* Writes the end of the summary's line for the rule's algorithm. */
-static void expect(const char *rule, char *end, size_t room)
+static void expect(const char *rule, char *end, size_t size)
 {
     const char *name = strchr(rule, ':') + 2;
     if (strcmp(name, "native") == 0)
-        snprintf(end, room, " left to MPI: no rule for it\n");
+        snprintf(end, size, " left to MPI: no rule for it\n");
     else
-        snprintf(end, room, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
+        snprintf(end, size, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
 }
 
 int prove(FILE *out, const char *rule, int number, int (*called)(void))
@@ -340,9 +366,7 @@ void begin(int are_together)
     *(void **)&log_summary = function("hocket_log_summary");
     *(void **)&count_calls = function("hocket_count_calls");
     count_calls(0);
-    counts = malloc(sizeof *counts * 2 * (size_t)ranks);
-    if (!counts)
-        fail("counts", "out of memory");
+    counts = room(sizeof *counts * 2 * (size_t)ranks);
     places = counts + ranks;
     blocks = ranks;
     starts_together = are_together;
@@ -353,10 +377,8 @@ void begin(int are_together)
 void make_buffers(size_t size)
 {
     bytes = size;
-    input = malloc(bytes * (size_t)blocks + 8);
-    result = malloc(result_room() * (size_t)results);
-    if (!input || !result)
-        fail("buffers", "out of memory");
+    input = room(bytes * (size_t)blocks + 8);
+    result = room(result_room() * (size_t)results);
 }
 
 void free_buffers(void)

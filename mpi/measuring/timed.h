@@ -30,6 +30,8 @@ extern long calls_made;
 
 /* Ends the job. */
 void fail(const char *what, const char *why);
+/* Returns memory of so many bytes, or ends the job. */
+void *room(size_t size);
 /* Finds the functions of the library and allocates counts and places. If ranks start together, compares the clocks. */
 void begin(int are_together);
 /* Allocates input and result for a call of `size` bytes. */
@@ -59,5 +61,9 @@ int compare_clocks(void);
 double sample_s(int (*called)(void));
 /* Prints a text, escaped for a JSON string. */
 void print_text(FILE *out, const char *text);
+/* Prints times as a member of a JSON object that has one already. */
+void print_times(const char *name, const double *times_s, int count);
+/* Prints the largest error of the clocks, as a line of JSON. All ranks call this. */
+void print_clock_error(void);
 
 #endif

@@ -304,9 +304,7 @@ static void take_call(char *text)
         fail(text, "expected COLLECTIVE ROOT BYTES");
     collective = name;
     make_buffers(size);
-    middle = malloc(size * (size_t)ranks + 8);
-    if (!middle)
-        fail("buffers", "out of memory");
+    middle = room(size * (size_t)ranks + 8);
 }
 
 static void take_way(char *text)
@@ -369,10 +367,9 @@ static void take_turn(struct way *way, int round)
 
 static void print_samples(int number, int rounds)
 {
-    printf("{\"rule\":%d,\"samples_s\":[", number);
-    for (int k = 0; k < rounds; k++)
-        printf(k ? ",%.4e" : "%.4e", ways[number].samples[k]);
-    printf("]}\n");
+    printf("{\"rule\":%d", number);
+    print_times("samples_s", ways[number].samples, rounds);
+    printf("}\n");
     fflush(stdout);
 }
 
@@ -382,9 +379,8 @@ static void take_rounds(char *text)
     char *list = strchr(text, ' ') + 1;
     for (char *number = strtok(list, ","); number && count < MOST_WAYS; number = strtok(NULL, ",")) {
         numbers[count] = atoi(number);
-        way_of(number)->samples = malloc(sizeof(double) * (size_t)rounds);
-        if (!ways[numbers[count++]].samples)
-            fail("samples", "out of memory");
+        way_of(number)->samples = room(sizeof(double) * (size_t)rounds);
+        count++;
     }
     for (int round = 0; round < rounds; round++) {
         if (starts_together && !has_one_clock)
