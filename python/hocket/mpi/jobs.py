@@ -47,19 +47,28 @@ def lines_of(
         text=True,
     )
     try:
-        assert job.stdout is not None
-        for line in job.stdout:
-            answer = on_line(line.rstrip("\n"))
-            if answer is not None and job.stdin is not None:
-                with suppress(OSError):  # the job has ended; its status says why
-                    job.stdin.write(f"{answer}\n")
-                    job.stdin.flush()
+        _pass_on(job, on_line)
         status = job.wait()
     except BaseException:
         end(job)
         raise
     if status:
         raise Error(f"{command[0]} ended with status {status}")
+
+
+def _pass_on(job: subprocess.Popen[str], on_line: Callable[[str], str | None]) -> None:
+    """Pass on each line that a job prints, and give it the answers."""
+    assert job.stdout is not None
+    try:
+        for line in job.stdout:
+            answer = on_line(line.rstrip("\n"))
+            if answer is not None and job.stdin is not None:
+                with suppress(OSError):  # the job has ended; its status says why
+                    job.stdin.write(f"{answer}\n")
+                    job.stdin.flush()
+    finally:
+        _close_input(job)
+        job.stdout.close()
 
 
 def parsed(line: str, program: str, expected: str) -> dict[str, Any]:
@@ -96,9 +105,8 @@ class Dialogue:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        assert self._job.stdin is not None and self._job.stdout is not None
-        with suppress(OSError):
-            self._job.stdin.close()
+        assert self._job.stdout is not None
+        _close_input(self._job)
         try:
             if kind is None:
                 with suppress(subprocess.TimeoutExpired):
@@ -139,6 +147,13 @@ class Dialogue:
         lines = [line.strip() for line in self._errors if line.strip()]
         said = next((line for line in lines if line.startswith("hocket")), lines[-1] if lines else "no error message")
         return JobEndedError(f"{self._command[0]} ended with status {status}: {said}")
+
+
+def _close_input(job: subprocess.Popen[str]) -> None:
+    """Close what a job reads; what it has not read is lost."""
+    if job.stdin is not None:
+        with suppress(OSError):
+            job.stdin.close()
 
 
 def end(job: subprocess.Popen[Any]) -> None:

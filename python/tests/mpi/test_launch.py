@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 from hocket import Error
 from hocket.mpi import Installation, environment, launch
+from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import note_for_root
 from hocket.mpi.preload import cache_folder, kept
 from hocket.mpi.tracing import program_name
@@ -123,6 +126,17 @@ def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, mon
         program.write_text(COMPILER)
         program.chmod(0o755)
     assert Installation.find() == Installation(tmp_path / "mpicc", tmp_path / "mpiexec", "some MPI 1.0")
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_answer_that_a_job_does_not_read_is_lost() -> None:
+    def answer(line: str) -> str:
+        time.sleep(0.3)  # the job has ended
+        return line
+
+    with pytest.raises(Error, match="^sh ended with status 3$"):
+        lines_of(["sh", "-c", "echo start; exit 3"], {}, answer, asks=True)
+    gc.collect()
 
 
 @pytest.mark.parametrize(
