@@ -54,10 +54,12 @@ class Gate:
         self._full_bytes_per_s = building.frame_rate(lab.rate_bytes_per_s)
         self._part = 1.0
         self._far = building.data_address(way.target)
-        self._kick = _socket(namespace, f"c{number}")
-        self._ns = NetNS(namespace)
-        self._index = int(self._ns.link_lookup(ifname=f"c{number}")[0])
-        self._shape("replace")
+        with ExitStack() as stack:
+            self._kick = stack.enter_context(_socket(namespace, f"c{number}"))
+            self._ns = stack.enter_context(NetNS(namespace))
+            self._index = int(self._ns.link_lookup(ifname=f"c{number}")[0])
+            self._shape("replace")
+            self._sockets = stack.pop_all()
 
     def let(self, part: float) -> None:
         """Let so large a part of the link's bandwidth pass from now on."""
@@ -69,10 +71,8 @@ class Gate:
 
     def close(self) -> None:
         """Remove the gate."""
-        with building.kernel("shaping (pfifo)"):
+        with self._sockets, building.kernel("shaping (pfifo)"):
             building.add_queue(self._ns, self._index)
-        self._ns.close()
-        self._kick.close()
 
     def _shape(self, command: str) -> None:
         rate = self._part * self._full_bytes_per_s if self._part < 1 else _OPEN_BYTES_PER_S
@@ -144,14 +144,18 @@ class Gates:
             gate.let(1.0)
 
     def _play(self, start_s: float) -> None:
-        with suppress(PermissionError):  # before the ranks, which keep all processors busy
-            os.sched_setscheduler(threading.get_native_id(), os.SCHED_FIFO, os.sched_param(1))
         for time_s, link, part in (change for change in self._changes if change[0] > 0):
             due_s = start_s + time_s
             if self._is_over.wait(max(due_s - time.monotonic(), 0)):
                 return
             self._gates[link].let(part)
             self.late_s = max(self.late_s, time.monotonic() - due_s)
+
+
+def _hurry() -> None:
+    """Let this thread run before the ranks, which keep all processors busy."""
+    with suppress(PermissionError):
+        os.sched_setscheduler(threading.get_native_id(), os.SCHED_FIFO, os.sched_param(1))
 
 
 @contextmanager
@@ -171,7 +175,7 @@ def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
         for link in {link for _, link, _ in changes}:
             made[link] = Gate(lab, link)
             stack.callback(made[link].close)
-        played = Gates(changes, made, stack.enter_context(ThreadPoolExecutor(1)))
+        played = Gates(changes, made, stack.enter_context(ThreadPoolExecutor(1, initializer=_hurry)))
         stack.callback(played.open)
         yield played
 
