@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
-from hocket.lab.gates import Gate, Gates, check
+from hocket.lab.gates import Gate, Gates, check, gates
+from hocket.lab.laboratory import Lab
 from hocket.lab.wiring import Wiring
 from hocket.simulating.faults import changes_of_links
 
@@ -117,3 +119,41 @@ def test_a_missed_start_is_told_earlier_until_it_is_too_early(play: Callable[...
         lead_s(is_missed=True)
     with pytest.raises(Error, match=r"^faults: ranks missed a start that was told 3\.200 s before, expected"):
         lead_s(is_missed=True)
+
+
+def test_gates_change_at_their_times_and_open_at_the_end(
+    play: Callable[..., Gates], log: list[tuple[int, float]]
+) -> None:
+    played = play((0.0, 0, 0.5), (0.02, 1, 0.0), (0.03, 0, 0.1))
+    start_s = played.begin()
+    assert log == [(0, 0.5)] and time.monotonic() < start_s, "changes at 0 s are there before the start"
+    time.sleep(max(start_s + 0.3 - time.monotonic(), 0))
+    assert log == [(0, 0.5), (1, 0.0), (0, 0.1)] and 0 < played.late_s < 0.3
+    played.end(is_missed=False)
+    assert log[3:] == [(0, 1.0), (1, 1.0)]
+
+
+def test_a_sample_that_ends_early_has_no_later_changes(
+    play: Callable[..., Gates], log: list[tuple[int, float]]
+) -> None:
+    played = play((0.0, 0, 0.5), (10.0, 1, 0.0))
+    for _ in range(2):
+        log.clear()
+        begun_s = played.begin()
+        played.end(is_missed=False)
+        assert time.monotonic() < begun_s + 5
+        assert log == [(0, 0.5), (0, 1.0), (1, 1.0)] and played.late_s == 0
+
+
+def test_a_change_that_fails_ends_the_sample_and_removes_the_gates(
+    monkeypatch: pytest.MonkeyPatch, log: list[tuple[int, float]]
+) -> None:
+    monkeypatch.setattr("hocket.lab.gates.Gate", FakeGate)
+    found = Topology.parse(text(STAR))
+    assert found is not None
+    lab = SimpleNamespace(built=Machine.parse(text(STAR)), wiring=Wiring.of(found), rate_bytes_per_s=5e6)
+    with pytest.raises(Error, match="shaping"), gates(cast("Lab", lab), "link 0 <-> switch, 20 ms.., 13 %") as played:
+        assert played is not None
+        time.sleep(max(played.begin() + 0.2 - time.monotonic(), 0))
+        played.end(is_missed=False)
+    assert [part for _, part in log] == [1.0, 1.0, -1, -1], "open at 0 s, and removed"

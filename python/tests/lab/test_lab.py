@@ -128,7 +128,8 @@ def test_a_cable_fails_during_a_call(
         (point,) = found["points"]
         assert point["simulated_s"] == pytest.approx(0.131 + more_s, rel=0.2)
         assert point["measured_s"] > 0.85 * point["simulated_s"], "the link carries on"
-        assert found["faults"] == [fault] and found["faults_late_s"] >= 0
+        assert found["faults"] == [fault]
+        assert (found["faults_late_s"] > 0) == ("0 ms.." not in fault), "only a change after the start can be late"
         for link in found["links"]:
             assert link["dropped_packets"] == 0
     # Nobody needs the link from the last rank: the end of a sample is told in spite of the cut.
@@ -155,7 +156,7 @@ def test_jobs_at_once_meet_on_the_links_of_the_simulator(
     for job, alone_s, together_s in ((first, 0.052, 0.079), (second, 0.026, 0.052)):
         for what, expected_s in (("alone", alone_s), ("together", together_s)):
             assert job[what]["simulated_s"] == pytest.approx(expected_s, rel=0.1)
-            assert 0.6 < job[what]["measured_s"] / expected_s < 1.6, "ranks of a loaded host wake up late"
+        assert job["together"]["measured_s"] > 1.3 * job["alone"]["measured_s"], "they wait for each other"
     rows = "allreduce ring 8KiB, rows of 2x2, 3 calls, every 20 ms, 2 at a time"
     told = hocket_command(*command, rows, "--fault", "node 0, 5..45 ms, down").out
     assert rows in told and "fault: node 0, 5..45 ms, down" in told and "slowdown" in told

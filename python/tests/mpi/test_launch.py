@@ -134,7 +134,7 @@ def test_an_answer_that_a_job_does_not_read_is_lost() -> None:
         time.sleep(0.3)  # the job has ended
         return line
 
-    with pytest.raises(Error, match="^sh ended with status 3$"):
+    with pytest.raises(Error, match=r"^sh ended with status 3$"):
         lines_of(["sh", "-c", "echo start; exit 3"], {}, answer, asks=True)
     gc.collect()
 
