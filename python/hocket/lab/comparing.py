@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -13,14 +14,17 @@ from hocket.definitions.library import Algorithm
 from hocket.lab.building import Sent
 from hocket.lab.gates import Gates
 from hocket.lab.laboratory import Lab
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, call_of, deviation
+from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation, median_of
 from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 
 
+T = TypeVar("T", bound="ComparedTime")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Beside:
-    """A measured time beside the simulated one. The times are times of the machine.
+class ComparedTime:
+    """A measured time, compared with the simulated one. The times are times of the machine.
 
     Attributes:
         measured_s: The median of the samples.
@@ -36,6 +40,14 @@ class Beside:
     samples: int
     simulated_s: float
 
+    @classmethod
+    def of(cls: type[T], samples_s: Sequence[float], simulated_s: float, lab: Lab, **more: Any) -> T:
+        """Return the comparison of samples with a time, both measured and simulated at the speed of a lab."""
+        times_s = (*median_of(samples_s), simulated_s)
+        measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
+        ends_s = {"low_s": low_s, "high_s": high_s}
+        return cls(measured_s=measured_s, **ends_s, samples=len(samples_s), simulated_s=simulated_s, **more)
+
     @property
     def ratio(self) -> float:
         """The ratio of the measured median to the simulated time."""
@@ -48,7 +60,7 @@ class Beside:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point(Beside):
+class Point(ComparedTime):
     """An algorithm at a size.
 
     Attributes:
@@ -186,10 +198,12 @@ def compared(
             continue
         calls = len(seen.repeated.calls_s) if seen.repeated else 1
         points.append(
-            Point(
+            Point.of(
+                one.samples_s,
+                seen.time_s.quantiles["0.5"],
+                lab,
                 algorithm=one.algorithm,
                 size_bytes=one.size_bytes,
-                **vars(beside(one, seen.time_s.quantiles["0.5"], lab)),
                 measured_interval_s=median(one.interval_s) if seen.repeated else None,
                 simulated_interval_s=seen.repeated.interval_s.mean if seen.repeated else None,
             )
@@ -215,14 +229,6 @@ def compared(
         faults=next(iter(simulated.values())).faults,
         faults_late_s=None if gates is None else gates.late_s,
     )
-
-
-def beside(measured: Measurement, simulated_s: float, lab: Lab) -> Beside:
-    """Return what was measured in a lab beside the time simulated for it, both in times of the machine."""
-    times_s = (measured.median_s, measured.low_s, measured.high_s, simulated_s)
-    measured_s, low_s, high_s, simulated_s = (float(lab.scale) * time_s for time_s in times_s)
-    samples = len(measured.samples_s)
-    return Beside(measured_s=measured_s, low_s=low_s, high_s=high_s, samples=samples, simulated_s=simulated_s)
 
 
 def _links(lab: Lab, loads: Mapping[int, int], before: Mapping[int, Sent]) -> tuple[LinkLoad, ...]:

@@ -76,11 +76,16 @@ class Measurement:
     ) -> Measurement:
         """Return the measurement that samples give."""
         ordered, count = sorted(samples_s), len(samples_s)
-        reach = ceil(_Z * sqrt(count) / 2)
-        low, high = ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
         p90, p99 = (ordered[-(-share * count // 100) - 1] for share in (90, 99))
         times_s = (tuple(samples_s), tuple(arriving_s), tuple(interval_s))
-        return Measurement(algorithm, size_bytes, median(ordered), low, high, p90, p99, made, *times_s)
+        return Measurement(algorithm, size_bytes, *median_of(samples_s), p90, p99, made, *times_s)
+
+
+def median_of(samples_s: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median, and the ends of its 95 % confidence interval; of few samples, the smallest and the largest."""
+    ordered, count = sorted(samples_s), len(samples_s)
+    reach = ceil(_Z * sqrt(count) / 2)
+    return median(ordered), ordered[max(count // 2 - reach, 0)], ordered[min(count // 2 + reach, count - 1)]
 
 
 @dataclass(frozen=True)
