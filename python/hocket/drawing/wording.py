@@ -90,8 +90,8 @@ def played_on_clocks(found: OnClocks) -> list[str]:
     return [f"times of a call {measured_in_scene(found)}{played_words(found)}{clocks}"]
 
 
-class Failed(Protocol):
-    """A measurement on links that failed as asked."""
+class WithFaults(Protocol):
+    """A measurement on links that were slow or down as asked."""
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -102,14 +102,12 @@ class Failed(Protocol):
         """How late a link changed at most."""
 
 
-def failed(found: Failed) -> list[str]:
+def fault_words(found: WithFaults) -> list[str]:
     """Return the faults, and how late links changed; nothing without faults."""
-    if not found.faults:
+    if found.faults_late_s is None:
         return []
-    return [
-        *(f"fault: {fault}" for fault in found.faults),
-        f"links changed at most {format_time(found.faults_late_s or 0)} late",
-    ]
+    faults = (f"fault: {fault}" for fault in found.faults)
+    return [*faults, f"links changed at most {format_time(found.faults_late_s)} late"]
 
 
 def late(found: Simulation) -> list[tuple[str, str]]:

@@ -18,7 +18,6 @@ from hocket.mpi.benchmark import NATIVE_NAME, Bench, call_of, deviation, median_
 from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 
-
 T = TypeVar("T", bound="ComparedTime")
 
 

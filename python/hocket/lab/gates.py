@@ -1,4 +1,4 @@
-"""Gates: links of a lab that are slow, or carry nothing, for a time after the start of each measured call.
+"""Gates: links of a lab that are slow or down for a time after the start of each measured call.
 
 A gate is a second shaper (TBF) of a link, between its HTB and its queue. An open gate passes packets faster than any
 link. A gate keeps packets back and loses none. Packets shorter than 128 bytes, mostly acknowledgements, pass beside it.
@@ -36,7 +36,7 @@ _HANDLE = 0x300000
 _BURST_BYTES = 1600
 """One packet, which passes at once after a change; TBF cuts batches of packets."""
 _OPEN_BYTES_PER_S = 2 * MOST_BYTES_PER_S
-_CUT_BYTES_PER_S = 500.0
+_DOWN_BYTES_PER_S = 500.0
 """One packet in 3 s. TBF has no lower rate."""
 _DISCARD = 9  # a port
 
@@ -76,7 +76,7 @@ class Gate:
 
     def _shape(self, command: str) -> None:
         rate = self._part * self._full_bytes_per_s if self._part < 1 else _OPEN_BYTES_PER_S
-        rate = max(round(rate), _CUT_BYTES_PER_S)
+        rate = max(round(rate), _DOWN_BYTES_PER_S)
         limit = QUEUE_PACKETS * FRAME_BYTES
         where = {"handle": _HANDLE, "parent": building.DATA_CLASS}
         with building.kernel("shaping (TBF)"):
@@ -195,8 +195,8 @@ def check(changes: Sequence[tuple[float, int, float]], wiring: Wiring, rate_byte
             if 0 < time_s < last_s.get(link, 0.0) + LEAST_S:
                 least = f"at least {format_time(LEAST_S)} after the start, and after the link's previous change"
                 raise Error(f"faults: got a change at {format_time(time_s)}, expected {least}, as it takes about 1 ms")
-            if 0 < part * rate_bytes_per_s < _CUT_BYTES_PER_S:
-                least = f"at least {_CUT_BYTES_PER_S:g} B/s, or down"
+            if 0 < part * rate_bytes_per_s < _DOWN_BYTES_PER_S:
+                least = f"at least {_DOWN_BYTES_PER_S:g} B/s, or down"
                 raise Error(f"faults: got a link of {part * rate_bytes_per_s:g} B/s, expected {least}")
             parts[link], last_s[link] = part, time_s
         _check_ways({link for link, part in parts.items() if part == 0}, wiring)

@@ -9,7 +9,7 @@ import altair as alt
 from hocket.base.units import format_bytes, format_time
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.wording import failed, played_on_clocks
+from hocket.drawing.wording import fault_words, played_on_clocks
 from hocket.lab.comparing import Compared
 
 Chart: TypeAlias = "alt.LayerChart | alt.VConcatChart"
@@ -30,7 +30,7 @@ def compared_chart(what: Compared, topology: Topology) -> Chart:
         f"{what.mpi}; lab: {what.lab}",
         f"medians of {min(point.samples for point in what.points)} samples and more, with 95 % intervals",
         *played_on_clocks(what),
-        *failed(what),
+        *fault_words(what),
         f"deviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}",
     ]
     title = alt.TitleParams(f"{what.collective} on {what.ranks} ranks", subtitle=subtitle, anchor="start")

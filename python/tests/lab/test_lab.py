@@ -114,7 +114,7 @@ def test_a_scene_is_measured_and_simulated(
 
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
-def test_a_cable_fails_during_a_call(
+def test_a_link_is_slow_or_down_during_a_call(
     tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
 ) -> None:
     machine = tmp_path / "star.toml"
@@ -132,7 +132,7 @@ def test_a_cable_fails_during_a_call(
         assert (found["faults_late_s"] > 0) == ("0 ms.." not in fault), "only a change after the start can be late"
         for link in found["links"]:
             assert link["dropped_packets"] == 0
-    # Nobody needs the link from the last rank: the end of a sample is told in spite of the cut.
+    # Nobody needs the link from the last rank: the end of a sample is told although it is down.
     unused = hocket_command(*words.split(), "--fault", "link 7 -> 8, 0 ms.., down")
     assert "fault: link 7 -> 8, 0 ms.., down" in unused.out
     ended = hocket_command(*words.split(), "--fault", "link 1 -> 8, 0 ms.., down")

@@ -16,7 +16,7 @@ from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.bench import ALL, Asked, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
-from hocket.drawing.wording import failed, played_on_clocks
+from hocket.drawing.wording import fault_words, played_on_clocks
 from hocket.lab.comparing import Compared, Point, compared, expected
 from hocket.lab.gates import gates
 
@@ -76,7 +76,7 @@ def compare(
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
     click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
-    for words in (*played_on_clocks(what), *failed(what)):
+    for words in (*played_on_clocks(what), *fault_words(what)):
         print_words(words)
     click.echo()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")

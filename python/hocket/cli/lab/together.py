@@ -13,7 +13,7 @@ from hocket.cli.effort import tell
 from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import print_result, print_table, print_words
-from hocket.drawing.wording import failed
+from hocket.drawing.wording import fault_words
 from hocket.lab.together import JobsCompared, compare_together
 from hocket.mpi.installation import Installation
 from hocket.simulating.faults import Faults
@@ -67,7 +67,7 @@ def _print(found: JobsCompared) -> None:
     title = f"{format_count(len(found.jobs), 'job')} at once, {found.place} places"
     click.secho(f"{title}, {found.mpi}, lab: {found.lab}", bold=True)
     print_words(f"clocks of ranks agree within {format_time(found.clock_error_s)}")
-    for words in failed(found):
+    for words in fault_words(found):
         print_words(words)
     click.echo()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")
