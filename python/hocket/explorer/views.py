@@ -267,8 +267,14 @@ def _links(question: Question, on_done: OnDone) -> View:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
     call = _call(question)
-    how: dict[str, Any] = {"machine": question.machine, "scene": question.scene, "trials": _first_trial(question)}
-    found = simulate(question.explained, call, **how, keep=["links"])
+    found = simulate(
+        question.explained,
+        call,
+        machine=question.machine,
+        scene=question.scene,
+        trials=_first_trial(question),
+        keep=["links"],
+    )
     title = found.title
     drawn = link_chart({format_time(found.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
     return View(

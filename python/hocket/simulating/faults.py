@@ -56,6 +56,15 @@ def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int,
     return sorted(_native.fault_changes(machine.parsed, as_faults(faults)))
 
 
+def check_faults(faults: Sequence[str], machine: Machine) -> None:
+    """Check that a machine can have these faults, which `as_faults` has returned.
+
+    Raises:
+        Error: It has no such link or node, or no faults.
+    """
+    _native.fault_changes(machine.parsed, list(faults))
+
+
 def joined(faults: Sequence[str]) -> str:
     """Return faults as one text, with semicolons between them."""
     return f"{_BETWEEN} ".join(faults)

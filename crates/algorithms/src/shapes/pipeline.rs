@@ -32,7 +32,7 @@ pub struct Place {
     pub children: Vec<usize>,
 }
 
-/// Where segments go on to: to these ranks, from where they lie.
+/// The ranks that get the segments next, and where the segments lie.
 struct Onward<'a> {
     to: Vec<usize>,
     segments: &'a Segments,

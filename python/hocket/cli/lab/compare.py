@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -54,8 +54,9 @@ def compare(
 
         asked = replace(asked, candidates=accepted)
         with gates(there, asked.scene.faults) as director:
-            how: dict[str, Any] = {"launcher": there.command, "least_rounds": there.LEAST_ROUNDS, "director": director}
-            found = asked.measure(**how, least_s=least_s)
+            found = asked.measure(
+                launcher=there.command, least_rounds=there.LEAST_ROUNDS, director=director, least_s=least_s
+            )
         what = compared(there, found, simulated, refused, before, director)
 
     def draw() -> alt.TopLevelMixin:

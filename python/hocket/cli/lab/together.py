@@ -14,6 +14,7 @@ from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import print_result, print_table, print_words
 from hocket.drawing.wording import fault_words
+from hocket.lab.comparing import ComparedTime
 from hocket.lab.together import JobsCompared, compare_together
 from hocket.mpi.installation import Installation
 from hocket.simulating.faults import Faults
@@ -73,14 +74,18 @@ def _print(found: JobsCompared) -> None:
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")
     rows = []
     for number, job in enumerate(found.jobs, start=1):
-        names = [[str(number), job.job], ["", ""], ["", ""]]
-        for what, time in (("alone", job.alone), ("together", job.together)):
-            cells = (format_time(time.measured_s), f"{time.reach:.0%}", format_time(time.simulated_s))
-            rows.append([*names.pop(0), what, *cells, ratio_text(time.ratio)])
         measured, simulated = job.slowdown
-        cells = (format_ratio(measured), "", format_ratio(simulated))
-        rows.append([*names.pop(0), "slowdown", *cells, ratio_text(measured / simulated)])
+        slowdown = (format_ratio(measured), "", format_ratio(simulated), ratio_text(measured / simulated))
+        rows += [
+            [str(number), job.job, "alone", *_cells(job.alone)],
+            ["", "", "together", *_cells(job.together)],
+            ["", "", "slowdown", *slowdown],
+        ]
     columns = ["measured", "", "simulated", "ratio"]
     print_table(["", "job", "time", *columns], rows, right=columns)
     middle, ninth, worst = found.deviation
     click.echo(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
+
+
+def _cells(time: ComparedTime) -> tuple[str, ...]:
+    return format_time(time.measured_s), f"{time.reach:.0%}", format_time(time.simulated_s), ratio_text(time.ratio)
