@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,18 @@ def test_several_sizes_are_a_map_over_lateness() -> None:
     in_first = sorted(range(24), key=lambda trial: late_s[trial])[:3]
     slow, fast = (sum(times_s[name, 1 << 24][trial] for trial in in_first) for name in ("late_rank", "rabenseifner"))
     assert cells[ranges[-1], "16 MiB"]["factor"] == f"{slow / fast:.2f}"
+
+
+def test_groups_of_the_same_lateness_are_one_row_of_a_map() -> None:
+    names, late_s = ["broadcast/chain", "broadcast/binomial"], (*[1e-3] * 20, *[2e-3] * 4)
+    found = hocket.compare(names, ranks=4, sizes=[64, 4096], arrivals="one rank, 0..9 us", trials=hocket.Trials(24))
+    chart = replace(found, simulations=tuple(replace(one, arriving_s=late_s) for one in found.simulations)).plot()
+    encoded = chart.to_dict()
+    assert encoded["layer"][0]["encoding"]["y"]["sort"] == ["2 to 2 ms", "1 to 2 ms", "1 to 1 ms"]
+    (rows,) = encoded["datasets"].values()
+    (cell,) = (row for row in rows if (row["lateness"], row["size"]) == ("1 to 1 ms", "64 B"))
+    means_s = sorted(fmean(one.times_s[:18]) for one in found.simulations if one.size_bytes == 64)
+    assert cell["factor"] == f"{means_s[1] / means_s[0]:.2f}", "six groups of three trials"
 
 
 @pytest.mark.parametrize(
