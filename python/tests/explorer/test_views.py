@@ -28,11 +28,17 @@ def seen(name: str, asked: Question) -> View:
     return view(name, asked, lambda *_: None)
 
 
-def printed(code: str) -> str:
+def run(code: str) -> tuple[str, dict[str, Any]]:
+    """Run code; return what it prints, and its variables."""
     out = io.StringIO()
+    found: dict[str, Any] = {}
     with contextlib.redirect_stdout(out):
-        exec(code, {})
-    return out.getvalue()
+        exec(code, found)
+    return out.getvalue(), found
+
+
+def printed(code: str) -> str:
+    return run(code)[0]
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:
@@ -75,8 +81,9 @@ def test_views_play_the_scene_and_reproduce_it(
     for found in (times, drawn, links):
         said = [text for name, text in found.facts if name in ("arrivals", "cadence", "fault")]
         assert "; ".join(said) == "; ".join(texts.values())
-        assert found.source is not None and printed(found.source.python)
-    assert times.source is not None and links.source is not None
+    assert times.source is not None and drawn.source is not None and links.source is not None
+    for source in (times.source, drawn.source):
+        assert run(source.python)[1]["found"].times_s[64, "ring"] == alike.time_s.mean
     machine = tmp_path / "torus.toml"
     machine.write_text(TORUS)
     line, _, _ = times.source.command.partition(" <<")
