@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import hocket
 from hocket import _native
 from hocket.simulating.jobs import Job
+from hocket.simulating.together import Place, places
 from tests.conftest import Ran
 
 LINE = 'name = "line"\n[network]\nmodel = "links"\ntopology = "mesh"\ndims = [4]\nlink_bandwidth = "1 GB/s"\n'
@@ -40,6 +41,21 @@ def test_jobs_without_a_common_link_do_not_meet(hocket_command: Callable[..., Ra
     assert "no link has bytes of two calls" in hocket_command("together", *jobs, "--machine", machine).out
     assert hocket.simulate_together(jobs).meetings is None
     assert "messages do not share links" in hocket_command("together", *jobs).out
+
+
+@pytest.mark.parametrize("place", ["contiguous", "scattered", "random"])
+def test_places_are_those_of_the_first_trial(place: Place) -> None:
+    machine = hocket.Machine.parse(LINE.replace("[4]", "[8]"))
+    texts = ["allreduce ring 1000B, 3 ranks", "alltoall pairwise_exchange 2000B, 3 ranks"]
+    seen = set()
+    for seed in range(4):
+        where = places(map(Job.parse, texts), machine=machine, place=place, seed=seed)
+        found = hocket.simulate_together(texts, machine=machine, place=place, trials=hocket.Trials(1, seed))
+        named = [f"{text}, nodes {' '.join(map(str, nodes))}" for text, nodes in zip(texts, where, strict=True)]
+        alike = hocket.simulate_together(named, machine=machine)
+        assert [job.times_s for job in found.jobs] == [job.times_s for job in alike.jobs]
+        seen.add(tuple(job.times_s for job in found.jobs))
+    assert len(seen) > 1 or place != "random", "places of another seed take another time"
 
 
 def test_a_job_alone_is_a_call() -> None:
