@@ -6,10 +6,10 @@
  * SCENE is none or a cadence, both as in scene.h; if one start is told, all are.
  *
  * First all calls are made at once, counted and checked, and printed as by bench.c, with the number of the call as the
- * rule. Then come ROUNDS rounds, and more within SECONDS. A round plays all calls at once, and then each one
- * alone. An untimed round comes first. Then, for each call: {"call":C,"together_s":[..],"alone_s":[..]}. A time counts from when the last rank
- * begins its first call until the last rank ends its last one. The last line tells the largest error of the clocks:
- * {"clock_error_s":E}.
+ * rule. Then come an untimed round, ROUNDS rounds, and more within SECONDS. A round plays all calls at once, and then
+ * each one alone. Then, for each call: {"call":C,"together_s":[..],"alone_s":[..]}. A time counts from when the last
+ * rank begins its first call until the last rank ends its last one. The last line tells the largest error of the
+ * clocks: {"clock_error_s":E}.
  */
 #define _GNU_SOURCE
 #include <math.h>

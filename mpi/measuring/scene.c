@@ -141,7 +141,8 @@ double scene_start_s(int *is_missed)
 
 int end_scene(int is_missed)
 {
-    int is_any; /* the messages are short, and pass links that are down */
+    int is_any;
+    /* Its messages are short, and pass links that are down. */
     PMPI_Allreduce(&is_missed, &is_any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
     say(is_any ? "{\"asks\":\"end\",\"is_missed\":true}" : "{\"asks\":\"end\",\"is_missed\":false}");
     return is_told ? is_any : starts_together && must_repeat(is_any);

@@ -3,8 +3,8 @@
  * The ranks start at a time that rank 0 names. Ranks that share processors sleep until then; other ranks spin.
  *
  * If the start is told, rank 0 prints {"asks":"start"}, and reads the start from standard input: seconds of the monotonic
- * clock of its host. When all calls have ended, it prints {"asks":"end","is_missed":B}. B says whether ranks were told too late: the
- * sample is then repeated. Between the two, links of a lab may be slow or down.
+ * clock of its host. When all calls have ended, it prints {"asks":"end","is_missed":B}. B says whether ranks were
+ * told too late: the sample is then repeated. Between the two, links of a lab may be slow or down.
  */
 #ifndef HOCKET_SCENE_H
 #define HOCKET_SCENE_H
@@ -41,7 +41,8 @@ void make_calls(double start_s, double first_due_s);
 double first_begin_s(void);
 /* When this rank ended its last call. */
 double last_end_s(void);
-/* Ends a sample. Returns 1 if a rank missed a start that counts only in time, so that the sample is repeated. */
+/* Ends a sample. Returns 1 if it is to be repeated, as a rank missed the start. Ranks that sleep until a start which
+ * rank 0 names may miss it. */
 int end_scene(int is_missed);
 
 #endif

@@ -48,10 +48,15 @@ def lines_of(
     )
     try:
         _pass_on(job, on_line)
+        _close_input(job)
         status = job.wait()
     except BaseException:
         end(job)
         raise
+    finally:
+        _close_input(job)
+        if job.stdout is not None:
+            job.stdout.close()
     if status:
         raise Error(f"{command[0]} ended with status {status}")
 
@@ -59,16 +64,12 @@ def lines_of(
 def _pass_on(job: subprocess.Popen[str], on_line: Callable[[str], str | None]) -> None:
     """Pass on each line that a job prints, and give it the answers."""
     assert job.stdout is not None
-    try:
-        for line in job.stdout:
-            answer = on_line(line.rstrip("\n"))
-            if answer is not None and job.stdin is not None:
-                with suppress(OSError):  # the job has ended; its status says why
-                    job.stdin.write(f"{answer}\n")
-                    job.stdin.flush()
-    finally:
-        _close_input(job)
-        job.stdout.close()
+    for line in job.stdout:
+        answer = on_line(line.rstrip("\n"))
+        if answer is not None and job.stdin is not None:
+            with suppress(OSError):  # the job has ended; its status says why
+                job.stdin.write(f"{answer}\n")
+                job.stdin.flush()
 
 
 def parsed(line: str, program: str, expected: str) -> dict[str, Any]:
