@@ -186,11 +186,12 @@ static void wait_in_turn(double time_s, double start_s)
             sleep_for(begun > ended ? fmin(left_s, LOOK_S) : left_s);
 }
 
-/* Ranks that share processors sleep instead of computing. */
+/* Ranks that share processors sleep instead of computing, as long in all, since each sleep may last longer. */
 static void compute(double start_s)
 {
+    double begin_s = common_s(), part_s = computing_s / parts;
     for (int i = 0; i < parts; i++) {
-        double end_s = common_s() + computing_s / parts;
+        double end_s = starts_together ? common_s() + part_s : begin_s + part_s * (i + 1);
         for (double left_s; (left_s = end_s - common_s()) > 0;)
             if (!starts_together)
                 sleep_for(left_s);

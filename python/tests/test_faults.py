@@ -123,6 +123,16 @@ def test_faults_are_an_axis_of_sweeps(tmp_path: Path, ring: str) -> None:
         hocket.Grid.load(str(spec))
 
 
+def test_where_nothing_can_end_there_is_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
+    line = ["compare allreduce ring --ranks 4 --sizes 8B,4KiB --machine", ring, "--fault", LOST]
+    for late in ([], ["--arrive", "one rank, 0..5 us"]):
+        found = hocket_command(*line, *late, "--plot", tmp_path / "none.svg")
+        assert (found.status, found.err.count("\n")) == (2, 1) and "nothing to draw" in found.err
+    words = ["report", tmp_path / "none.html", *line[0].split()[1:], *line[1:]]
+    told = hocket_command(*words, "--verify-ranks", "1-3")
+    assert told.status in (0, 2) and "Traceback" not in told.err
+
+
 def test_faults_are_part_of_a_scene(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
     line = ["simulate allreduce ring --ranks 4 --size 4096 --machine", ring, "--json"]
     scene = tmp_path / "scene.toml"

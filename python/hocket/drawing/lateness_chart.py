@@ -27,7 +27,7 @@ _GROUPS = 8
 
 def is_over_lateness(found: Comparison) -> bool:
     """Whether trials differ in lateness."""
-    return len(set(found.simulations[0].arriving_s)) > 1
+    return any(len(set(one.arriving_s)) > 1 for one in found.simulations)
 
 
 def over_lateness(found: Comparison) -> alt.LayerChart:
@@ -87,6 +87,8 @@ def lateness_map(found: Comparison) -> alt.LayerChart:
     The trials that all algorithms ran are put into groups by their lateness. A cell has the mean times of a group, or
     of several groups whose lateness is the same in the digits shown.
     """
+    if not found.finished_bytes:
+        raise Error("nothing to draw, expected a size that is compared to the end")
     first, trials = found.simulations[0], min(one.trials for one in found.simulations)
     scale, unit = time_unit(max(first.arriving_s[:trials]))
     ordered = sorted(range(trials), key=lambda trial: first.arriving_s[trial])

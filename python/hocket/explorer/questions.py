@@ -135,6 +135,8 @@ class Question:
             return find(f"{self.collective}/{self.algorithm}", among=self.named.algorithms)
         (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
         found = compare(self.candidates, [call], machine=self.machine, scene=self.scene, trials=self.trials)
+        if not found.simulations:
+            raise Error(found.not_compared[0].sentence)
         (fastest, *_) = found.fastest(call.size_bytes)
         return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
 

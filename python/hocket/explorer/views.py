@@ -218,6 +218,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
             refused.append((f"{ranks} ranks", str(error)))
         else:
             rows += winners(found)
+            refused += [(f"{ranks} ranks", one.sentence) for one in found.not_compared if not found.simulations][:1]
         before += _simulations(question)
     if not rows:
         raise Error(refused[0][1])

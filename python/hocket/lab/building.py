@@ -292,6 +292,16 @@ def _counted(ns: Any, index: int) -> Sent:
     return Sent(data["bytes"] - HEADER_BYTES * data["packets"], dropped)
 
 
+def queues(lab: str, wiring: Wiring, handle: int) -> list[str]:
+    """Return the vertices that have a queue with this handle."""
+    found = []
+    for vertex in wiring.vertices:
+        with NetNS(vertex_namespace(lab, vertex.id)) as ns:
+            if any(queue["handle"] == handle for queue in ns.get_qdiscs()):
+                found.append(vertex.name)
+    return found
+
+
 def remove(lab: str) -> None:
     """End all processes in a lab and remove its namespaces; the kernel then removes the rest."""
     _end_processes(lab)

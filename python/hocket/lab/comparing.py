@@ -155,9 +155,11 @@ def expected(
         The simulations by algorithm and size, and the reasons of algorithms that refuse a call.
 
     Raises:
-        Error: The lab has a scale, and there is a scene.
+        Error: The lab has a scale, and there is a scene; or one rank sends nothing.
     """
     lab.check_scene(scene)
+    if call.ranks == 1:
+        raise Error("ranks: got 1, expected 2 or more in a lab")
     machine, sizes = lab.built, list(sizes_bytes)
     found: dict[tuple[str, int], Simulation] = {}
     refused: dict[str, str] = {}

@@ -163,8 +163,13 @@ def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
     """Give links that have faults their gates, and remove them afterwards; None without faults.
 
     Raises:
-        Error: The machine cannot have the faults, or the lab cannot make them.
+        Error: The machine cannot have the faults, the lab cannot make them, or it has gates already.
     """
+    if slow := building.queues(lab.name, lab.wiring, _HANDLE):
+        whose = "of another command, or of one that was killed"
+        raise Error(
+            f"lab {lab.name}: links of {slow[0]} have a gate {whose}; hocket lab down {lab.name} removes the lab"
+        )
     if faults is None:
         yield None
         return

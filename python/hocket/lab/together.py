@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from hocket._native import Error
 from hocket.base.version import version
 from hocket.lab.comparing import ComparedTime
 from hocket.lab.gates import gates
@@ -86,6 +87,7 @@ def compare_together(
     """
     for job in jobs:
         lab.check_scene(Scene(cadence=job.cadence, faults=faults))
+        _check(job)
     where = places(jobs, machine=lab.built, place=place, seed=seed)
     simulated = simulate_together(
         [job.text for job in jobs], machine=lab.built, place=place, faults=faults, trials=Trials(1, seed)
@@ -103,6 +105,14 @@ def compare_together(
         faults_late_s=None if director is None else director.late_s,
         version=version(),
     )
+
+
+def _check(job: Job) -> None:
+    """Check that a job can be measured beside others."""
+    if job.call.ranks == 1:
+        raise Error(f'job "{job.text}": got calls of 1 rank, expected 2 or more in a lab')
+    if job.algorithm.collective.startswith("neighbor_"):
+        raise Error(f'job "{job.text}": neighbourhood collectives are not measured at once with other jobs')
 
 
 def _timed(

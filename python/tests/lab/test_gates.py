@@ -149,11 +149,20 @@ def test_a_change_that_fails_ends_the_sample_and_removes_the_gates(
     monkeypatch: pytest.MonkeyPatch, log: list[tuple[int, float]]
 ) -> None:
     monkeypatch.setattr("hocket.lab.gates.Gate", FakeGate)
+    left: list[str] = []
+    monkeypatch.setattr("hocket.lab.building.queues", lambda *_: left)
     found = Topology.parse(text(STAR))
     assert found is not None
-    lab = SimpleNamespace(built=Machine.parse(text(STAR)), wiring=Wiring.of(found), rate_bytes_per_s=5e6)
+    lab = SimpleNamespace(name="star", built=Machine.parse(text(STAR)), wiring=Wiring.of(found), rate_bytes_per_s=5e6)
     with pytest.raises(Error, match="shaping"), gates(cast("Lab", lab), "link 0 <-> switch, 20 ms.., 13 %") as played:
         assert played is not None
         time.sleep(max(played.begin() + 0.2 - time.monotonic(), 0))
         played.end(is_missed=False)
     assert [part for _, part in log] == [1.0, 1.0, -1, -1], "open at 0 s, and removed"
+    left.append("node 3")
+    for faults in (None, "link 0 <-> switch, 20 ms.., 13 %"):
+        with (
+            pytest.raises(Error, match=r"^lab star: links of node 3 have a gate .* killed"),
+            gates(cast("Lab", lab), faults),
+        ):
+            raise AssertionError("a gate of another command would be measured")

@@ -157,6 +157,12 @@ def test_jobs_at_once_meet_on_the_links_of_the_simulator(
         for what, expected_s in (("alone", alone_s), ("together", together_s)):
             assert job[what]["simulated_s"] == pytest.approx(expected_s, rel=0.1)
         assert job["together"]["measured_s"] > 1.3 * job["alone"]["measured_s"], "they wait for each other"
+    for wrong, expected in (
+        ("neighbor_allgather linear 1KiB, 4 ranks", "neighbourhood collectives are not measured"),
+        ("allreduce ring 1KiB, 1 rank", "got calls of 1 rank, expected 2 or more"),
+    ):
+        refused = hocket_command(*command, wrong)
+        assert refused.status == 2 and refused.err.count("\n") == 1 and expected in refused.err
     rows = "allreduce ring 8KiB, rows of 2x2, 3 calls, every 20 ms, 2 at a time"
     told = hocket_command(*command, rows, "--fault", "node 0, 5..45 ms, down").out
     assert rows in told and "fault: node 0, 5..45 ms, down" in told and "slowdown" in told
