@@ -87,7 +87,18 @@ def test_a_benchmark_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 def test_a_lab_beside_the_simulator_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    points = tuple(Point(m.algorithm, m.size_bytes, m.median_s, m.low_s, m.high_s, 5, 9.999e-5) for m in MEASURED)
+    points = tuple(
+        Point(
+            algorithm=one.algorithm,
+            size_bytes=one.size_bytes,
+            measured_s=one.median_s,
+            low_s=one.low_s,
+            high_s=one.high_s,
+            samples=5,
+            simulated_s=9.999e-5,
+        )
+        for one in MEASURED
+    )
     found = Compared("a lab", LARGEST, 64, "an MPI", points, (), ())
 
     def printed() -> str:
