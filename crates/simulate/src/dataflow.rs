@@ -137,7 +137,8 @@ struct NodeState<B> {
 struct Met<C> {
     /// When a send was issued, and in which resumption of its rank.
     asked: Option<(C, u32)>,
-    /// When an operation was ready for the processor, and in which resumption; 0 for a message that arrived.
+    /// When an operation was ready for the processor, and in which resumption; [`ARRIVED`] for a message that arrived,
+    /// [`WAITED`] for a send that waited for the interface.
     ready: Option<(C, u32)>,
     /// When the first byte of a message arrived, or the receiving interface was held up.
     head: Option<C>,
@@ -149,10 +150,16 @@ impl<C> Default for Met<C> {
     }
 }
 
+/// In place of a resumption.
+const ARRIVED: u32 = 0;
+/// In place of a resumption: at one time, such a send comes before operations that are issued then.
+const WAITED: u32 = 1;
+
 /// Whether an operation is after an earlier one. At one time, the order is known only within one resumption.
 fn is_in_order<C: Clock>(time: C, resume: u32, earlier: Option<(C, u32)>) -> bool {
     earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
-        Some(Ordering::Greater) => true,
+        // Of clocks without a value, the later one may be at the same time.
+        Some(Ordering::Greater) => (resume == WAITED) == (latest_resume == WAITED) || time.comes_after(latest, false),
         Some(Ordering::Equal) => resume == latest_resume,
         Some(Ordering::Less) | None => time.comes_after(latest, false),
     })
@@ -337,18 +344,19 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             if !is_in_order(time, self.resumes, earlier) {
                 self.refuse(COMPETING);
             }
-            self.meet_issued(rank, ready);
+            let has_waited = ready.order(time) != Some(Ordering::Equal);
+            self.meet_ready(rank, ready, if has_waited { WAITED } else { self.resumes });
             if holds_receiving {
                 self.meet_interface(rank, ready);
             }
         }
     }
 
-    /// Notes an operation of the running rank that is ready at `time`. If nodes keep state, it must come last.
-    fn meet_issued(&mut self, rank: usize, time: T::Clock) {
+    /// Notes an operation that is ready at `time`. If nodes keep state, it must come last.
+    fn meet_ready(&mut self, rank: usize, time: T::Clock, resumption: u32) {
         if N::NODE_HAS_STATE {
-            let earlier = self.met[rank].ready.replace((time, self.resumes));
-            if !is_in_order(time, self.resumes, earlier) {
+            let earlier = self.met[rank].ready.replace((time, resumption));
+            if !is_in_order(time, resumption, earlier) {
                 self.refuse(COMPETING);
             }
         }
@@ -357,7 +365,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Notes a message that arrives at `time`: after operations issued at that time, before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            let earlier = self.met[rank].ready.replace((time, 0));
+            let earlier = self.met[rank].ready.replace((time, ARRIVED));
             if earlier.is_some_and(|(latest, _)| !time.comes_after(latest, true)) {
                 self.refuse(COMPETING);
             }
@@ -527,7 +535,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             return None;
         }
         self.running = self.ready.pop()?;
-        self.resumes = self.resumes.wrapping_add(1).max(1);
+        self.resumes = self.resumes.wrapping_add(1).max(WAITED + 1);
         Some(self.running)
     }
 
@@ -654,7 +662,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         if !self.goes_on() {
             return Begun::Never;
         }
-        self.meet_issued(rank, now);
+        self.meet_ready(rank, now, self.resumes);
         let occupation = Occupation::work(rank, now.position(), duration_s);
         let timing = &self.timing;
         let end = self.network.work(&mut self.ranks[rank].busy, now, |start| timing.pass(occupation, start));

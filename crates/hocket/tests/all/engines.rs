@@ -477,6 +477,29 @@ fn a_rank_that_never_waits_can_be_interrupted() {
     }
 }
 
+/// Rank 2 computes for 3 us, and then for 1 us. Beside this, it sends to its neighbour on the node and to rank 0.
+#[test]
+fn a_send_that_waited_for_the_interface_comes_before_work_that_is_ready_then() {
+    let nothing = Span::new(Buffer::Scratch, 0);
+    let (send, receive) = (
+        |to| Action::Send { to, tag: 0, data: nothing },
+        Action::Recv { from: Source::Rank(2), tag: 0, into: nothing },
+    );
+    let work = |time_s| Action::Compute { time_s };
+    let actions = [vec![receive], vec![], vec![work(3e-6), send(3), work(1e-6), send(0)], vec![receive]];
+    let mut builder = Builder::default();
+    for (rank, actions) in actions.into_iter().enumerate() {
+        let waits = if rank == 2 { vec![Wait { task: 2, is_for_start: false, other: 0 }] } else { Vec::new() };
+        builder.set(rank, &Draft { actions, waits }).unwrap();
+    }
+    let schedule = builder.schedule(vec![0; 4], 1);
+    let run = |engine| run(&schedule, 4, &platform_of_nodes(LOGGP_LOCAL, ""), engine);
+    // The first message leaves at 3 us, when the processor is free, and so is the interface then. The second message has
+    // waited for it, and goes on before the other work: o + o + L after 4 us.
+    assert!((run(Engine::Auto).unwrap().rank_times_s[0] - 13e-6).abs() < 1e-15);
+    assert!(run(Engine::Dataflow).is_err(), "work and message are ready at the same time");
+}
+
 /// A random schedule: messages in one global order, every task waiting for some earlier tasks of its rank. So there is no
 /// deadlock, but plenty of branches that run side by side, and messages of one pair with one tag.
 fn schedules() -> impl Strategy<Value = Schedule> {
