@@ -123,6 +123,15 @@ def test_faults_are_an_axis_of_sweeps(tmp_path: Path, ring: str) -> None:
         hocket.Grid.load(str(spec))
 
 
+def test_pictures_name_the_scene(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
+    for sizes in ("8B,4KiB", "4KiB"):
+        line = [f"compare allreduce ring --ranks 4 --sizes {sizes} --machine", ring, "--plot", tmp_path / "p.svg"]
+        for options in (["--fault", SLOW], ["--fault", SLOW, "--arrive", "one rank, 0..5 us"]):
+            assert hocket_command(*line, *options).status == 0
+            words = (tmp_path / "p.svg").read_text().replace("&gt;", ">")
+            assert all(text in words for text in options[1::2]), sizes
+
+
 def test_where_nothing_can_end_there_is_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
     line = ["compare allreduce ring --ranks 4 --sizes 8B,4KiB --machine", ring, "--fault", LOST]
     for late in ([], ["--arrive", "one rank, 0..5 us"]):

@@ -12,7 +12,7 @@ from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time, time_unit
 from hocket.drawing.plot import dashed, framed, labels_of, legend, styled, time_axis
 from hocket.drawing.winner_map import winner, winner_chart
-from hocket.drawing.wording import measured, played_words
+from hocket.drawing.wording import scene_lines
 from hocket.simulating.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
         shape=shape, tooltip=["line:N", "lateness:N", "time:N"]
     )
     joined = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    subtitle = [f"times {measured(first)}{played_words(first)}", found.trials]
+    subtitle = [*scene_lines(first), found.trials]
     zeros = [one.algorithm for one in found.simulations if min(one.times_s) <= 0]
     if zeros:
         subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")
@@ -103,7 +103,7 @@ def lateness_map(found: Comparison) -> alt.LayerChart:
         for size_bytes in found.finished_bytes
     ]
     subtitle = [
-        f"mean times {measured(first)}{played_words(first)}",
+        *scene_lines(first),
         f"lateness: from the first to the last arrival, in {format_count(trials, 'trial')}",
         "the fastest: the smallest mean, also where intervals overlap; numbers: the second mean over the first",
     ]

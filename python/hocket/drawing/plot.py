@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.wording import played_on_clocks
+from hocket.drawing.wording import played_on_clocks, scene_lines
 
 if TYPE_CHECKING:
     import altair as alt
@@ -432,4 +432,4 @@ def time_axis(times_s: Iterable[float]) -> alt.Axis:
 def _subtitle(comparison: Comparison) -> list[str]:
     named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
     parameters = textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []
-    return [comparison.machine.parameters, comparison.trials, *parameters]
+    return [comparison.machine.parameters, *scene_lines(comparison.simulations[0]), comparison.trials, *parameters]

@@ -81,6 +81,12 @@ def played_words(found: InScene) -> str:
     return "".join(f"; {name}: {text}" for name, text in parts.items() if text)
 
 
+def scene_lines(found: Simulation) -> list[str]:
+    """Return whose time is given in a scene, the scene, and its faults; nothing without a scene."""
+    times = [f"times of a call {measured_in_scene(found)}{played_words(found)}"] if played_words(found) else []
+    return [*times, *(f"fault: {fault}" for fault in found.faults)]
+
+
 def played_on_clocks(found: OnClocks) -> list[str]:
     """Return whose time is measured in a scene, the scene, and how far clocks are apart; nothing without a scene."""
     if not played_words(found):
