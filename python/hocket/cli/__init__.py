@@ -13,6 +13,7 @@ from contextlib import contextmanager
 __all__ = ["main"]
 
 _INTERRUPTED = 130  # 128 + SIGINT, as in shells
+_SOON_S = 0.01
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,8 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _interruptions() -> Iterator[Callable[[], bool]]:
-    """Raise KeyboardInterrupt when the user presses Ctrl-C, and give a function that tells whether this happened."""
-    before = signal.getsignal(signal.SIGINT)
+    """Raise KeyboardInterrupt when the user presses Ctrl-C, and give a function that tells whether this happened.
+
+    Where Python ignores exceptions, as in some callbacks of imports, it is raised again a little later.
+    """
+    before, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
     is_ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
     seen: list[int] = []
 
@@ -42,13 +46,21 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
         seen.append(number)
         raise KeyboardInterrupt
 
+    def ignored(found: sys.UnraisableHookArgs) -> None:
+        if issubclass(found.exc_type, KeyboardInterrupt):
+            threading.Timer(_SOON_S, os.kill, [os.getpid(), signal.SIGINT]).start()
+        else:
+            hook(found)
+
     if is_ours:
         signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = ignored
     try:
         yield lambda: bool(seen)
     finally:
         if is_ours:
             signal.signal(signal.SIGINT, before)
+            sys.unraisablehook = hook
 
 
 def _interrupted() -> int:

@@ -306,6 +306,22 @@ def test_control_c_within_text_that_is_executed_is_exit_status_130(tmp_path: Pat
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "hocket: interrupted\n")
 
 
+def test_control_c_where_exceptions_are_ignored_is_exit_status_130(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import signal, sys, time, types, hocket.cli\n"
+        "class Ignoring:\n"
+        "    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
+        "def run(_):\n"
+        "    Ignoring()\n"
+        "    time.sleep(60)\n"
+        "sys.modules['hocket.cli.run'] = types.SimpleNamespace(run=run)\n"
+        "sys.exit(hocket.cli.main([]))\n"
+    )
+    words = [sys.executable, "-m", "interrupted"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=30)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "hocket: interrupted\n")
+
+
 @pytest.mark.parametrize("raised", [ImportError("numpy is broken"), RuntimeError("half loaded")])
 def test_what_an_interrupted_package_raises_is_an_interruption(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raised: Exception
