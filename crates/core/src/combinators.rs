@@ -108,10 +108,7 @@ impl<F: Future> Branch<F> {
         if self.begun.is_some() && !rank.can_go_on(path) {
             return self.has_ended();
         }
-        rank.set_path(path);
-        let has_ended = self.poll(rank, start, index, cx);
-        rank.set_path(here);
-        has_ended
+        self.advance_along(path, rank, start, index, cx)
     }
 
     #[inline(always)]
@@ -137,6 +134,8 @@ impl<F: Future> Branch<F> {
         self.advance_along(rank.path().as_a_whole(), rank, start, index, cx)
     }
 
+    /// Starts the branch, or continues it, on this path.
+    #[inline(always)]
     fn advance_along(
         self: Pin<&mut Self>,
         path: Path,

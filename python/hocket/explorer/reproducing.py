@@ -138,8 +138,7 @@ def _scene_words(question: Question) -> list[str]:
 
 
 def _scene(question: Question) -> str:
-    said = {name: getattr(question.scene, name) for name in question.scene.given}
-    return "".join(f", {name}={json.dumps(value)}" for name, value in said.items())
+    return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.given.items())
 
 
 def _trial_words(question: Question) -> list[str]:

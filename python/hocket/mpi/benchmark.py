@@ -16,10 +16,9 @@ from hocket.base.places import Place, places
 from hocket.definitions.calls import declared_by
 from hocket.definitions.library import REDUCTIONS, Algorithm
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import kept
-from hocket.mpi.scene import Director, answer, played
+from hocket.mpi.scene import Director, play, played
 
 NATIVE_NAME = "native"
 """The MPI's own algorithm."""
@@ -217,27 +216,18 @@ def bench(
     program = compiled_program(installation, "bench")
     proofs: list[dict[str, Any]] = []
     found: list[Measurement] = []
-    clock_errors_s: list[float] = []
 
-    def take(text: str) -> str | None:
-        value = parsed(text, program.name, "a measurement")
-        if "asks" in value:
-            return answer(director, value)
-        if "clock_error_s" in value:
-            clock_errors_s.append(value["clock_error_s"])
-            return None
+    def take(value: dict[str, Any]) -> None:
         name = names[value["rule"]]
         if "samples_s" in value:
             beside = {key: value[key] for key in ("arriving_s", "interval_s") if key in value}
             found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"], **beside))
             on_done()
-            return None
-        if not value["is_right"]:
-            raise Error(f"{collective} {name}, {value['size']} B: the result is wrong")
+            return
+        check_right(value, f"{collective} {name}")
         if not value["has_run"]:
             on_done()
         proofs.append(value)
-        return None
 
     # Ranks that share processors cannot spin until a common start time without delaying others.
     starts_together = not crowded(call.ranks)
@@ -245,7 +235,8 @@ def bench(
     arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
-    lines_of(line, crowded(call.ranks) if launcher is command else {}, take, asks=director is not None)
+    where = crowded(call.ranks) if launcher is command else {}
+    clock_error_s = play(line, where, program, take, director=director)
     refused = [
         NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]
     ]
@@ -264,7 +255,7 @@ def bench(
         counted,
         arrivals=arrivals if arrivals is None or isinstance(arrivals, str) else f"{len(arrivals)} times",
         cadence=cadence,
-        clock_error_s=max(clock_errors_s, default=None),
+        clock_error_s=clock_error_s,
     )
 
 
@@ -318,6 +309,16 @@ def compiled_program(installation: Installation, name: str) -> Path:
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
     sources = (f"measuring/{each}.c" for each in (name, *_BESIDE.get(name, ()), "timed", "together"))
     return kept(installation, f"hocket-{name}", " ".join(sources), flags)
+
+
+def check_right(proof: Mapping[str, Any], label: str) -> None:
+    """Check that a proving call had the right result; `label` names its algorithm.
+
+    Raises:
+        Error: The result is wrong.
+    """
+    if not proof["is_right"]:
+        raise Error(f"{label}, {proof['size']} B: the result is wrong")
 
 
 def reason(proof: Mapping[str, Any]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from hocket import _native
+from hocket.mpi.jobs import lines_of, parsed
 
 _MOST_DRAWS = 16
 _MOST_TIMES = 8192  # a program's argument has room for more than this
@@ -26,7 +28,40 @@ class Director(Protocol):
         """
 
 
-def answer(director: Director | None, line: Mapping[str, Any]) -> str | None:
+def play(
+    line: Sequence[str],
+    variables: Mapping[str, str],
+    program: Path,
+    on_measured: Callable[[dict[str, Any]], object],
+    *,
+    director: Director | None,
+) -> float | None:
+    """Run a program that plays scenes, by this command line; pass on what it measures.
+
+    Returns:
+        The largest error of the clocks; None if the program compares none.
+
+    Raises:
+        Error: The program fails, a result is wrong, or as `Director.end`.
+    """
+    clock_error_s: float | None = None
+
+    def take(text: str) -> str | None:
+        nonlocal clock_error_s
+        value = parsed(text, program.name, "a measurement")
+        if "asks" in value:
+            return _answer(director, value)
+        if "clock_error_s" in value:
+            clock_error_s = value["clock_error_s"]
+        else:
+            on_measured(value)
+        return None
+
+    lines_of(line, variables, take, asks=director is not None)
+    return clock_error_s
+
+
+def _answer(director: Director | None, line: Mapping[str, Any]) -> str | None:
     """Return the answer to a line that asks for the start of a sample, or tells of its end."""
     assert director is not None
     if line["asks"] == "end":

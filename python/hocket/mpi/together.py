@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
-from hocket.mpi.benchmark import check_sizes, compiled_program, reason, rule_of
+from hocket.mpi.benchmark import check_right, check_sizes, compiled_program, reason, rule_of
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import lines_of, parsed
 from hocket.mpi.launch import Launcher, crowded, environment
-from hocket.mpi.scene import Director, answer, played
+from hocket.mpi.scene import Director, play, played
 
 
 @dataclass(frozen=True)
@@ -73,24 +73,17 @@ def time_together(
         scene = scene.told() if director else scene
         arguments += [collective, str(size), scene.argument, str(part.call.ranks), rule]
     found: dict[int, PartTimes] = {}
-    clock_errors_s: list[float] = []
 
-    def take(text: str) -> str | None:
-        value = parsed(text, program.name, "a measurement")
-        if "asks" in value:
-            return answer(director, value)
-        if "clock_error_s" in value:
-            clock_errors_s.append(value["clock_error_s"])
-        elif "call" in value:
+    def take(value: dict[str, Any]) -> None:
+        if "call" in value:
             found[value["call"]] = PartTimes(tuple(value["together_s"]), tuple(value["alone_s"]))
-        else:
-            label = parts[value["rule"]].algorithm.label
-            if not value["is_right"]:
-                raise Error(f"{label}, {value['size']} B: the result is wrong")
-            if not value["has_run"]:
-                raise Error(f"{label}, {value['size']} B: has not run: {reason(value)}")
-        return None
+            return
+        label = parts[value["rule"]].algorithm.label
+        check_right(value, label)
+        if not value["has_run"]:
+            raise Error(f"{label}, {value['size']} B: has not run: {reason(value)}")
 
     line = launcher(installation, ranks, [str(program), *arguments], environment(installation, None))
-    lines_of(line, {}, take, asks=director is not None)
-    return [found[number] for number in range(len(parts))], max(clock_errors_s)
+    clock_error_s = play(line, {}, program, take, director=director)
+    assert clock_error_s is not None  # the program always tells it
+    return [found[number] for number in range(len(parts))], clock_error_s

@@ -50,6 +50,14 @@ def torus(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def star(tmp_path: Path) -> Path:
+    """A machine file of a star of 8 nodes."""
+    file = tmp_path / "star.toml"
+    file.write_text(text(STAR))
+    return file
+
+
+@pytest.fixture
 def names(can_build: None) -> Iterator[list[str]]:
     """Names of two labs, removed at the end."""
     found = ["test-1", "test-2"]

@@ -49,6 +49,14 @@ def compared(
     return found
 
 
+def words_of_chain(machine: Path, installation: Installation) -> list[str]:
+    """The command for 256 KiB along a chain of 8 ranks."""
+    mpicc = installation.mpicc
+    return COMPARE.format(
+        collective="broadcast", names="chain", ranks=8, machine=machine, size="256KiB", mpicc=mpicc
+    ).split()
+
+
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 @pytest.mark.parametrize(("topology", "ranks"), [(TORUS, 9), (STAR, 8)], ids=["torus", "star"])
@@ -88,26 +96,22 @@ def test_a_table_a_picture_and_times_of_the_machine(
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_a_scene_is_measured_and_simulated(
-    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+    hocket_command: Callable[..., Ran], installation: Installation, star: Path
 ) -> None:
-    machine = tmp_path / "star.toml"
-    machine.write_text(text(STAR))
-    words = COMPARE.format(
-        collective="broadcast", names="chain", ranks=8, machine=machine, size="256KiB", mpicc=installation.mpicc
-    )
-    late = hocket_command(*words.split(), "--arrive", "rank 7, 1 s", "--json").json
+    words = words_of_chain(star, installation)
+    late = hocket_command(*words, "--arrive", "rank 7, 1 s", "--json").json
     (point,) = late["points"]
     # All ranks but the last have all bytes when it comes. It takes them over one link of 5 MB/s, which takes 52 ms.
     assert point["simulated_s"] == pytest.approx(0.052, rel=0.2)
     # TCP takes in some of them before the rank has come.
     assert 0.02 < point["measured_s"] < 0.2
-    steady = hocket_command(*words.split(), "--cadence", "4 calls, every 300 ms", "--json").json
+    steady = hocket_command(*words, "--cadence", "4 calls, every 300 ms", "--json").json
     (point,) = steady["points"]
     assert point["simulated_interval_s"] == pytest.approx(0.3)
     assert point["measured_interval_s"] == pytest.approx(0.3, rel=0.2)
     for link in steady["links"]:
         assert 0 <= link["measured_bytes"] - link["simulated_bytes"] <= 0.05 * link["simulated_bytes"] + 30_000
-    refused = hocket_command(*words.split(), "--cadence", "4 calls", "--scale", "1/2")
+    refused = hocket_command(*words, "--cadence", "4 calls", "--scale", "1/2")
     assert refused.status == 2 and "got scale 1/2, expected 1, as the times of a scene" in refused.err
     assert not left()
 
@@ -115,16 +119,12 @@ def test_a_scene_is_measured_and_simulated(
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_a_link_is_slow_or_down_during_a_call(
-    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+    hocket_command: Callable[..., Ran], installation: Installation, star: Path
 ) -> None:
-    machine = tmp_path / "star.toml"
-    machine.write_text(text(STAR))
-    words = COMPARE.format(
-        collective="broadcast", names="chain", ranks=8, machine=machine, size="256KiB", mpicc=installation.mpicc
-    )
+    words = words_of_chain(star, installation)
     # Without faults, the segments pass the chain in 131 ms; the second link takes 52 ms for all of them.
     for fault, more_s in (("link 1 -> 8, 30..330 ms, down", 0.3), ("link 1 -> 8, 0 ms.., 20 %", 0.25)):
-        found = hocket_command(*words.split(), "--fault", fault, "--json").json
+        found = hocket_command(*words, "--fault", fault, "--json").json
         (point,) = found["points"]
         assert point["simulated_s"] == pytest.approx(0.131 + more_s, rel=0.2)
         assert point["measured_s"] > 0.85 * point["simulated_s"], "the link carries on"
@@ -133,9 +133,9 @@ def test_a_link_is_slow_or_down_during_a_call(
         for link in found["links"]:
             assert link["dropped_packets"] == 0
     # Nobody needs the link from the last rank: the end of a sample is told although it is down.
-    unused = hocket_command(*words.split(), "--fault", "link 7 -> 8, 0 ms.., down")
+    unused = hocket_command(*words, "--fault", "link 7 -> 8, 0 ms.., down")
     assert "fault: link 7 -> 8, 0 ms.., down" in unused.out
-    ended = hocket_command(*words.split(), "--fault", "link 1 -> 8, 0 ms.., down")
+    ended = hocket_command(*words, "--fault", "link 1 -> 8, 0 ms.., down")
     assert ended.status == 2 and "waits for ever" in ended.err
     assert not left()
 
@@ -176,15 +176,13 @@ def test_jobs_at_once_meet_on_the_links_of_the_simulator(
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_algorithms_that_the_machine_does_not_suit_are_left_out(
-    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+    hocket_command: Callable[..., Ran], installation: Installation, star: Path
 ) -> None:
-    machine = tmp_path / "star.toml"
-    machine.write_text(text(STAR))
-    found = compared(hocket_command, installation, machine, "allreduce", 8, "ring torus_bucket", "--json")
+    found = compared(hocket_command, installation, star, "allreduce", 8, "ring torus_bucket", "--json")
     assert [point["algorithm"] for point in found.json["points"]] == ["ring"]
     ((name, why),) = found.json["not_measured"]
     assert name == "torus_bucket" and "but machine small is a crossbar" in why
-    only = compared(hocket_command, installation, machine, "allreduce", 8, "torus_bucket")
+    only = compared(hocket_command, installation, star, "allreduce", 8, "torus_bucket")
     assert (only.status, only.out) == (2, "") and why in only.err
 
 
@@ -300,13 +298,9 @@ def test_bad_input_builds_nothing(
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_three_ways_to_tune_are_judged(
-    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+    hocket_command: Callable[..., Ran], installation: Installation, star: Path
 ) -> None:
-    machine = tmp_path / "star.toml"
-    machine.write_text(text(STAR))
-    line = (
-        f"tune scan -n 3 --ways --sizes 8B,1KiB --time-limit 0.1s --lab {machine} --mpicc {installation.mpicc} --json"
-    )
+    line = f"tune scan -n 3 --ways --sizes 8B,1KiB --time-limit 0.1s --lab {star} --mpicc {installation.mpicc} --json"
     found = hocket_command(line).json
     assert [way["way"] for way in found["ways"]] == ["simulation", "measurement", "both"]
     assert all(0 <= way["median_regret"] <= way["ninth_regret"] <= way["worst_regret"] for way in found["ways"])
