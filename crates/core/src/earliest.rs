@@ -49,7 +49,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
         let (moment, value) = poll_fn(|cx| match &*self.best.borrow() {
             Some(best) if self.rank.is_decided(true, self.awaited.get() == 0) => Poll::Ready(best.clone()),
             _ => {
-                self.add(self.rank.path(), cx.waker());
+                self.add(self.rank.path().or_whole(), cx.waker());
                 Poll::Pending
             }
         })

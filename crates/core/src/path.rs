@@ -11,13 +11,19 @@ impl Path {
     /// The whole program, without telling its branches apart.
     pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
 
-    /// Of a step for which no branch waits yet. As a path, it meets all others.
-    pub const NONE: Self = Self(1);
+    /// Of a step for which no branch waits yet.
+    pub const NONE: Self = Self(u64::MAX);
 
     /// The same branch, without telling its further branches apart.
     #[inline]
     pub fn as_a_whole(self) -> Self {
         Self(self.0 | 1)
+    }
+
+    /// This path; the whole program, where it is not known which branch waits.
+    #[inline]
+    pub fn or_whole(self) -> Self {
+        if self == Self::NONE { Self::WHOLE } else { self }
     }
 
     /// Whether the branches of a `join` that is reached here are told apart.
@@ -81,7 +87,7 @@ impl Path {
 
     /// The position of the bit that ends the path.
     fn end(self) -> u32 {
-        (self.0 & !1).trailing_zeros().min(Self::ROOT.0.trailing_zeros())
+        (self.0 & !1).trailing_zeros()
     }
 }
 
@@ -173,17 +179,15 @@ mod tests {
                 assert!(later.comes_after(here) && !here.comes_after(later), "{later:?} {here:?}");
             }
         }
-        for other in [first, first.branch(1, 2), Path::ROOT, Path::WHOLE, Path::NONE, first.common(later[0])] {
+        for other in [first, first.branch(1, 2), Path::ROOT, Path::WHOLE, first.common(later[0])] {
             assert!(!other.comes_after(first) && !first.comes_after(other), "{other:?}");
         }
     }
 
     #[test]
-    fn no_branch_meets_all() {
-        for path in [Path::ROOT, Path::ROOT.branch(1, 3), Path::WHOLE] {
-            assert!(Path::NONE.meets(path) && path.meets(Path::NONE));
-            assert_eq!(Path::NONE.common(path), Path::WHOLE);
-        }
+    fn branches_of_none_are_none_until_somebody_waits() {
+        assert_eq!((Path::NONE.branch(1, 3), Path::NONE.as_a_whole()), (Path::NONE, Path::NONE));
+        assert_eq!((Path::NONE.or_whole(), Path::ROOT.branch(1, 3).or_whole()), (Path::WHOLE, Path::ROOT.branch(1, 3)));
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl<'r> Tokens<'r> {
                 Poll::Ready(moment)
             }
             None => {
-                let here = self.rank.path();
+                let here = self.rank.path().or_whole();
                 self.waiting.set(Some(self.waiting.get().map_or(here, |others| others.common(here))));
                 self.waker.get_or_init(|| cx.waker().clone());
                 Poll::Pending
