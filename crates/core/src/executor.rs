@@ -228,6 +228,23 @@ impl ReadyRanks {
         }
     }
 
+    /// The lowest of the ranks that can go on; not for many ranks.
+    #[inline]
+    pub fn pop_lowest(&mut self) -> Option<usize> {
+        let top = self.levels.last().unwrap_or(&self.words);
+        if *top.first()? == 0 {
+            return None;
+        }
+        let at = self.lowest_below(self.levels.len(), 0);
+        let word = &mut self.words[at];
+        let rank = at * 64 + word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        if *word == 0 {
+            self.forget(at);
+        }
+        Some(rank)
+    }
+
     /// The next rank to resume.
     #[inline]
     pub fn pop(&mut self) -> Option<usize> {

@@ -468,7 +468,7 @@ impl<'a, N: Network> Events<'a, N> {
             }
             self.is_completing = false;
         }
-        self.ready.pop()
+        self.ready.pop_lowest()
     }
 
     /// The next rank whose program has not begun.

@@ -9,61 +9,61 @@ use std::collections::BinaryHeap;
 
 /// A future event.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<T> {
+pub struct Event<T, K = u64> {
     /// The time in seconds; not negative.
     pub time_s: f64,
     /// The order of events at one time.
-    pub key: u64,
+    pub key: K,
     /// The action of the event.
     pub what: T,
 }
 
 /// Future events.
-pub struct Timetable<T> {
+pub struct Timetable<T, K = u64> {
     /// The time of the last event taken, as bits.
     now: u64,
     /// The events of that time, the last one first.
-    due: Vec<Event<T>>,
+    due: Vec<Event<T, K>>,
     /// Events of that time that were added since it became the present.
-    added: BinaryHeap<Added<T>>,
+    added: BinaryHeap<Added<T, K>>,
     /// Later events by the highest bit of difference, and the set of bits that have any.
-    later: [Later<T>; 64],
+    later: [Later<T, K>; 64],
     occupied: u64,
 }
 
 /// Later events, and the time of the first of them; infinite when there is none.
-struct Later<T> {
-    events: Vec<Event<T>>,
+struct Later<T, K> {
+    events: Vec<Event<T, K>>,
     first_s: f64,
 }
 
 /// An event in [`Timetable::added`]; the greatest is the one with the least key.
-struct Added<T> {
-    key: u64,
+struct Added<T, K> {
+    key: K,
     what: T,
 }
 
-impl<T> Ord for Added<T> {
+impl<T, K: Ord> Ord for Added<T, K> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key)
     }
 }
 
-impl<T> PartialOrd for Added<T> {
+impl<T, K: Ord> PartialOrd for Added<T, K> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Added<T> {
+impl<T, K: Eq> PartialEq for Added<T, K> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<T> Eq for Added<T> {}
+impl<T, K: Eq> Eq for Added<T, K> {}
 
-impl<T> Timetable<T> {
+impl<T, K: Ord + Copy> Timetable<T, K> {
     pub fn new() -> Self {
         Self {
             now: 0,
@@ -76,7 +76,7 @@ impl<T> Timetable<T> {
 
     /// Adds an event, no earlier than the last one taken.
     #[inline]
-    pub fn push(&mut self, event: Event<T>) {
+    pub fn push(&mut self, event: Event<T, K>) {
         match event.time_s.to_bits() ^ self.now {
             0 => self.added.push(Added { key: event.key, what: event.what }),
             difference => self.keep(event, difference),
@@ -84,7 +84,7 @@ impl<T> Timetable<T> {
     }
 
     #[inline]
-    fn keep(&mut self, event: Event<T>, difference: u64) {
+    fn keep(&mut self, event: Event<T, K>, difference: u64) {
         let bit = difference.ilog2();
         let later = &mut self.later[bit as usize];
         later.first_s = later.first_s.min(event.time_s);
@@ -111,7 +111,7 @@ impl<T> Timetable<T> {
 
     /// The key of the next event, if it is at this time; events added from now on must be no earlier.
     #[inline]
-    pub fn first_key_at(&mut self, time_s: f64) -> Option<u64> {
+    pub fn first_key_at(&mut self, time_s: f64) -> Option<K> {
         if self.is_over() && self.first_later_s() == time_s {
             self.come();
         }
@@ -121,14 +121,14 @@ impl<T> Timetable<T> {
 
     /// The key of the next event of the present time.
     #[inline]
-    fn first_key(&self) -> Option<u64> {
+    fn first_key(&self) -> Option<K> {
         let (due, added) = (self.due.last().map(|due| due.key), self.added.peek().map(|added| added.key));
         due.into_iter().chain(added).min()
     }
 
     /// Whether an event certainly comes before all others. Future events are compared by time alone.
     #[inline]
-    pub fn is_before_all(&self, time_s: f64, key: u64) -> bool {
+    pub fn is_before_all(&self, time_s: f64, key: K) -> bool {
         match self.first_key() {
             Some(first) => time_s == f64::from_bits(self.now) && key < first,
             None => time_s < self.first_later_s(),
@@ -137,7 +137,7 @@ impl<T> Timetable<T> {
 
     /// Takes the next event, unless it is later than `time_s`.
     #[inline]
-    pub fn pop_until(&mut self, time_s: f64) -> Option<Event<T>> {
+    pub fn pop_until(&mut self, time_s: f64) -> Option<Event<T, K>> {
         if self.first_s() > time_s {
             return None;
         }

@@ -9,7 +9,8 @@
 //! **Queues, cut-through.** The head of a message that has its port at t is at the first link at t. A link that the
 //! head reaches at t_i carries the message from s_i = max(t_i, free) to s_i + n / B; the head reaches the next link, or
 //! the receiver, at s_i + l. So a link serves heads in the order in which they reach it; simultaneous ones in the order
-//! of injection. A blocked message is stored in front of the link, in a buffer that never fills, so it blocks no other
+//! in which their messages got ports; of those that got them at one time, first those of the node with the lowest
+//! number. A blocked message is stored in front of the link, in a buffer that never fills, so it blocks no other
 //! message, and there is no deadlock. The port is free, and the message sent, at s_1 + n / B. The receiver takes in
 //! `ports` messages at a time, first come first served: a message whose head arrives at a starts at e = max(a, a port
 //! free) and arrives at e + n / B. (P. Kermani, L. Kleinrock, "Virtual cut-through: a new computer communication

@@ -14,12 +14,10 @@ use crate::timetable::{Event, Timetable};
 pub struct Queues<'a> {
     network: &'a Links,
     switching: Switching,
-    timetable: Timetable<u32>,
+    timetable: Timetable<u32, Key>,
     messages: Vec<Message>,
     /// Free places in `messages`.
     vacant: Vec<u32>,
-    /// Messages injected so far.
-    injected: u64,
     nodes: Vec<Node>,
     links: Vec<Link>,
     passages: Passages,
@@ -37,8 +35,19 @@ enum QueueEvent {
 
 const KINDS: [QueueEvent; 3] = [QueueEvent::Head, QueueEvent::Sent, QueueEvent::Arrived];
 
-/// Bits of an event's key that tell its kind.
+/// The order of events at one time: of the message that started first; of those that started at one time, of the node
+/// with the lowest number; of this node's, of the one that started first.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// When the message started, as bits: times sort like their bits.
+    start: u64,
+    /// From the highest bit: the sender's node, the number of messages that started there before, the kind of event.
+    order: u64,
+}
+
+/// Bits of an event's key that tell its kind, and above these, the number of messages that a node started before.
 const KIND_BITS: u32 = 2;
+const COUNT_BITS: u32 = 38;
 
 /// A message under way.
 #[derive(Default)]
@@ -46,8 +55,8 @@ struct Message {
     id: u32,
     from: u32,
     to: u32,
-    /// Number of messages injected before this one.
-    number: u64,
+    /// The key of its events, without their kind.
+    key: Key,
     bytes: f64,
     duration_s: f64,
     route: Vec<Hop>,
@@ -59,8 +68,8 @@ struct Message {
 }
 
 impl Message {
-    fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32> {
-        Event { time_s, key: self.number << KIND_BITS | kind as u64, what: index }
+    fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32, Key> {
+        Event { time_s, key: Key { order: self.key.order | kind as u64, ..self.key }, what: index }
     }
 
     /// Takes the next link at `start_s`. Returns the time at which the head is at the end of the link.
@@ -78,6 +87,8 @@ impl Message {
 struct Node {
     /// Number of ports that are sending.
     sending: u32,
+    /// Number of messages that have started.
+    started: u64,
     /// Messages that wait for a sending port.
     waiting: VecDeque<u32>,
     /// The times at which the receiving ports used so far are free again.
@@ -128,7 +139,6 @@ impl<'a> Queues<'a> {
             timetable: Timetable::new(),
             messages: Vec::new(),
             vacant: Vec::new(),
-            injected: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
@@ -147,10 +157,8 @@ impl<'a> Queues<'a> {
         self.network.fabric.topology.route(flight.from, flight.to, &mut message.route);
         message.id = flight.id;
         (message.from, message.to) = (flight.from as u32, flight.to as u32);
-        message.number = self.injected;
         (message.bytes, message.duration_s) = (flight.bytes, self.network.duration_s(flight.bytes));
         message.taken = 0;
-        self.injected += 1;
         if let Some(faulty) = &mut self.faulty {
             faulty.place(index, flight);
         }
@@ -165,6 +173,11 @@ impl<'a> Queues<'a> {
     /// The message has a port of its sender.
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
+        let node = &mut self.nodes[message.from as usize];
+        let count = node.started << KIND_BITS;
+        node.started += 1;
+        message.key =
+            Key { start: now_s.to_bits(), order: u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count };
         if let Some(faulty) = &mut self.faulty
             && !faulty.leave(index, now_s, &mut message.route)
         {
@@ -303,7 +316,7 @@ impl Traffic for Queues<'_> {
         let now_s = self.next_s();
         while let Some(event) = self.timetable.pop_until(now_s) {
             let message = &self.messages[event.what as usize];
-            match KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize] {
+            match KINDS[(event.key.order & ((1 << KIND_BITS) - 1)) as usize] {
                 QueueEvent::Head => self.reach(event.what, now_s),
                 QueueEvent::Sent => {
                     progress.push((message.id, Milestone::Sent));
