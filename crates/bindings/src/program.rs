@@ -1,11 +1,11 @@
 //! Algorithms written in Python: a generator function that yields verbs, run as a program in any world.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hocket_core::{
     Call, Collective, Counts, Edge, Neighborhood, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner,
@@ -34,9 +34,9 @@ pub struct PythonProgram {
     function: Py<PyAny>,
     /// Turns an exception of the program into one line, for worlds that report it as a finding.
     told: Option<Py<PyAny>>,
-    failure: OnceCell<PyErr>,
+    failure: OnceLock<PyErr>,
     /// Number of resumptions of generators and of begun branches since the latest check of memory.
-    begun: Cell<usize>,
+    begun: AtomicUsize,
 }
 
 /// The value of `begun` at which memory is checked: a program may run without end.
@@ -44,7 +44,7 @@ const BEGUN_PER_LOOK: usize = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, told: None, failure: OnceCell::new(), begun: Cell::new(0) }
+        Self { function, told: None, failure: OnceLock::new(), begun: AtomicUsize::new(0) }
     }
 
     /// The program, for a world that reports exceptions as findings, in the words of `told`.
@@ -58,11 +58,10 @@ impl PythonProgram {
     }
 
     fn look_at_memory(&self) -> PyResult<()> {
-        self.begun.set(self.begun.get() + 1);
-        if self.begun.get() < BEGUN_PER_LOOK {
+        if self.begun.fetch_add(1, Ordering::Relaxed) + 1 < BEGUN_PER_LOOK {
             return Ok(());
         }
-        self.begun.set(0);
+        self.begun.store(0, Ordering::Relaxed);
         budget::look().map_err(raise)
     }
 
@@ -261,7 +260,7 @@ impl<'a> Driver<'a> {
             }
             Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
-                self.program.begun.set(self.program.begun.get() + steps.len());
+                self.program.begun.fetch_add(steps.len(), Ordering::Relaxed);
                 let values = r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await;
                 return Python::attach(|py| list(py, values));
             }

@@ -93,6 +93,7 @@ impl Runnable {
             engine: how.engine,
             trace: how.events,
             passages: how.passages,
+            threads: if let Self::Python(_) = self { 1 } else { trials.threads },
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
             ..Options::default()

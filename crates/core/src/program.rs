@@ -11,8 +11,8 @@ use crate::seat::{Ground, Seat, Seats};
 use crate::world::World;
 use crate::{Call, Moment, Result, Symmetry, budget};
 
-/// The steps of all ranks in one collective call.
-pub trait Program {
+/// The steps of all ranks in one collective call. Ranks may run on different threads.
+pub trait Program: Sync {
     /// The steps of rank `r` in call `c`.
     fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()>;
     /// A symmetry of the program in call `c`, if it is known to have one: of its messages, with their lengths, and of
@@ -23,7 +23,7 @@ pub trait Program {
 }
 
 /// Any program. Worlds take programs through this trait, so that programs and worlds are compiled once each.
-pub trait AnyProgram {
+pub trait AnyProgram: Sync {
     /// As [`Program::symmetry`].
     fn symmetry(&self, call: &Call) -> Option<Symmetry>;
     /// The memory that the program of one rank takes, in bytes.
@@ -72,7 +72,7 @@ impl<P: Program> AnyProgram for P {
 
     fn on<'a>(&'a self, ranks: &'a Ranks<'a>, call: &'a Call) -> Box<dyn Fleet + 'a> {
         let (make, again) = (move |r| self.run(r, call), Again::default());
-        if ranks.size() <= FEW {
+        if ranks.size() <= FEW && !ranks.are_part() {
             let slots = PinnedSlots::few((0..ranks.size()).map(|rank| make(ranks.seated(rank, rank))));
             return Box::new(Programs { make, ranks, slots, places: Vec::new(), again });
         }

@@ -210,8 +210,8 @@ impl InCadence<'_> {
                 r.wait_until(due_s).await;
             }
             r.mark(calls + number);
-            let call = Marking { program: self.program, outer: r, number };
-            let call = again(&call, (r, c), u32::from(first) * distinct + turn % distinct);
+            let run = async |call: &Rank<'_>, c: &Call| marking(self.program, (call, c), r, number).await;
+            let call = again(run, (r, c), u32::from(first) * distinct + turn % distinct);
             let Some(computation) = computation else {
                 call.await;
                 continue;
@@ -225,20 +225,12 @@ impl InCadence<'_> {
     }
 }
 
-/// A program whose completion is a mark of the outer rank. Programs that still serve other ranks are complete before
-/// they end.
-pub(crate) struct Marking<'a> {
-    pub program: &'a dyn AnyProgram,
-    pub outer: &'a Rank<'a>,
-    pub number: u16,
-}
-
-impl Program for Marking<'_> {
-    async fn run(&self, r: &Rank<'_>, c: &Call) {
-        let marked = Marked { rank: r, outer: self.outer, number: self.number, is_complete: Cell::new(false) };
-        self.program.part(&Rank::through(&marked), c).await;
-        marked.complete();
-    }
+/// Runs a program whose completion is a mark of the outer rank. Programs that still serve other ranks are complete
+/// before they end.
+pub(crate) async fn marking(program: &dyn AnyProgram, (r, c): (&Rank<'_>, &Call), outer: &Rank<'_>, number: u16) {
+    let marked = Marked { rank: r, outer, number, is_complete: Cell::new(false) };
+    program.part(&Rank::through(&marked), c).await;
+    marked.complete();
 }
 
 struct Marked<'a> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use hocket_core::{AnyProgram, Buffer, Call, Collective, Error, Members, Program, Rank, Result, Span, Subgroup};
 use hocket_simulate::{Called, Options, Outcome, Platform, Trials, simulate_trials};
 
-use crate::cadence::{Cadence, InCadence, Marking};
+use crate::cadence::{Cadence, InCadence, marking};
 
 /// A call on some ranks of a machine.
 pub struct Part<'a> {
@@ -118,6 +118,6 @@ impl Program for Cast<'_> {
         let [input, result] = spans.map(|(buffer, len)| Span::new(buffer, len * call.element_bytes));
         let members = Members::Listed(ranks);
         let group = Subgroup::at(r, (members, place), (input, result), 0, call.element_bytes);
-        Marking { program, outer: r, number }.run(&group.rank(), call).await;
+        marking(program, (&group.rank(), call), r, number).await;
     }
 }

@@ -99,8 +99,8 @@ impl Run<'_> {
             has_stopped.set((self.options.is_interrupted)());
             has_stopped.get()
         };
-        let engine = Engine::Events;
-        let options = hocket_simulate::Options { engine, trace, is_interrupted: &is_interrupted, ..Default::default() };
+        let (engine, threads, is_interrupted) = (Engine::Events, trials.threads, &is_interrupted);
+        let options = hocket_simulate::Options { engine, trace, threads, is_interrupted, ..Default::default() };
         let found = simulate_trials(&replay, &call, self.platform, trials, options);
         let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;
         Ok((many, replay.times_s()))

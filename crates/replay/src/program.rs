@@ -1,7 +1,8 @@
 //! An application as a program: each rank performs its calls in order; started operations run beside them.
 
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hocket_core::{Beside, Buffer, Call, Completed, Mode, Options, Program, Rank, Source, Span};
 
@@ -15,8 +16,8 @@ pub struct Replay<'a> {
     /// `call_overhead` of the machine, in seconds.
     overhead_s: f64,
     /// For each rank, when each call began and returned, in seconds; NaN without a clock.
-    times_s: Vec<RefCell<Vec<[f64; 2]>>>,
-    has_begun: Vec<Cell<bool>>,
+    times_s: Vec<Mutex<Vec<[f64; 2]>>>,
+    has_begun: Vec<AtomicBool>,
 }
 
 /// When calls began and returned, by rank.
@@ -25,32 +26,37 @@ pub type Times = Vec<Vec<[f64; 2]>>;
 impl<'a> Replay<'a> {
     pub fn new(application: &'a Application, scale: f64, overhead_s: f64) -> Self {
         let ranks = application.ranks.len();
-        let (times_s, has_begun) = (vec![RefCell::default(); ranks], vec![Cell::new(false); ranks]);
+        let times_s = (0..ranks).map(|_| Mutex::default()).collect();
+        let has_begun = (0..ranks).map(|_| AtomicBool::default()).collect();
         Self { application, scale, overhead_s, times_s, has_begun }
     }
 
     /// The times of the last run.
     pub fn times_s(self) -> Times {
-        self.times_s.into_iter().map(RefCell::into_inner).collect()
+        self.times_s.into_iter().map(|times| times.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     /// The number of a rank's calls that have returned; none if it has not begun.
     pub fn returned(&self, rank: usize) -> Option<usize> {
-        self.has_begun[rank].get().then(|| self.times_s[rank].borrow().len())
+        self.has_begun[rank].load(Ordering::Relaxed).then(|| self.times_of(rank).len())
+    }
+
+    fn times_of(&self, rank: usize) -> MutexGuard<'_, Vec<[f64; 2]>> {
+        self.times_s[rank].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn walk<'r>(&'r self, r: &'r Rank<'r>, beside: &Beside<'r>) {
         let rank = r.rank();
         let now_s = || r.time_s().unwrap_or(f64::NAN);
-        self.has_begun[rank].set(true);
-        self.times_s[rank].borrow_mut().clear();
+        self.has_begun[rank].store(true, Ordering::Relaxed);
+        self.times_of(rank).clear();
         for call in &self.application.ranks[rank].calls {
             r.compute(call.compute_s * self.scale).await;
             let start_s = now_s();
             for action in self.application.actions(rank, call) {
                 self.act(r, beside, action).await;
             }
-            self.times_s[rank].borrow_mut().push([start_s, now_s()]);
+            self.times_of(rank).push([start_s, now_s()]);
         }
         beside.end().await;
         r.complete();

@@ -5,6 +5,8 @@
 //! any source takes them in the order of arrival. A network with contention keeps its own time: its events come after
 //! messages that leave then, and before all others. Circuits and ports are assigned after all other events of a time.
 
+mod abroad;
+
 use std::collections::{HashSet, VecDeque};
 use std::mem::replace;
 
@@ -14,6 +16,8 @@ use hocket_core::{
     check_ranks,
 };
 use hocket_machine::Node;
+
+use abroad::Abroad;
 
 use crate::clock::{Clock, Occupation, Placed, Timing, Trial};
 use crate::in_time::{Arrival, Begun, Clockwork, Connection, InTime, Outcome, Sending, kept_bytes};
@@ -28,7 +32,11 @@ use crate::timetable::{Event, Timetable};
 /// Number of events, and of ranks and messages that begin, between two calls of `is_interrupted`.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
 
-pub fn run<N: Network>(
+/// Runs `program` on all ranks, in up to `options.threads` regions of the network side by side.
+///
+/// # Errors
+/// A deadlock, an interruption, more ranks than the network or the memory holds, or too many passages.
+pub fn run<N: Network + Sync>(
     program: &dyn AnyProgram,
     call: &Call,
     network: &N,
@@ -39,9 +47,17 @@ pub fn run<N: Network>(
     if let Some(shared) = network.shared() {
         shared.fabric().check(call.ranks)?;
     }
+    let is_observed = options.trace || options.passages;
+    let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
+    let regions = shared.and_then(|shared| shared.regions(call.ranks, options.threads));
     let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
     let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(program, call, call.ranks, kept)?;
+    check_ranks(program, call, call.ranks, kept * regions.as_ref().map_or(1, |regions| regions.count))?;
+    if let Some(regions) = regions
+        && let Some(outcome) = abroad::run(program, call, network, trial, node, &regions, options)?
+    {
+        return Ok(outcome);
+    }
     let mut events = Events::new(call, network, trial, options.is_interrupted);
     if options.passages {
         events.passages()?.keep();
@@ -63,6 +79,13 @@ const ADVANCES_AT_ONCE: u64 = 1 << 10;
 /// Bits of an event's key below its kind, for its sequence number.
 const SEQUENCE_BITS: u32 = 61;
 
+/// In place of a sequence number, the order of rendezvous that leave at one time, after other events of their kind: by
+/// sender, in the order of sending. So it does not depend on which receive was first.
+fn order_of_rendezvous(envelope: &Envelope) -> u64 {
+    const NUMBER_BITS: u32 = 34;
+    1 << (SEQUENCE_BITS - 1) | u64::from(envelope.from) << NUMBER_BITS | envelope.number & ((1 << NUMBER_BITS) - 1)
+}
+
 enum Action {
     /// A message leaves its node for a network with contention.
     Leave { flight: u32 },
@@ -74,6 +97,8 @@ enum Action {
     Complete { rank: u32, slot: u32, from: u32, len: usize },
     /// A granted rendezvous leaves its sender.
     Inject { flight: u32 },
+    /// A rendezvous from another region is granted.
+    Grant { flight: u32 },
     /// A message has left its sender.
     Sent { flight: u32 },
     /// The interface of `rank` is free for the next waiting message.
@@ -96,7 +121,11 @@ impl Action {
             Self::Leave { .. } => LEAVING,
             Self::Advance => ADVANCING,
             Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
-            Self::TakeIn { .. } | Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => 3,
+            Self::TakeIn { .. }
+            | Self::Arrive { .. }
+            | Self::Deliver { .. }
+            | Self::Probe { .. }
+            | Self::Grant { .. } => 3,
             Self::Decide => DECIDING,
         }
     }
@@ -143,6 +172,11 @@ struct Flying {
 impl Flying {
     fn new(envelope: Envelope, left_s: f64, sender_slot: Option<u32>, receiver_slot: Option<u32>) -> Self {
         Self { envelope, left_s, sender_slot, receiver_slot, place: None, milestones_left: 2 }
+    }
+
+    /// A message that was sent in another region.
+    fn coming(envelope: Envelope, receiver_slot: Option<u32>) -> Self {
+        Self { milestones_left: 1, ..Self::new(envelope, f64::NAN, None, receiver_slot) }
     }
 }
 
@@ -211,8 +245,10 @@ pub struct Events<'a, N: Network> {
     circuits: Option<usize>,
     /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
-    /// Whether messages pass interfaces before and after a network with contention.
+    /// Whether messages pass interfaces before and after a network with contention; then, for each rank, the number of
+    /// messages that it has received from other nodes.
     has_interfaces: bool,
+    delivered: Vec<u64>,
     peers: Peers,
     /// Messages that wait for ports, if ports are limited.
     queues: Option<PortQueues>,
@@ -224,6 +260,9 @@ pub struct Events<'a, N: Network> {
     starting: Vec<u32>,
     /// True if an [`Action::Decide`] is due at the present time.
     is_deciding: bool,
+    /// The other regions, if the network is divided. Only events before `until_s` happen before the regions meet.
+    abroad: Option<Box<Abroad<'a>>>,
+    until_s: f64,
 }
 
 /// The future events in their order.
@@ -251,9 +290,13 @@ impl Agenda {
             self.occupied |= 1 << kind;
             return;
         }
-        let key = kind << SEQUENCE_BITS | self.sequence;
         self.sequence += 1;
-        self.queue.push(Event { time_s, key, what: action });
+        self.put(time_s, self.sequence, action);
+    }
+
+    /// Adds an event of a later time, in this order among those of its kind.
+    fn put(&mut self, time_s: f64, order: u64, action: Action) {
+        self.queue.push(Event { time_s, key: action.kind() << SEQUENCE_BITS | order, what: action });
     }
 
     /// Whether events of this kind have been added for the present time.
@@ -358,6 +401,7 @@ impl<'a, N: Network> Events<'a, N> {
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
         let ranks_per_node = network.ranks_per_node().unwrap_or(1).min(call.ranks);
         let fabric = network.shared().map(|shared| shared.fabric());
+        let has_interfaces = fabric.is_some_and(|fabric| fabric.has_interfaces);
         Self {
             network,
             traffic,
@@ -383,13 +427,16 @@ impl<'a, N: Network> Events<'a, N> {
             progress: Vec::new(),
             circuits,
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
-            has_interfaces: fabric.is_some_and(|fabric| fabric.has_interfaces),
+            has_interfaces,
+            delivered: vec![0; if has_interfaces { call.ranks } else { 0 }],
             peers: Peers::new(network.knows_peers()),
             queues: network.ports().map(|ports| PortQueues::new(call.ranks.div_ceil(ranks_per_node), ports)),
             ranks_per_node: ranks_per_node as u32,
             issued: 0,
             starting: Vec::new(),
             is_deciding: false,
+            abroad: None,
+            until_s: f64::INFINITY,
         }
     }
 
@@ -433,13 +480,16 @@ impl<'a, N: Network> Events<'a, N> {
         self.failure.is_none()
     }
 
-    /// The next event: on the agenda, or in the network.
+    /// The next event before `until_s`: on the agenda, or in the network.
     fn next_event(&mut self) -> Option<Action> {
         let time_s = self.network_s();
         let agenda_s = self.agenda.first_s();
+        if time_s.min(agenda_s) >= self.until_s {
+            return None;
+        }
         let is_first = time_s < agenda_s
             || time_s == agenda_s && self.agenda.first_kind_at(time_s).is_some_and(|kind| kind > ADVANCING);
-        if is_first && time_s.is_finite() {
+        if is_first {
             self.agenda.now_s = time_s;
             return Some(Action::Advance);
         }
@@ -473,10 +523,11 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// The next rank whose program has not begun.
     fn next_to_begin(&mut self) -> Option<usize> {
-        let rank = (self.begun < self.nodes.len()).then_some(self.begun)?;
-        self.begun += 1;
-        self.steps += 1;
-        Some(rank)
+        let ranks = self.nodes.len();
+        let rank = (self.begun..ranks).find(|rank| self.runs(*rank));
+        self.begun = rank.map_or(ranks, |rank| rank + 1);
+        self.steps += u64::from(rank.is_some());
+        rank
     }
 
     /// Applies an event, and the others of its kind at its time that come next.
@@ -505,6 +556,10 @@ impl<'a, N: Network> Events<'a, N> {
             Action::Free { rank } => self.depart_next(rank),
             Action::TakeIn { flight, arrival_s } => self.take_in(flight, arrival_s),
             Action::Inject { flight } => self.inject_granted(flight, now_s),
+            Action::Grant { flight } => {
+                let Flying { envelope, sender_slot, .. } = self.flights.remove(flight);
+                sender_slot.into_iter().for_each(|slot| self.grant(envelope, slot));
+            }
             Action::Deliver { rank, slot, from, len } => self.deliver(rank, slot, (from, len)),
             Action::Probe { rank } => self.match_arrived(rank as usize, now_s),
             Action::Decide => self.decide(now_s),
@@ -516,7 +571,8 @@ impl<'a, N: Network> Events<'a, N> {
         let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
         let mut end_s = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), message).time_s;
         if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.local_ranks == 0) {
-            let position = Position(self.steps).branch(RECEIVING).0;
+            let position = Position(self.delivered[rank as usize]).branch(RECEIVING).0;
+            self.delivered[rank as usize] += 1;
             end_s = self.delayed_by_noise_s(rank, position, fabric.host.receiving_s(message), end_s);
         }
         if end_s == now_s {
@@ -714,8 +770,9 @@ impl<'a, N: Network> Events<'a, N> {
     /// A rendezvous leaves its sender, and its receive waits for it.
     fn inject_granted(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, sender_slot, receiver_slot, .. } = self.flights.remove(flight);
-        if let (Some(sender_slot), Some(receiver_slot)) = (sender_slot, receiver_slot) {
-            let sent = self.inject(now_s, sender_slot, envelope);
+        let Some(sender_slot) = sender_slot else { return };
+        let sent = self.inject(now_s, sender_slot, envelope);
+        if let Some(receiver_slot) = receiver_slot {
             self.bind(now_s, receiver_slot, &sent);
         }
     }
@@ -743,7 +800,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.agenda.now_s = traffic.next_s();
                 traffic.advance(&mut progress);
                 self.steps += 1;
-                if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s() {
+                if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s().min(self.until_s) {
                     break;
                 }
             }
@@ -887,15 +944,35 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len });
             }
             Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
+            Delivery::Rendezvous(sender_slot) if self.is_abroad(from) => {
+                self.bind_from_abroad(now.max(time_s), envelope, [sender_slot, receiver_slot]);
+            }
             Delivery::Rendezvous(sender_slot) => {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
                 let granted = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
                 let flight = self.flights.add(granted);
-                let message = self.parcel(from, to, len);
-                let way_s = self.network.way_s([to as usize, from as usize], message);
-                self.at(self.network.grant(now.max(time_s), message) + way_s, Action::Inject { flight });
+                self.grant_at(self.granted_s(now.max(time_s), &envelope), flight);
             }
         }
+    }
+
+    /// The sender of a rendezvous learns at `time_s` that it has a receive.
+    #[inline(always)]
+    fn grant_at(&mut self, time_s: f64, flight: u32) {
+        if N::MESSAGES_MEET && time_s > self.agenda.now_s {
+            let order = order_of_rendezvous(&self.flights.get(flight).envelope);
+            self.agenda.put(time_s, order, Action::Inject { flight });
+        } else {
+            self.at(time_s, Action::Inject { flight });
+        }
+    }
+
+    /// When the sender of a rendezvous learns that its request met its receive at `met_s`.
+    #[inline(always)]
+    fn granted_s(&self, met_s: f64, envelope: &Envelope) -> f64 {
+        let Envelope { from, to, len, .. } = *envelope;
+        let message = self.parcel(from, to, len);
+        self.network.grant(met_s, message) + self.network.way_s([to as usize, from as usize], message)
     }
 
     /// The message waits for a receive.
@@ -958,7 +1035,11 @@ impl<N: Network> Clockwork for Events<'_, N> {
     type Clock = Placed;
 
     fn features(&self) -> Features {
-        Features { path: Path::ROOT, circuits: self.circuits, ..Features::PLAIN }
+        Features { path: Path::ROOT, circuits: self.circuits, is_part: self.abroad.is_some(), ..Features::PLAIN }
+    }
+
+    fn runs(&self, rank: usize) -> bool {
+        self.abroad.as_ref().is_none_or(|abroad| abroad.has_rank(rank))
     }
 
     fn next(&mut self) -> Option<usize> {
@@ -971,8 +1052,11 @@ impl<N: Network> Clockwork for Events<'_, N> {
             if self.running.is_some() {
                 return self.running;
             }
-            let event = self.next_event().or_else(|| self.give_way())?;
-            self.happen_with_others(event);
+            match self.next_event().or_else(|| self.give_way()) {
+                Some(event) => self.happen_with_others(event),
+                None if self.meet() => (),
+                None => return None,
+            }
         }
         None
     }
@@ -1009,6 +1093,10 @@ impl<N: Network> Clockwork for Events<'_, N> {
             let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
             Unmatched { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
+        if self.is_abroad(to) {
+            self.abroad.iter_mut().for_each(|abroad| abroad.announce(tag, &message));
+            return Begun::Waits(slot);
+        }
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;
         let may_wait =
@@ -1033,6 +1121,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let mailboxes = &mut self.mailboxes;
         if from == Source::Any || (self.has_taken_from_any && takes_from_any(mailboxes, rank)) {
             self.has_taken_from_any = true;
+            self.abroad.iter().for_each(|abroad| abroad.give_up());
             mailboxes.wait(rank, from, tag, slot);
             let next = earliest(mailboxes, rank, from, tag).filter(|(arrival_s, _)| arrival_s.is_finite());
             if let Some((arrival_s, _)) = next {

@@ -37,6 +37,10 @@ pub trait Clockwork {
     fn features(&self) -> Features;
     /// As [`World::next`].
     fn next(&mut self) -> Option<usize>;
+    /// Whether this rank runs here.
+    fn runs(&self, _rank: usize) -> bool {
+        true
+    }
     /// No rank can go on. `waiting` is the first rank whose program has not ended.
     fn conclude(&mut self, waiting: Option<usize>);
     /// The time at this moment.
@@ -81,7 +85,7 @@ pub trait Clockwork {
 }
 
 /// The outcome of a simulation. Skipped fields appear in another form in results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that ran: "symmetry", "dataflow" or "events".
     #[serde(skip)]
@@ -117,6 +121,21 @@ impl Outcome {
     /// The longest of these times, in seconds.
     pub fn time_s(&self) -> f64 {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The outcome of this region and another one, but for the times of the ranks.
+    pub(crate) fn with_region(mut self, other: Self) -> Self {
+        self.end_s = self.end_s.max(other.end_s);
+        self.marks_s.resize(self.marks_s.len().max(other.marks_s.len()), 0.0);
+        self.marks_s.iter_mut().zip(other.marks_s).for_each(|(one, other)| *one = one.max(other));
+        self.messages += other.messages;
+        self.message_bytes += other.message_bytes;
+        for (one, other) in self.links.iter_mut().zip(other.links) {
+            one.bytes += other.bytes;
+            one.busy_s += other.busy_s;
+            one.waiting_s += other.waiting_s;
+        }
+        self
     }
 
     /// The outcome of all ranks, of which the first ones, for which this is the outcome, stand for all.
@@ -345,7 +364,9 @@ impl<C: Clockwork> World for InTime<C> {
     fn next(&mut self) -> Option<usize> {
         let next = self.clockwork.next();
         if next.is_none() {
-            self.clockwork.conclude(self.stages.iter().position(|stage| *stage != RankStage::Ended));
+            let waits = |rank: usize| self.stages[rank] != RankStage::Ended && self.clockwork.runs(rank);
+            let waiting = (0..self.stages.len()).find(|rank| waits(*rank));
+            self.clockwork.conclude(waiting);
         }
         next
     }

@@ -9,6 +9,7 @@ mod clock;
 mod dataflow;
 mod demanded;
 mod events;
+mod exchange;
 mod in_time;
 mod network;
 mod options;

@@ -38,6 +38,8 @@ pub struct Options<'a> {
     /// Whether the program is known to send the same messages whichever branch wins a `first`. This holds for the
     /// catalogue (a contract test checks it); for other programs it is checked at run time, which triples the time.
     pub winners_are_alike: bool,
+    /// Number of threads of one simulation. Networks that can be divided into regions use them.
+    pub threads: usize,
     /// The time of a trial, whose mean [`Trials::until_interval`](crate::Trials) is about; by default the last end.
     pub time_s: &'a dyn Fn(&Ends) -> f64,
     /// Asked from time to time; the simulation stops when it returns true.
@@ -53,6 +55,7 @@ impl Default for Options<'_> {
             trace: false,
             passages: false,
             winners_are_alike: false,
+            threads: 1,
             time_s: &|ends| ends.last_s,
             is_interrupted: &|| false,
             on_trials: &|_| (),

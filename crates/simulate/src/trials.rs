@@ -118,14 +118,19 @@ impl network::Visitor for Repeated<'_> {
 }
 
 impl Repeated<'_> {
-    fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
+    fn by_dataflow<N: Network + Sync>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, first) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.with_all_orders(network, trials.start, self.evaluate(&plan, trials)?));
         Ok(Many { ends: ends.map_err(Failure::Other)?, first })
     }
 
     /// The trials from `first` on. The events engine runs those whose times have another order than the plan's.
-    fn with_all_orders<N: Network>(&self, network: &N, first: u64, ends: Vec<Option<Ends>>) -> Result<Vec<Ends>> {
+    fn with_all_orders<N: Network + Sync>(
+        &self,
+        network: &N,
+        first: u64,
+        ends: Vec<Option<Ends>>,
+    ) -> Result<Vec<Ends>> {
         let options = Options { trace: false, passages: false, ..self.options };
         let in_another_order = |trial| match self.options.engine {
             Engine::Dataflow => Err(Failure::Inapplicable(OTHER_ORDER.to_owned()).into_error()),
@@ -135,7 +140,7 @@ impl Repeated<'_> {
     }
 
     /// Adds the trace and the passages of the first trial, if requested.
-    fn observed<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
+    fn observed<N: Network + Sync>(&self, network: &N, mut many: Many) -> Result<Many> {
         if self.options.trace || self.options.passages {
             let run = self.event_run(network, self.trials.first, self.options)?;
             (many.first.trace, many.first.passages) = (run.trace, run.passages);
@@ -143,7 +148,7 @@ impl Repeated<'_> {
         Ok(many)
     }
 
-    fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
+    fn by_events<N: Network + Sync>(&self, network: &N) -> Result<Many> {
         let mut first = None;
         let options = Options { trace: false, passages: false, ..self.options };
         let ends = self.enough(|trials| {
@@ -248,7 +253,7 @@ impl Repeated<'_> {
         Ok(all.skip((trials.start % lanes) as usize).take((trials.end - trials.start) as usize).collect())
     }
 
-    fn event_run<N: Network>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
+    fn event_run<N: Network + Sync>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
         let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
         events::run(self.program, self.call, network, &trial, self.node, options)
     }

@@ -1,7 +1,7 @@
 //! A museum of planted and historical bugs. Each is caught, with a counterexample that a person can read.
 
-use std::cell::Cell;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{AnyProgram, Buffer, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
@@ -646,21 +646,21 @@ fn a_send_under_way_at_the_return() {
 
 /// A broadcast in which a counter says whether rank 0 is late: it counts the calls, or the ranks that have begun before.
 struct Counter {
-    calls: Cell<usize>,
+    calls: AtomicUsize,
     is_shared: bool,
 }
 
 impl Program for Counter {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         if r.rank() == 0 || self.is_shared {
-            self.calls.set(self.calls.get() + 1);
+            self.calls.fetch_add(1, Ordering::Relaxed);
         }
         if r.rank() != c.root {
             r.recv(c.root, c.result(r)).await;
             return;
         }
         let every = if self.is_shared { r.size() } else { 2 };
-        if self.calls.get().is_multiple_of(every) {
+        if self.calls.load(Ordering::Relaxed).is_multiple_of(every) {
             r.compute(1.0).await;
         }
         r.join(r.send(1, c.result(r)), r.send(2, c.result(r))).await;
@@ -672,7 +672,7 @@ fn a_program_that_does_not_do_the_same_again() {
     let call = Call::new(Collective::Broadcast, 3, 1);
     let limits = Limits { runs_again: true, ..Limits::default() };
     for is_shared in [false, true] {
-        let counter = || Counter { calls: Cell::new(0), is_shared };
+        let counter = || Counter { calls: AtomicUsize::new(0), is_shared };
         let found = verify(&counter(), &call, limits).counterexample.expect("the bug is found");
         assert_eq!((found.kind, found.ranks[0]), (Kind::NotRepeatable, 0), "{found}");
         assert_eq!(found.details.len(), 1, "{found}");

@@ -1,7 +1,7 @@
 //! Optical circuit switching: the closed forms of S. Takizawa, S. Matsuoka, H. Nakada, "MPI collective
 //! communication on all optical network", and what happens beyond what they assume.
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use hocket::{cases, simulate};
 use hocket_algorithms::shapes::rounds::Rounds;
@@ -257,14 +257,14 @@ fn failures_and_shortages_cost_time_but_no_message() {
 /// Each node computes while its circuit is set up; the set-up is hidden as far as the computation lasts.
 struct Overlapping {
     compute_s: f64,
-    answers: RefCell<Vec<bool>>,
+    answers: Mutex<Vec<bool>>,
 }
 
 impl Program for Overlapping {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         let peer = r.rank() ^ 1;
         let (is_open, ()) = r.join(r.connect(peer), r.compute(self.compute_s)).await;
-        self.answers.borrow_mut().push(is_open);
+        self.answers.lock().unwrap().push(is_open);
         let (vector, arrived) = (c.result(r), r.scratch(c.result(r).len));
         r.sendrecv(peer, vector, peer, arrived).await;
         r.disconnect(peer).await;
@@ -275,13 +275,13 @@ impl Program for Overlapping {
 fn set_up_overlaps_with_computation() {
     let message_s = ALPHA_S + 1000.0 * BETA_S;
     for (compute_s, expected_s) in [(0.0, GAMMA_S), (4e-3, GAMMA_S), (25e-3, 25e-3)] {
-        let program = Overlapping { compute_s, answers: RefCell::default() };
+        let program = Overlapping { compute_s, answers: Mutex::default() };
         let outcome = run_program(&program, 4, 1000, &platform(4, 1, "ahead", ""));
         assert!((outcome.time_s() - expected_s - message_s).abs() < 1e-15, "{compute_s}: {}", outcome.time_s());
-        assert_eq!(program.answers.take(), [true; 4]);
+        assert_eq!(program.answers.into_inner().unwrap(), [true; 4]);
     }
     // Naive, it comes after the computation.
-    let program = Overlapping { compute_s: 4e-3, answers: RefCell::default() };
+    let program = Overlapping { compute_s: 4e-3, answers: Mutex::default() };
     let found_s = run_program(&program, 4, 1000, &platform(4, 1, "naive", "")).time_s();
     assert!((found_s - 4e-3 - GAMMA_S - message_s).abs() < 1e-15, "{found_s}");
 }

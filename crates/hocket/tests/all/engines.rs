@@ -1,8 +1,9 @@
 //! Programs that only the events engine can time: any-source receives, `first`, and branches that compete.
 
-use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use hocket_core::{Buffer, Call, Collective, Program, Rank, Source, Span, Winner};
 use hocket_machine::Machine;
@@ -62,7 +63,7 @@ fn run(program: &impl Program, ranks: usize, platform: &Platform, engine: Engine
 }
 
 /// Rank r computes r us and sends; rank 0 takes whatever comes first.
-struct InOrderOfArrival(RefCell<Vec<usize>>);
+struct InOrderOfArrival(Mutex<Vec<usize>>);
 
 impl Program for InOrderOfArrival {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
@@ -72,7 +73,7 @@ impl Program for InOrderOfArrival {
         }
         for _ in 1..r.size() {
             let received = r.recv_any(c.result(r)).await;
-            self.0.borrow_mut().push(received.source as usize);
+            self.0.lock().unwrap().push(received.source as usize);
         }
     }
 }
@@ -80,10 +81,10 @@ impl Program for InOrderOfArrival {
 #[test]
 fn a_receive_from_any_source_takes_the_earliest_arrival() {
     for protocol in ["eager", "rendezvous"] {
-        let program = InOrderOfArrival(RefCell::default());
+        let program = InOrderOfArrival(Mutex::default());
         let outcome = run(&program, 5, &hockney(protocol), Engine::Auto).unwrap();
         assert_eq!(outcome.engine, "events");
-        assert_eq!(program.0.take(), [4, 3, 2, 1]);
+        assert_eq!(program.0.into_inner().unwrap(), [4, 3, 2, 1]);
         // Eager: rank 1 sends at 4 us, 1000 B take 2 us. Rendezvous: from 1 us on, four transfers of 2 us in a row.
         let expected = if protocol == "eager" { 6e-6 } else { 9e-6 };
         assert!((outcome.time_s() - expected).abs() < 1e-15, "{protocol}: {}", outcome.time_s());
@@ -103,9 +104,9 @@ fn meeting(protocol: &str) -> [Platform; 3] {
 fn a_receive_from_any_source_takes_the_earliest_arrival_where_messages_meet() {
     for (protocol, expected) in [("eager", 6e-6), ("rendezvous", 9e-6)] {
         for platform in meeting(protocol) {
-            let program = InOrderOfArrival(RefCell::default());
+            let program = InOrderOfArrival(Mutex::default());
             let outcome = run(&program, 5, &platform, Engine::Auto).unwrap();
-            assert_eq!(program.0.take(), [4, 3, 2, 1]);
+            assert_eq!(program.0.into_inner().unwrap(), [4, 3, 2, 1]);
             assert!((outcome.rank_times_s[0] - expected).abs() < 1e-14, "{protocol}: {}", outcome.rank_times_s[0]);
         }
     }
@@ -161,14 +162,14 @@ fn branches_that_wait_for_the_same_are_all_woken() {
 #[derive(Default)]
 struct Handed {
     to_later: bool,
-    polls: [Cell<u32>; 2],
+    polls: [AtomicU32; 2],
 }
 
 /// These steps, and how often they are polled.
-async fn counted(polls: &Cell<u32>, steps: impl Future<Output = ()>) {
+async fn counted(polls: &AtomicU32, steps: impl Future<Output = ()>) {
     let mut steps = pin!(steps);
     poll_fn(|cx| {
-        polls.set(polls.get() + 1);
+        polls.fetch_add(1, Ordering::Relaxed);
         steps.as_mut().poll(cx)
     })
     .await;
@@ -202,13 +203,13 @@ fn branches_are_polled_only_for_what_concerns_them() {
     for to_later in [true, false] {
         let program = Handed { to_later, ..Handed::default() };
         let outcome = run(&program, 1, &hockney("eager"), Engine::Events).unwrap();
-        assert_eq!(program.polls, [Cell::new(3), Cell::new(3)], "to later: {to_later}");
+        assert_eq!(program.polls.map(AtomicU32::into_inner), [3, 3], "to later: {to_later}");
         assert!((outcome.time_s() - 4e-6).abs() < 1e-15);
     }
 }
 
 /// The same with all receives at once, posted when some messages are there, some on their way, and some not sent.
-struct ManyFromAny(RefCell<Vec<usize>>);
+struct ManyFromAny(Mutex<Vec<usize>>);
 
 impl Program for ManyFromAny {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
@@ -218,16 +219,16 @@ impl Program for ManyFromAny {
         }
         r.compute(3.5e-6).await;
         let receives = r.join_all((1..r.size()).map(|_| r.recv_any(c.result(r)))).await;
-        *self.0.borrow_mut() = receives.iter().map(|received| received.source as usize).collect();
+        *self.0.lock().unwrap() = receives.iter().map(|received| received.source as usize).collect();
     }
 }
 
 #[test]
 fn receives_from_any_source_take_messages_in_the_order_of_arrival() {
     for ranks in [5, 2000] {
-        let program = ManyFromAny(RefCell::default());
+        let program = ManyFromAny(Mutex::default());
         let outcome = run(&program, ranks, &hockney("eager"), Engine::Auto).unwrap();
-        assert!(program.0.take().into_iter().eq((1..ranks).rev()), "{ranks} ranks");
+        assert!(program.0.into_inner().unwrap().into_iter().eq((1..ranks).rev()), "{ranks} ranks");
         // Rank 1 sends last, at P - 1 us; its message takes 2 us.
         let expected = (ranks + 1) as f64 * 1e-6;
         assert!((outcome.rank_times_s[0] - expected).abs() < 1e-12, "{ranks} ranks: {:?}", outcome.rank_times_s[0]);
@@ -257,7 +258,7 @@ fn many_messages_from_any_source_take_time_that_grows_with_their_square_only() {
 
 /// The message of rank 1 is taken by the receive from any rank; the second message of rank 2 is sent before its first one
 /// is there.
-struct OneAfterAnother(Cell<[usize; 2]>);
+struct OneAfterAnother(Mutex<[usize; 2]>);
 
 impl Program for OneAfterAnother {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
@@ -266,7 +267,7 @@ impl Program for OneAfterAnother {
             0 => {
                 let (_, first) = r.join(r.recv_any(whole), r.recv(2, whole)).await;
                 let second = r.recv(2, whole).await;
-                self.0.set([first.len, second.len]);
+                *self.0.lock().unwrap() = [first.len, second.len];
             }
             1 => r.send(0, empty).await,
             _ => {
@@ -282,15 +283,15 @@ impl Program for OneAfterAnother {
 
 #[test]
 fn a_message_does_not_overtake_one_on_its_way() {
-    let program = OneAfterAnother(Cell::default());
+    let program = OneAfterAnother(Mutex::default());
     run(&program, 3, &hockney("eager"), Engine::Auto).unwrap();
-    assert_eq!(program.0.get(), [1000, 0]);
+    assert_eq!(program.0.into_inner().unwrap(), [1000, 0]);
 }
 
 /// Rank 0 takes the message of rank 1 or that of rank 2, whichever comes first, and later the other one.
 struct FirstOfTwo {
     delay_s: f64,
-    winner: Cell<Option<usize>>,
+    winner: OnceLock<usize>,
 }
 
 impl Program for FirstOfTwo {
@@ -302,7 +303,7 @@ impl Program for FirstOfTwo {
                 let source = match winner {
                     Winner::A(received) | Winner::B(received) => received.source,
                 };
-                self.winner.set(Some(source as usize));
+                self.winner.set(source as usize).unwrap();
                 r.send(3, c.result(r)).await;
                 rest.await;
             }
@@ -324,11 +325,11 @@ impl Program for FirstOfTwo {
 #[test]
 fn first_goes_on_at_the_earlier_of_its_branches() {
     for (delay_s, winner) in [(1e-6, 1), (9e-6, 2)] {
-        let program = || FirstOfTwo { delay_s, winner: Cell::default() };
+        let program = || FirstOfTwo { delay_s, winner: OnceLock::new() };
         let platform = hockney("eager");
         let (events, dataflow) = (program(), program());
         let outcome = run(&events, 4, &platform, Engine::Events).unwrap();
-        assert_eq!(events.winner.get(), Some(winner));
+        assert_eq!(events.winner.get(), Some(&winner));
         // The earlier message is there at min(delay, 5 us) + 2 us; passing it on takes 2 us.
         let passed_on = delay_s.min(5e-6) + 4e-6;
         assert!((outcome.rank_times_s[3] - passed_on).abs() < 1e-15, "{:?}", outcome.rank_times_s);
@@ -502,10 +503,10 @@ fn a_send_that_waited_for_the_interface_comes_before_work_that_is_ready_then() {
 
 /// A random schedule: messages in one global order, every task waiting for some earlier tasks of its rank. So there is no
 /// deadlock, but plenty of branches that run side by side, and messages of one pair with one tag.
-fn schedules() -> impl Strategy<Value = Schedule> {
-    let message = (0..4_usize, 0..4_usize, 0..3_usize, 0..3_u32, any::<[u8; 2]>(), any::<bool>());
-    prop::collection::vec(message, 1..14).prop_map(|messages| {
-        let mut ranks = vec![Draft::default(); 4];
+pub fn schedules(ranks: usize) -> impl Strategy<Value = Schedule> {
+    let message = (0..ranks, 0..ranks, 0..3_usize, 0..3_u32, any::<[u8; 2]>(), any::<bool>());
+    prop::collection::vec(message, 1..4 * ranks - 2).prop_map(move |messages| {
+        let mut ranks = vec![Draft::default(); ranks];
         let mut push = |rank: usize, action: Action, waits: u8| {
             let task = ranks[rank].push(action);
             let recent = (0..task).rev().take(8).enumerate();
@@ -525,7 +526,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
             draft.sort().unwrap();
             builder.set(rank, draft).unwrap();
         }
-        builder.schedule(vec![0; 4], 1)
+        builder.schedule(vec![0; ranks.len()], 1)
     })
 }
 
@@ -533,7 +534,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn engines_agree_on_whatever_dataflow_applies_to(schedule in schedules(), network in 0..APART.len()) {
+    fn engines_agree_on_whatever_dataflow_applies_to(schedule in schedules(4), network in 0..APART.len()) {
         let platform = apart(network, "");
         let events = run(&schedule, 4, &platform, Engine::Events);
         if let Ok(dataflow) = run(&schedule, 4, &platform, Engine::Dataflow) {
@@ -542,7 +543,7 @@ proptest! {
     }
     #[test]
     fn engines_agree_under_noise(
-        schedule in schedules(), network in 0..APART.len(), [stalls, on_messages] in any::<[bool; 2]>(),
+        schedule in schedules(4), network in 0..APART.len(), [stalls, on_messages] in any::<[bool; 2]>(),
     ) {
         let overlap = if stalls { "stall" } else { "arrival" };
         let os = format!("[noise.os]\nmodel = \"periodic\"\nperiod = \"3 us\"\nduration = \"1 us\"\noverlap = \"{overlap}\"");

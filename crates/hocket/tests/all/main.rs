@@ -21,6 +21,7 @@ mod measured;
 mod multicast;
 mod orders;
 mod pacing;
+mod regions;
 mod symmetry;
 mod together;
 mod tori;

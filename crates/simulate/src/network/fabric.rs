@@ -7,7 +7,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 
 use super::faults::{Fault, Faults};
 use super::level::{Level, RECEIVE, SEND, passing_s};
-use super::{Traffic, local};
+use super::{Part, Regions, Traffic, local};
 use crate::demanded::{Bound, Demanded, telling_s};
 
 /// A topology with ranks on its nodes, and the costs of a message at its ranks.
@@ -208,6 +208,14 @@ pub trait Shared: Sync {
     fn latency_s(&self, nodes: [usize; 2]) -> f64;
     /// The traffic of a new run.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
+    /// Up to `most` regions that can be simulated side by side; none if the network cannot be divided.
+    fn regions(&self, _ranks: usize, _most: usize) -> Option<Regions> {
+        None
+    }
+    /// The traffic of a new run in one region.
+    fn traffic_in<'a>(&'a self, _part: Part<'a>) -> Box<dyn Traffic + 'a> {
+        self.traffic()
+    }
     /// The times that no algorithm can beat.
     fn bound(&self, demanded: &Demanded<'_>) -> Bound;
 }

@@ -8,6 +8,7 @@ mod meeting;
 mod model;
 mod parcel;
 mod passages;
+mod regions;
 mod traffic;
 
 pub use fabric::{Fabric, Shared};
@@ -18,6 +19,7 @@ pub use model::Network;
 pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel};
 pub use passages::{Passage, Passages};
+pub use regions::{Crossing, Entrant, Part, Regions};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 use meeting::Meeting;

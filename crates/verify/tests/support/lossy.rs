@@ -1,6 +1,7 @@
 //! A rank that forgets one of its reductions.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hocket_core::{AnyProgram, Call, Program, Rank, Step, View};
 use hocket_verify::{Limits, verify};
@@ -36,17 +37,17 @@ impl View for LossyRank<'_> {
 
 /// Number of reductions that `rank` makes in `program`.
 pub fn operations(program: &dyn AnyProgram, call: &Call, rank: usize) -> usize {
-    struct Counted<'a>(&'a dyn AnyProgram, usize, Cell<usize>);
+    struct Counted<'a>(&'a dyn AnyProgram, usize, AtomicUsize);
     impl Program for Counted<'_> {
         async fn run(&self, r: &Rank<'_>, c: &Call) {
             let counting = LossyRank::new(r, None);
             self.0.part(&Rank::through(&counting), c).await;
             if r.rank() == self.1 {
-                self.2.set(counting.reductions.get());
+                self.2.store(counting.reductions.get(), Ordering::Relaxed);
             }
         }
     }
-    let counted = Counted(program, rank, Cell::new(0));
+    let counted = Counted(program, rank, AtomicUsize::new(0));
     assert!(verify(&counted, call, Limits::default(), &|| false).is_ok_and(|verdict| verdict.is_ok()));
-    counted.2.get()
+    counted.2.into_inner()
 }

@@ -57,9 +57,10 @@ mod tests;
 use hocket_core::Result;
 use hocket_machine::Machine;
 
-use super::{Fabric, Fault, Shared, Traffic};
+use super::{Fabric, Fault, Faults, Part, Regions, Shared, Traffic};
 use crate::demanded::{Bound, Demanded};
 use fair::Fair;
+pub use queues::Entrant;
 use queues::Queues;
 
 /// The model's parameters, keys of `[network]`.
@@ -129,9 +130,20 @@ impl Shared for Links {
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         match self.sharing {
-            Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching, None)),
             Sharing::Fair => Box::new(Fair::new(self)),
         }
+    }
+
+    /// Messages of the other kinds hold links of several regions at the same time, and faults change routes.
+    fn regions(&self, ranks: usize, most: usize) -> Option<Regions> {
+        let is_divisible =
+            self.sharing == Sharing::Queue(Switching::CutThrough) && self.fabric.faults == Faults::default();
+        is_divisible.then(|| Regions::new(&self.fabric, ranks, self.link_latency_s, most)).flatten()
+    }
+
+    fn traffic_in<'a>(&'a self, part: Part<'a>) -> Box<dyn Traffic + 'a> {
+        Box::new(Queues::new(self, Switching::CutThrough, Some(part)))
     }
 
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use hocket_machine::{Hop, Topology};
+use hocket_machine::{AnyTopology, Hop, Topology};
 
 use super::super::traffic::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
+use super::super::{Crossing, Flight, LinkUse, Milestone, Part, Passages, Traffic};
 use super::faulty::{Faulty, Span};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
@@ -14,6 +14,8 @@ use crate::timetable::{Event, Timetable};
 pub struct Queues<'a> {
     network: &'a Links,
     switching: Switching,
+    /// Whether a message that starts cannot get before others that start at the same time.
+    starts_alone: bool,
     timetable: Timetable<u32, Key>,
     messages: Vec<Message>,
     /// Free places in `messages`.
@@ -22,6 +24,41 @@ pub struct Queues<'a> {
     links: Vec<Link>,
     passages: Passages,
     faulty: Option<Box<Faulty<'a>>>,
+    /// The region, if the network is divided.
+    region: Option<Region<'a>>,
+}
+
+/// A region, and the messages whose heads have left it.
+struct Region<'a> {
+    part: Part<'a>,
+    crossings: Vec<Crossing>,
+}
+
+impl Region<'_> {
+    /// Notes a message whose head leaves the region over this link. Returns whether it does.
+    fn is_left(&mut self, topology: &AnyTopology, link: u32, message: &Message, head_s: f64) -> bool {
+        let region = self.part.of_vertex(topology.ends(link as usize).1);
+        if region == self.part.number {
+            return false;
+        }
+        let Message { id, from, to, bytes, key, taken, free_s, free_after, .. } = *message;
+        let entrant = Entrant { head_s, nodes: [from, to], bytes, key, taken, free_s, free_after };
+        self.crossings.push(Crossing { id, region, entrant });
+        true
+    }
+}
+
+/// A message whose head enters a region.
+#[derive(Clone, Copy)]
+pub struct Entrant {
+    /// When the head enters it.
+    pub head_s: f64,
+    nodes: [u32; 2],
+    bytes: f64,
+    key: Key,
+    taken: u32,
+    free_s: f64,
+    free_after: u32,
 }
 
 /// The events of messages, in their order for one message at one time.
@@ -65,6 +102,8 @@ struct Message {
     /// The time since which the head has been moving freely, and the number of links behind it then.
     free_s: f64,
     free_after: u32,
+    /// Number of events still ahead in this region: sent, and arrived or crossed.
+    left: u8,
 }
 
 impl Message {
@@ -93,8 +132,6 @@ struct Node {
     waiting: VecDeque<u32>,
     /// The times at which the receiving ports used so far are free again.
     receiving: Vec<f64>,
-    /// Number of messages without a receiving port whose heads will arrive at a known time.
-    landing: u32,
 }
 
 impl Node {
@@ -131,11 +168,13 @@ impl Link {
 }
 
 impl<'a> Queues<'a> {
-    pub fn new(network: &'a Links, switching: Switching) -> Self {
+    /// All of the network, or a part.
+    pub fn new(network: &'a Links, switching: Switching, part: Option<Part<'a>>) -> Self {
         let topology = &network.fabric.topology;
         Self {
             network,
             switching,
+            starts_alone: switching == Switching::Wormhole || network.link_latency_s > 0.0,
             timetable: Timetable::new(),
             messages: Vec::new(),
             vacant: Vec::new(),
@@ -143,26 +182,33 @@ impl<'a> Queues<'a> {
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
             faulty: Faulty::new(network),
+            region: part.map(|part| Region { part, crossings: Vec::new() }),
         }
     }
 
     /// Finds a place and the route for a message.
-    fn place(&mut self, flight: Flight) -> u32 {
+    fn place(&mut self, id: u32, [from, to]: [usize; 2], bytes: f64) -> u32 {
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.messages.push(Message::default());
             self.messages.len() as u32 - 1
         });
         let message = &mut self.messages[index as usize];
         message.route.clear();
-        self.network.fabric.topology.route(flight.from, flight.to, &mut message.route);
-        message.id = flight.id;
-        (message.from, message.to) = (flight.from as u32, flight.to as u32);
-        (message.bytes, message.duration_s) = (flight.bytes, self.network.duration_s(flight.bytes));
-        message.taken = 0;
-        if let Some(faulty) = &mut self.faulty {
-            faulty.place(index, flight);
-        }
+        self.network.fabric.topology.route(from, to, &mut message.route);
+        message.id = id;
+        (message.from, message.to) = (from as u32, to as u32);
+        (message.bytes, message.duration_s) = (bytes, self.network.duration_s(bytes));
+        (message.taken, message.left) = (0, 2);
         index
+    }
+
+    /// An event of a message has passed. After the last one, the next message may take its place.
+    fn pass(&mut self, index: u32) {
+        let message = &mut self.messages[index as usize];
+        message.left -= 1;
+        if message.left == 0 {
+            self.vacant.push(index);
+        }
     }
 
     fn push(&mut self, index: u32, time_s: f64, kind: QueueEvent) {
@@ -187,7 +233,7 @@ impl<'a> Queues<'a> {
             let end_s = now_s + message.duration_s;
             self.push(index, end_s, QueueEvent::Sent);
             self.push(index, end_s, QueueEvent::Arrived);
-        } else if now_s < self.timetable.first_s() {
+        } else if self.starts_alone && now_s < self.timetable.first_s() {
             self.reach(index, now_s);
         } else {
             self.push(index, now_s, QueueEvent::Head);
@@ -206,8 +252,7 @@ impl<'a> Queues<'a> {
     fn cut_through(&mut self, index: u32, now_s: f64) {
         loop {
             let message = &mut self.messages[index as usize];
-            let Some(hop) = message.route.get(message.taken as usize) else {
-                self.nodes[message.to as usize].landing -= 1;
+            let Some(hop) = message.route.get(message.taken as usize).copied() else {
                 return self.receive(index, now_s);
             };
             let link = &mut self.links[hop.link as usize];
@@ -227,13 +272,10 @@ impl<'a> Queues<'a> {
                 let sent = message.event(index, start_s + held_s, QueueEvent::Sent);
                 self.timetable.push(sent);
             }
-            if message.taken as usize == message.route.len() {
-                let landing = &mut self.nodes[message.to as usize].landing;
-                if start_s <= now_s && *landing == 0 {
-                    // Other heads have a whole link ahead, so none can arrive before this one.
-                    return self.receive(index, head_s);
-                }
-                *landing += 1;
+            if let Some(region) = &mut self.region
+                && region.is_left(&self.network.fabric.topology, hop.link, message, head_s)
+            {
+                return self.pass(index);
             }
             let event = message.event(index, head_s, QueueEvent::Head);
             if head_s > now_s || !self.timetable.is_before_all(event.time_s, event.key) {
@@ -298,7 +340,10 @@ impl<'a> Queues<'a> {
 
 impl Traffic for Queues<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
-        let index = self.place(flight);
+        let index = self.place(flight.id, [flight.from, flight.to], flight.bytes);
+        if let Some(faulty) = &mut self.faulty {
+            faulty.place(index, flight);
+        }
         let node = &mut self.nodes[flight.from];
         if node.sending as usize == self.network.fabric.ports {
             node.waiting.push_back(index);
@@ -320,14 +365,29 @@ impl Traffic for Queues<'_> {
                 QueueEvent::Head => self.reach(event.what, now_s),
                 QueueEvent::Sent => {
                     progress.push((message.id, Milestone::Sent));
-                    self.release(message.from, now_s);
+                    let from = message.from;
+                    self.pass(event.what);
+                    self.release(from, now_s);
                 }
                 QueueEvent::Arrived => {
                     progress.push((message.id, Milestone::Arrived));
-                    self.vacant.push(event.what);
+                    self.pass(event.what);
                 }
             }
         }
+    }
+
+    fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
+        self.region.as_mut().map(|region| &mut region.crossings)
+    }
+
+    fn enter(&mut self, id: u32, entrant: Entrant) {
+        let Entrant { head_s, nodes, bytes, key, taken, free_s, free_after } = entrant;
+        let index = self.place(id, nodes.map(|node| node as usize), bytes);
+        let message = &mut self.messages[index as usize];
+        (message.key, message.taken, message.free_s, message.free_after, message.left) =
+            (key, taken, free_s, free_after, 1);
+        self.push(index, head_s, QueueEvent::Head);
     }
 
     fn links(&self) -> Vec<LinkUse> {

@@ -348,8 +348,9 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     })
 }
 
-/// The definition of cut-through queues, literally: the earliest possible event happens; at one time, the event of the
-/// message injected first, its head before its end.
+/// The definition of cut-through queues, literally: the earliest possible event happens. At one time, messages first
+/// request ports, in the order of injection. Then the event happens of the message that got its port first; of those
+/// that got them at one time, of the lowest node; of this node's, of the first one; its head before its end.
 fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let (ports, nodes) = (network.fabric.ports, network.fabric.topology.nodes());
     let mut link_free_s = vec![0.0f64; network.fabric.topology.links()];
@@ -361,9 +362,17 @@ fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let mut heads: Vec<_> = messages.iter().map(|message| (message.0, None)).collect();
     let mut ends_s = vec![f64::INFINITY; messages.len()];
     let mut arrivals_s = vec![0.0; messages.len()];
+    let mut orders: Vec<_> = (0..messages.len()).map(|i| (-1.0, 0, i)).collect();
+    let mut started = vec![0; nodes];
+    let mut start = |i: usize, now_s: f64| {
+        let node = messages[i].1;
+        started[node] += 1;
+        (now_s, node, started[node])
+    };
     loop {
-        let can_happen = (0..messages.len()).flat_map(|i| [(heads[i].0, i, false), (ends_s[i], i, true)]);
-        let Some((now_s, i, is_end)) = can_happen.min_by(|a, b| a.partial_cmp(b).unwrap()) else { break };
+        let ways = |i: usize| [(heads[i].0, orders[i], false, i), (ends_s[i], orders[i], true, i)];
+        let can_happen = (0..messages.len()).flat_map(ways);
+        let Some((now_s, _, is_end, i)) = can_happen.min_by(|a, b| a.partial_cmp(b).unwrap()) else { break };
         if now_s.is_infinite() {
             break;
         }
@@ -373,7 +382,9 @@ fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
             if waiting[from].is_empty() {
                 sending[from] -= 1;
             } else {
-                heads[waiting[from].remove(0)] = (now_s, Some(0));
+                let next = waiting[from].remove(0);
+                heads[next] = (now_s, Some(0));
+                orders[next] = start(next, now_s);
             }
             continue;
         }
@@ -384,6 +395,7 @@ fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
             }
             None => {
                 sending[from] += 1;
+                orders[i] = start(i, now_s);
                 (now_s, Some(0))
             }
             Some(taken) if taken < routes[i].len() => {
