@@ -5,10 +5,8 @@
 //! any source takes them in the order of arrival. A network with contention keeps its own time: its events come after
 //! messages that leave then, and before all others. Circuits and ports are assigned after all other events of a time.
 
-mod abroad;
-
 use std::collections::{HashSet, VecDeque};
-use std::mem::replace;
+use std::mem::{replace, take};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
@@ -17,26 +15,26 @@ use hocket_core::{
 };
 use hocket_machine::Node;
 
-use abroad::Abroad;
-
+use crate::abroad::{Abroad, Letter};
+use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING, order_of_rendezvous};
 use crate::clock::{Clock, Occupation, Placed, Timing, Trial};
+use crate::flights::{Delivery, Envelope, Flights, Flying, Unmatched};
 use crate::in_time::{Arrival, Begun, Clockwork, Connection, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages, Traffic,
+    Ask, CircuitCounts, Crossing, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages, Traffic,
 };
 use crate::options::{Options, bytes};
 use crate::peers::Peers;
 use crate::ports::{Asking, PortQueues};
-use crate::timetable::{Event, Timetable};
 
 /// Number of events, and of ranks and messages that begin, between two calls of `is_interrupted`.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
 
-/// Runs `program` on all ranks, in up to `options.threads` regions of the network side by side.
+/// Runs `program` on all ranks, on one thread.
 ///
 /// # Errors
 /// A deadlock, an interruption, more ranks than the network or the memory holds, or too many passages.
-pub fn run<N: Network + Sync>(
+pub fn run<N: Network>(
     program: &dyn AnyProgram,
     call: &Call,
     network: &N,
@@ -44,20 +42,7 @@ pub fn run<N: Network + Sync>(
     node: &Node,
     options: Options<'_>,
 ) -> Result<Outcome> {
-    if let Some(shared) = network.shared() {
-        shared.fabric().check(call.ranks)?;
-    }
-    let is_observed = options.trace || options.passages;
-    let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
-    let regions = shared.and_then(|shared| shared.regions(call.ranks, options.threads));
-    let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
-    let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(program, call, call.ranks, kept * regions.as_ref().map_or(1, |regions| regions.count))?;
-    if let Some(regions) = regions
-        && let Some(outcome) = abroad::run(program, call, network, trial, node, &regions, options)?
-    {
-        return Ok(outcome);
-    }
+    check_size(program, call, network, 1)?;
     let mut events = Events::new(call, network, trial, options.is_interrupted);
     if options.passages {
         events.passages()?.keep();
@@ -73,130 +58,25 @@ pub fn run<N: Network + Sync>(
     }
 }
 
+/// Refuses a call if its ranks have no place in the network, or there is no memory for the state of all ranks in each of
+/// `regions` regions.
+///
+/// # Errors
+/// More ranks than the network or the memory holds.
+pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N, regions: usize) -> Result<()> {
+    if let Some(shared) = network.shared() {
+        shared.fabric().check(call.ranks)?;
+    }
+    let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
+    let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
+    check_ranks(program, call, call.ranks, kept * regions)
+}
+
 /// The largest number of successive network events before the agenda is checked.
 const ADVANCES_AT_ONCE: u64 = 1 << 10;
 
-/// Bits of an event's key below its kind, for its sequence number.
-const SEQUENCE_BITS: u32 = 61;
-
-/// In place of a sequence number, the order of rendezvous that leave at one time, after other events of their kind: by
-/// sender, in the order of sending. So it does not depend on which receive was first.
-fn order_of_rendezvous(envelope: &Envelope) -> u64 {
-    const NUMBER_BITS: u32 = 34;
-    1 << (SEQUENCE_BITS - 1) | u64::from(envelope.from) << NUMBER_BITS | envelope.number & ((1 << NUMBER_BITS) - 1)
-}
-
-enum Action {
-    /// A message leaves its node for a network with contention.
-    Leave { flight: u32 },
-    /// The network has an event.
-    Advance,
-    /// A message that left by [`Action::Leave`] or through ports has arrived.
-    Arrive { flight: u32 },
-    /// An operation of `rank` is done.
-    Complete { rank: u32, slot: u32, from: u32, len: usize },
-    /// A granted rendezvous leaves its sender.
-    Inject { flight: u32 },
-    /// A rendezvous from another region is granted.
-    Grant { flight: u32 },
-    /// A message has left its sender.
-    Sent { flight: u32 },
-    /// The interface of `rank` is free for the next waiting message.
-    Free { rank: u32 },
-    /// The first byte of a message reaches the receiver's interface now; its last byte arrives at `arrival_s`.
-    TakeIn { flight: u32, arrival_s: f64 },
-    /// A message that is bound to its receive has arrived.
-    Deliver { rank: u32, slot: u32, from: u32, len: usize },
-    /// A message that a receive from any source may take has arrived.
-    Probe { rank: u32 },
-    /// Circuits and ports are assigned.
-    Decide,
-}
-
-impl Action {
-    /// The order of events at one time: those that let a rank continue come before arrivals.
-    #[inline]
-    fn kind(&self) -> u64 {
-        match self {
-            Self::Leave { .. } => LEAVING,
-            Self::Advance => ADVANCING,
-            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
-            Self::TakeIn { .. }
-            | Self::Arrive { .. }
-            | Self::Deliver { .. }
-            | Self::Probe { .. }
-            | Self::Grant { .. } => 3,
-            Self::Decide => DECIDING,
-        }
-    }
-}
-
-const LEAVING: u64 = 0;
-const ADVANCING: u64 = 1;
-const COMPLETING: u64 = 2;
-const DECIDING: u64 = 4;
-const KINDS: usize = 5;
-
 /// Separates the noise draws of receiving from those of program steps.
 const RECEIVING: usize = 1 << 40;
-
-/// The facts about a message before it leaves.
-#[derive(Clone, Copy)]
-struct Envelope {
-    from: u32,
-    to: u32,
-    len: usize,
-    /// The place in the sender's program where the message was sent.
-    position: u64,
-    /// Number of messages that all ranks issued before.
-    number: u64,
-    gap_packets: f32,
-    is_posted: bool,
-    /// As [`Parcel::is_new`].
-    is_new: bool,
-}
-
-/// A message on its way through a network with contention, an interface or a port.
-#[derive(Clone, Copy)]
-struct Flying {
-    envelope: Envelope,
-    left_s: f64,
-    sender_slot: Option<u32>,
-    receiver_slot: Option<u32>,
-    /// Its place in the mailboxes while it waits for its receive.
-    place: Option<u32>,
-    /// Number of milestones (sent, arrived) still ahead; either may come first.
-    milestones_left: u8,
-}
-
-impl Flying {
-    fn new(envelope: Envelope, left_s: f64, sender_slot: Option<u32>, receiver_slot: Option<u32>) -> Self {
-        Self { envelope, left_s, sender_slot, receiver_slot, place: None, milestones_left: 2 }
-    }
-
-    /// A message that was sent in another region.
-    fn coming(envelope: Envelope, receiver_slot: Option<u32>) -> Self {
-        Self { milestones_left: 1, ..Self::new(envelope, f64::NAN, None, receiver_slot) }
-    }
-}
-
-/// A message that has no receive yet.
-struct Unmatched {
-    envelope: Envelope,
-    /// The arrival time of the message, or of a rendezvous's request; infinite while unknown.
-    time_s: f64,
-    state: Delivery,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Delivery {
-    /// The arrival time is known.
-    Known,
-    /// The message is on its way, with this flight; an event will tell its arrival.
-    Flying(u32),
-    /// A rendezvous waits for its receive, and its sender waits in this slot.
-    Rendezvous(u32),
-}
 
 fn takes_from_any(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize) -> bool {
     mailboxes.wanted(rank).iter().any(|(source, _)| *source == Source::Any)
@@ -265,136 +145,6 @@ pub struct Events<'a, N: Network> {
     until_s: f64,
 }
 
-/// The future events in their order.
-struct Agenda {
-    now_s: f64,
-    /// Events of the present time that were added since it came, by kind.
-    added: [VecDeque<Action>; KINDS],
-    /// A bit for each kind that has such events.
-    occupied: u8,
-    /// The other events.
-    queue: Timetable<Action>,
-    sequence: u64,
-}
-
-impl Agenda {
-    fn new() -> Self {
-        Self { now_s: 0.0, added: Default::default(), occupied: 0, queue: Timetable::new(), sequence: 0 }
-    }
-
-    #[inline(always)]
-    fn at(&mut self, time_s: f64, action: Action) {
-        let kind = action.kind();
-        if time_s == self.now_s {
-            self.added[kind as usize].push_back(action);
-            self.occupied |= 1 << kind;
-            return;
-        }
-        self.sequence += 1;
-        self.put(time_s, self.sequence, action);
-    }
-
-    /// Adds an event of a later time, in this order among those of its kind.
-    fn put(&mut self, time_s: f64, order: u64, action: Action) {
-        self.queue.push(Event { time_s, key: action.kind() << SEQUENCE_BITS | order, what: action });
-    }
-
-    /// Whether events of this kind have been added for the present time.
-    #[inline]
-    fn has(&self, kind: u64) -> bool {
-        self.occupied & (1 << kind) != 0
-    }
-
-    /// The kind of the next event, if it is at the present time.
-    #[inline]
-    fn first_kind(&mut self) -> Option<u64> {
-        self.first_kind_at(self.now_s)
-    }
-
-    /// The kind of the next event, if it is at `time_s` and no event is earlier.
-    #[inline]
-    fn first_kind_at(&mut self, time_s: f64) -> Option<u64> {
-        let waited = self.queue.first_key_at(time_s).map(|key| key >> SEQUENCE_BITS);
-        let added = (self.occupied != 0).then(|| self.occupied.trailing_zeros().into());
-        waited.into_iter().chain(added).min()
-    }
-
-    /// The time of the next event; infinite when there is none.
-    #[inline]
-    fn first_s(&self) -> f64 {
-        if self.occupied != 0 { self.now_s } else { self.queue.first_s() }
-    }
-
-    /// Takes the next event, and advances to its time.
-    fn pop(&mut self) -> Option<Action> {
-        if let Some(kind) = self.first_kind() {
-            return self.pop_kind(kind);
-        }
-        let event = self.queue.pop_until(f64::INFINITY)?;
-        self.now_s = event.time_s;
-        Some(event.what)
-    }
-
-    /// Takes the next event, which is of this kind and due now; events added before that time came are first.
-    #[inline]
-    fn pop_kind(&mut self, kind: u64) -> Option<Action> {
-        if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> SEQUENCE_BITS == kind) {
-            return self.queue.pop_until(self.now_s).map(|event| event.what);
-        }
-        let added = &mut self.added[kind as usize];
-        let action = added.pop_front();
-        if added.is_empty() {
-            self.occupied &= !(1 << kind);
-        }
-        action
-    }
-}
-
-/// Messages on their way, by index.
-#[derive(Default)]
-struct Flights {
-    flying: Vec<Flying>,
-    free: Vec<u32>,
-}
-
-impl Flights {
-    #[inline(always)]
-    fn add(&mut self, flying: Flying) -> u32 {
-        let number = self.free.pop().unwrap_or(self.flying.len() as u32);
-        match self.flying.get_mut(number as usize) {
-            Some(place) => *place = flying,
-            None => self.flying.push(flying),
-        }
-        number
-    }
-
-    #[inline(always)]
-    fn get(&self, number: u32) -> &Flying {
-        &self.flying[number as usize]
-    }
-
-    #[inline(always)]
-    fn get_mut(&mut self, number: u32) -> &mut Flying {
-        &mut self.flying[number as usize]
-    }
-
-    /// The message has passed a milestone. After the last one, the next message may reuse its index.
-    #[inline(always)]
-    fn pass(&mut self, number: u32) -> &Flying {
-        let flying = &mut self.flying[number as usize];
-        flying.milestones_left -= 1;
-        if flying.milestones_left == 0 {
-            self.free.push(number);
-        }
-        flying
-    }
-
-    fn remove(&mut self, number: u32) -> Flying {
-        self.free.push(number);
-        self.flying[number as usize]
-    }
-}
-
 impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
         let mut traffic = network.shared().map(|shared| shared.traffic());
@@ -438,6 +188,18 @@ impl<'a, N: Network> Events<'a, N> {
             abroad: None,
             until_s: f64::INFINITY,
         }
+    }
+
+    /// The events of one region.
+    pub fn in_region(mut self, abroad: Abroad<'a>) -> Self {
+        self.traffic = self.network.shared().map(|shared| shared.traffic_in(abroad.part));
+        (self.abroad, self.until_s) = (Some(Box::new(abroad)), 0.0);
+        self
+    }
+
+    /// The use of links, unless it failed.
+    pub fn into_links(self) -> Result<Vec<LinkUse>> {
+        self.failure.clone().map_or_else(|| Ok(self.links()), Err)
     }
 
     #[inline(always)]
@@ -1016,6 +778,93 @@ impl<'a, N: Network> Events<'a, N> {
             (arrival_s <= now).then_some((from, tag))
         });
         (found, next_s)
+    }
+
+    /// Whether a rank is in another region.
+    #[inline(always)]
+    fn is_abroad(&self, rank: u32) -> bool {
+        self.abroad.as_ref().is_some_and(|abroad| !abroad.part.has_rank(rank))
+    }
+
+    /// Meets the other regions, and begins the next window. Returns false when all events are over, or without regions.
+    fn meet(&mut self) -> bool {
+        self.send_crossings();
+        let first_s = self.network_s().min(self.agenda.first_s());
+        let Some(abroad) = &mut self.abroad else { return false };
+        let Some((until_s, letters)) = abroad.meet(self.until_s, first_s, self.steps) else { return false };
+        self.until_s = until_s;
+        letters.into_iter().for_each(|letter| self.read(letter));
+        until_s.is_finite()
+    }
+
+    /// Sends the messages off whose heads have left this region.
+    fn send_crossings(&mut self) {
+        let crossings = self.traffic.as_mut().and_then(|traffic| traffic.crossings()).map(take);
+        let Some(abroad) = &mut self.abroad else { return };
+        for Crossing { id, region, entrant } in crossings.into_iter().flatten() {
+            let Flying { envelope, left_s, .. } = *self.flights.get(id);
+            if abroad.part.has_rank(envelope.to) {
+                abroad.expect(&envelope, id);
+            } else {
+                self.flights.pass(id);
+            }
+            abroad.post(region, Letter::Enters { envelope, left_s, entrant });
+        }
+    }
+
+    fn read(&mut self, letter: Letter) {
+        match letter {
+            Letter::Announced { envelope, tag, rendezvous } => self.expect(envelope, tag, rendezvous),
+            Letter::Granted { envelope, sender_slot, time_s } => {
+                let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
+                self.grant_at(time_s, flight);
+            }
+            Letter::Enters { envelope, left_s, entrant } => {
+                let coming = self.abroad.as_mut().and_then(|abroad| abroad.expected(&envelope));
+                let flight = coming.unwrap_or_else(|| self.flights.add(Flying::coming(envelope, None)));
+                self.flights.get_mut(flight).left_s = left_s;
+                self.traffic.iter_mut().for_each(|traffic| traffic.enter(flight, entrant));
+            }
+        }
+    }
+
+    /// A message for a rank of this region was sent abroad.
+    fn expect(&mut self, envelope: Envelope, tag: Tag, rendezvous: Option<(u32, f64)>) {
+        let message = match rendezvous {
+            Some((sender_slot, time_s)) => Unmatched { envelope, time_s, state: Delivery::Rendezvous(sender_slot) },
+            None => {
+                let state = Delivery::Flying(self.comes(envelope, None));
+                Unmatched { envelope, time_s: f64::INFINITY, state }
+            }
+        };
+        match self.mailboxes.take_receive(envelope.to as usize, envelope.from, tag) {
+            Some(receiver_slot) => self.bind(self.agenda.now_s, receiver_slot, &message),
+            None => self.hold(tag, message),
+        }
+    }
+
+    /// Returns the flight of a message that will come from abroad.
+    fn comes(&mut self, envelope: Envelope, receiver_slot: Option<u32>) -> u32 {
+        let flight = self.flights.add(Flying::coming(envelope, receiver_slot));
+        self.abroad.iter_mut().for_each(|abroad| abroad.expect(&envelope, flight));
+        flight
+    }
+
+    /// A rendezvous from abroad has its receive; its request has arrived by `met_s`.
+    fn bind_from_abroad(&mut self, met_s: f64, envelope: Envelope, [sender_slot, receiver_slot]: [u32; 2]) {
+        self.comes(envelope, Some(receiver_slot));
+        if met_s > self.agenda.now_s {
+            let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
+            return self.at(met_s, Action::Grant { flight });
+        }
+        self.grant(envelope, sender_slot);
+    }
+
+    /// A request from abroad has met its receive now.
+    fn grant(&mut self, envelope: Envelope, sender_slot: u32) {
+        let time_s = self.granted_s(self.agenda.now_s, &envelope);
+        let Some(abroad) = &mut self.abroad else { return };
+        abroad.post(abroad.part.of_rank(envelope.from), Letter::Granted { envelope, sender_slot, time_s });
     }
 
     fn deadlock(&self, rank: usize) -> Error {

@@ -3,6 +3,8 @@
 //! Two engines keep virtual time. In *dataflow*, every rank runs ahead on its own clock, and messages carry their
 //! arrival times. *Events* runs all ranks in the order of time. Where both apply, they agree to the last bit.
 
+mod abroad;
+mod agenda;
 mod bound;
 mod called;
 mod clock;
@@ -10,6 +12,8 @@ mod dataflow;
 mod demanded;
 mod events;
 mod exchange;
+mod flights;
+mod in_regions;
 mod in_time;
 mod network;
 mod options;

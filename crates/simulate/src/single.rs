@@ -5,7 +5,7 @@ use hocket_machine::{Node, Noise};
 
 use crate::clock::{Quiet, Trial};
 use crate::dataflow::{self, Failure, How, Order};
-use crate::events;
+use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
 use crate::options::{Engine, Options};
@@ -55,7 +55,7 @@ impl network::Visitor for Single<'_> {
             Some(found) => return found.map_err(Failure::into_error),
             None => (),
         }
-        let events = || events::run(program, call, network, &trial, node, options);
+        let events = || in_regions::run(program, call, network, &trial, node, options);
         either(options.engine, || self.by_dataflow(network, None), events)
     }
 }

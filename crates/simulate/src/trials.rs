@@ -12,7 +12,7 @@ use hocket_machine::{Node, Noise};
 
 use crate::clock::Trial;
 use crate::dataflow::{self, Failure, How, Order};
-use crate::events;
+use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
 use crate::options::{Engine, Options};
@@ -255,7 +255,7 @@ impl Repeated<'_> {
 
     fn event_run<N: Network + Sync>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
         let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
-        events::run(self.program, self.call, network, &trial, self.node, options)
+        in_regions::run(self.program, self.call, network, &trial, self.node, options)
     }
 }
 

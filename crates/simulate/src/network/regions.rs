@@ -6,9 +6,7 @@
 //! computations", Comm. ACM 24, 1981; windows: B. D. Lubachevsky, "Efficient distributed event-driven simulations of
 //! multiple-loop networks", Comm. ACM 32, 1989).
 
-use hocket_machine::{AnyTopology, Topology};
-
-use super::{Fabric, links};
+use hocket_machine::{AnyTopology, Placement, Topology};
 
 /// The region of each vertex of a topology.
 pub struct Regions {
@@ -25,12 +23,17 @@ const CERTAIN: f64 = 0.999;
 
 impl Regions {
     /// Up to `most` regions, each with as many ranks as the others; none if there would be one.
-    pub(super) fn new(fabric: &Fabric, ranks: usize, latency_s: f64, most: usize) -> Option<Self> {
+    pub(super) fn new(
+        topology: &AnyTopology,
+        placement: &Placement,
+        ranks: usize,
+        latency_s: f64,
+        most: usize,
+    ) -> Option<Self> {
         let count = most.min(ranks).min(usize::from(u16::MAX));
         if count < 2 || latency_s <= 0.0 {
             return None;
         }
-        let Fabric { topology, placement, .. } = fabric;
         let mut ranks_on = vec![0; topology.nodes()];
         let nodes: Vec<_> = (0..ranks).map(|rank| placement.node_of(rank)).collect();
         nodes.iter().for_each(|node| ranks_on[*node] += 1);
@@ -118,12 +121,15 @@ pub struct Crossing {
     pub entrant: Entrant,
 }
 
-/// A message whose head enters a region, as the network knows it.
-pub type Entrant = links::Entrant;
-
-impl Entrant {
+/// A message whose head enters a region, with its state in [`Links`](super::Links).
+#[derive(Clone, Copy)]
+pub struct Entrant {
     /// When the head enters the region, in seconds.
-    pub fn time_s(&self) -> f64 {
-        self.head_s
-    }
+    pub head_s: f64,
+    pub(super) nodes: [u32; 2],
+    pub(super) bytes: f64,
+    pub(super) key: [u64; 2],
+    pub(super) taken: u32,
+    pub(super) free_s: f64,
+    pub(super) free_after: u32,
 }

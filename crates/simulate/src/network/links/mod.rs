@@ -60,7 +60,6 @@ use hocket_machine::Machine;
 use super::{Fabric, Fault, Faults, Part, Regions, Shared, Traffic};
 use crate::demanded::{Bound, Demanded};
 use fair::Fair;
-pub use queues::Entrant;
 use queues::Queues;
 
 /// The model's parameters, keys of `[network]`.
@@ -139,7 +138,8 @@ impl Shared for Links {
     fn regions(&self, ranks: usize, most: usize) -> Option<Regions> {
         let is_divisible =
             self.sharing == Sharing::Queue(Switching::CutThrough) && self.fabric.faults == Faults::default();
-        is_divisible.then(|| Regions::new(&self.fabric, ranks, self.link_latency_s, most)).flatten()
+        let Fabric { topology, placement, .. } = &self.fabric;
+        is_divisible.then(|| Regions::new(topology, placement, ranks, self.link_latency_s, most)).flatten()
     }
 
     fn traffic_in<'a>(&'a self, part: Part<'a>) -> Box<dyn Traffic + 'a> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hocket_machine::{AnyTopology, Hop, Topology};
 
 use super::super::traffic::ENDLESS;
-use super::super::{Crossing, Flight, LinkUse, Milestone, Part, Passages, Traffic};
+use super::super::{Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
 use super::faulty::{Faulty, Span};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
@@ -48,19 +48,6 @@ impl Region<'_> {
     }
 }
 
-/// A message whose head enters a region.
-#[derive(Clone, Copy)]
-pub struct Entrant {
-    /// When the head enters it.
-    pub head_s: f64,
-    nodes: [u32; 2],
-    bytes: f64,
-    key: Key,
-    taken: u32,
-    free_s: f64,
-    free_after: u32,
-}
-
 /// The events of messages, in their order for one message at one time.
 #[derive(Clone, Copy)]
 enum QueueEvent {
@@ -73,14 +60,10 @@ enum QueueEvent {
 const KINDS: [QueueEvent; 3] = [QueueEvent::Head, QueueEvent::Sent, QueueEvent::Arrived];
 
 /// The order of events at one time: of the message that started first; of those that started at one time, of the node
-/// with the lowest number; of this node's, of the one that started first.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    /// When the message started, as bits: times sort like their bits.
-    start: u64,
-    /// From the highest bit: the sender's node, the number of messages that started there before, the kind of event.
-    order: u64,
-}
+/// with the lowest number; of this node's, of the one that started first. The first word is the time of the start, as bits:
+/// times sort like their bits. The second one has, from the highest bit, the sender's node, the number of messages that
+/// started there before, and the kind of event.
+type Key = [u64; 2];
 
 /// Bits of an event's key that tell its kind, and above these, the number of messages that a node started before.
 const KIND_BITS: u32 = 2;
@@ -108,7 +91,7 @@ struct Message {
 
 impl Message {
     fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32, Key> {
-        Event { time_s, key: Key { order: self.key.order | kind as u64, ..self.key }, what: index }
+        Event { time_s, key: [self.key[0], self.key[1] | kind as u64], what: index }
     }
 
     /// Takes the next link at `start_s`. Returns the time at which the head is at the end of the link.
@@ -222,8 +205,7 @@ impl<'a> Queues<'a> {
         let node = &mut self.nodes[message.from as usize];
         let count = node.started << KIND_BITS;
         node.started += 1;
-        message.key =
-            Key { start: now_s.to_bits(), order: u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count };
+message.key = [now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count];
         if let Some(faulty) = &mut self.faulty
             && !faulty.leave(index, now_s, &mut message.route)
         {
@@ -361,7 +343,7 @@ impl Traffic for Queues<'_> {
         let now_s = self.next_s();
         while let Some(event) = self.timetable.pop_until(now_s) {
             let message = &self.messages[event.what as usize];
-            match KINDS[(event.key.order & ((1 << KIND_BITS) - 1)) as usize] {
+            match KINDS[(event.key[1] & ((1 << KIND_BITS) - 1)) as usize] {
                 QueueEvent::Head => self.reach(event.what, now_s),
                 QueueEvent::Sent => {
                     progress.push((message.id, Milestone::Sent));

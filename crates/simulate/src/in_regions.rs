@@ -1,0 +1,139 @@
+//! The events engine, with the regions of a network side by side.
+
+use std::mem::take;
+use std::thread;
+
+use hocket_core::{AnyProgram, Call, Error, Result};
+use hocket_machine::Node;
+
+use crate::abroad::Abroad;
+use crate::clock::Trial;
+use crate::events::{self, Events};
+use crate::exchange::Exchange;
+use crate::in_time::{InTime, Outcome};
+use crate::network::{Network, Part, Regions};
+use crate::options::Options;
+
+/// Runs `program` on all ranks, on up to `options.threads` threads.
+///
+/// # Errors
+/// As [`events::run`].
+pub fn run<N: Network + Sync>(
+    program: &dyn AnyProgram,
+    call: &Call,
+    network: &N,
+    trial: &Trial<'_>,
+    node: &Node,
+    options: Options<'_>,
+) -> Result<Outcome> {
+    let is_observed = options.trace || options.passages;
+    let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
+    if let Some(regions) = shared.and_then(|shared| shared.regions(call.ranks, options.threads)) {
+        events::check_size(program, call, network, regions.count)?;
+        if let Some(outcome) = side_by_side(program, call, network, trial, node, &regions, options)? {
+            return Ok(outcome);
+        }
+    }
+    events::run(program, call, network, trial, node, options)
+}
+
+/// The run of [`run`], with the regions side by side. None if that is not possible: a receive from any source, a
+/// failure that one run has to explain.
+fn side_by_side<N: Network + Sync>(
+    program: &dyn AnyProgram,
+    call: &Call,
+    network: &N,
+    trial: &Trial<'_>,
+    node: &Node,
+    regions: &Regions,
+    options: Options<'_>,
+) -> Result<Option<Outcome>> {
+    let exchange = Exchange::new(regions.count);
+    let in_region = |number: usize, is_interrupted: &dyn Fn() -> bool| {
+        let part = Part { regions, number: number as u16 };
+        let events = Events::new(call, network, trial, is_interrupted).in_region(Abroad::new(part, &exchange));
+        let world = InTime::new(call, call.ranks, events, node, network.post_s(), &Options::default());
+        let (events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
+        let links = events.into_links().inspect_err(|_| exchange.stop())?;
+        Ok(Outcome { links, ..outcome })
+    };
+    let parts = thread::scope(|scope| {
+        let others: Vec<_> =
+            (1..regions.count).map(|number| scope.spawn(move || in_region(number, &|| false))).collect();
+        let own = in_region(0, options.is_interrupted);
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        std::iter::once(own).chain(others).collect::<Vec<_>>()
+    });
+    if (options.is_interrupted)() {
+        return Err(Error::interrupted());
+    }
+    if exchange.has_stopped() {
+        return Ok(None);
+    }
+    Ok(parts.into_iter().collect::<Result<Vec<_>>>().ok().map(|parts| merged(parts, regions)))
+}
+
+/// The outcome of all regions.
+fn merged(mut parts: Vec<Outcome>, regions: &Regions) -> Outcome {
+    let mut times: Vec<_> = parts.iter_mut().map(|part| take(&mut part.rank_times_s).into_iter()).collect();
+    let rank_times_s = regions.of_ranks().filter_map(|region| times[region].next()).collect();
+    let all = parts.into_iter().reduce(|one, other| one.with_region(other));
+    Outcome { rank_times_s, ..all.unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Buffer, Collective, Program, Rank, Source, Span};
+    use hocket_machine::{Machine, Noise};
+
+    use super::*;
+    use crate::network::Visitor;
+    use crate::{Engine, Platform, simulate};
+
+    /// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
+    struct Around {
+        rounds: usize,
+        is_from_any: bool,
+    }
+
+    impl Program for Around {
+        async fn run(&self, r: &Rank<'_>, _: &Call) {
+            let (next, last) = ((r.rank() + 1) % r.size(), (r.rank() + r.size() - 1) % r.size());
+            let from = if self.is_from_any { Source::Any } else { Source::Rank(last as u32) };
+            for _ in 0..self.rounds {
+                let receive = r.recv_with(from, Span::new(Buffer::Result, 1000), 0);
+                r.join(r.send(next, Span::new(Buffer::Input, 1000)), receive).await;
+            }
+        }
+    }
+
+    struct InRegions<'a>(&'a Around, &'a Call, &'a Platform);
+
+    impl Visitor for InRegions<'_> {
+        type Output = Option<Outcome>;
+
+        fn visit<N: Network + Sync>(self, network: &N) -> Option<Outcome> {
+            let Self(program, call, platform) = self;
+            let regions = network.shared().unwrap().regions(call.ranks, 3).unwrap();
+            let noise = Noise::default();
+            let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
+            side_by_side(program, call, network, &trial, &platform.node, &regions, Options::default()).unwrap()
+        }
+    }
+
+    #[test]
+    fn regions_are_simulated_side_by_side_unless_a_rank_receives_from_any() {
+        let text = "name = \"torus\"\n[network]\nmodel = \"links\"\ntopology = \"torus\"\ndims = [40]\n\
+                    link_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"\n";
+        let platform = Platform::new(&Machine::parse(text, "torus.toml").unwrap()).unwrap();
+        let call = Call::new(Collective::Barrier, 40, 0);
+        for (rounds, is_from_any, is_possible) in [(1000, false, true), (1000, true, false)] {
+            let program = Around { rounds, is_from_any };
+            let found = platform.network.visit(InRegions(&program, &call, &platform));
+            let options = Options { engine: Engine::Events, ..Options::default() };
+            let expected = simulate(&program, &call, &platform, options).unwrap();
+            assert_eq!(found, is_possible.then_some(expected), "from any: {is_from_any}");
+        }
+    }
+}
