@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::exchange::Exchange;
 use crate::flights::{Delivery, Envelope, Unmatched};
-use crate::network::{Entrant, Part};
+use crate::network::{Entrant, Follower, Part};
 
 /// What one region tells another one.
 pub enum Letter {
@@ -19,8 +19,10 @@ pub enum Letter {
     Announced { envelope: Envelope, tag: Tag, rendezvous: Option<(u32, f64)> },
     /// A rendezvous leaves its sender there at `time_s`.
     Granted { envelope: Envelope, sender_slot: u32, time_s: f64 },
-    /// The head of a message that left its sender at `left_s` enters the region.
+    /// A message that left its sender at `left_s` enters the region.
     Enters { envelope: Envelope, left_s: f64, entrant: Entrant },
+    /// What belongs to such a message follows it.
+    Follows(Follower),
 }
 
 impl Letter {
@@ -29,7 +31,8 @@ impl Letter {
         match self {
             Self::Announced { rendezvous, .. } => rendezvous.map_or(f64::INFINITY, |(_, time_s)| time_s),
             Self::Granted { time_s, .. } => *time_s,
-            Self::Enters { entrant, .. } => entrant.head_s,
+            Self::Enters { entrant, .. } => entrant.time_s(),
+            Self::Follows(follower) => follower.time_s(),
         }
     }
 }

@@ -21,7 +21,8 @@ use crate::clock::{Clock, Occupation, Placed, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, Unmatched};
 use crate::in_time::{Arrival, Begun, Clockwork, Connection, InTime, Outcome, Sending, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Crossing, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages, Traffic,
+    Ask, CircuitCounts, Crosser, Crossing, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages,
+    Traffic,
 };
 use crate::options::{Options, bytes};
 use crate::peers::Peers;
@@ -246,12 +247,12 @@ impl<'a, N: Network> Events<'a, N> {
     fn next_event(&mut self) -> Option<Action> {
         let time_s = self.network_s();
         let agenda_s = self.agenda.first_s();
-        if time_s.min(agenda_s) >= self.until_s {
+        if time_s.min(agenda_s) >= self.until_s && self.abroad.is_some() {
             return None;
         }
         let is_first = time_s < agenda_s
             || time_s == agenda_s && self.agenda.first_kind_at(time_s).is_some_and(|kind| kind > ADVANCING);
-        if is_first {
+        if is_first && time_s.is_finite() {
             self.agenda.now_s = time_s;
             return Some(Action::Advance);
         }
@@ -797,11 +798,18 @@ impl<'a, N: Network> Events<'a, N> {
         until_s.is_finite()
     }
 
-    /// Sends the messages off whose heads have left this region.
+    /// Sends off what has left this region.
     fn send_crossings(&mut self) {
         let crossings = self.traffic.as_mut().and_then(|traffic| traffic.crossings()).map(take);
         let Some(abroad) = &mut self.abroad else { return };
-        for Crossing { id, region, entrant } in crossings.into_iter().flatten() {
+        for Crossing { region, what } in crossings.into_iter().flatten() {
+            let (id, entrant) = match what {
+                Crosser::Message(id, entrant) => (id, entrant),
+                Crosser::Follower(follower) => {
+                    abroad.post(region, Letter::Follows(follower));
+                    continue;
+                }
+            };
             let Flying { envelope, left_s, .. } = *self.flights.get(id);
             if abroad.part.has_rank(envelope.to) {
                 abroad.expect(&envelope, id);
@@ -825,6 +833,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.flights.get_mut(flight).left_s = left_s;
                 self.traffic.iter_mut().for_each(|traffic| traffic.enter(flight, entrant));
             }
+            Letter::Follows(follower) => self.traffic.iter_mut().for_each(|traffic| traffic.follow(follower)),
         }
     }
 

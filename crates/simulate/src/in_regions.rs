@@ -124,16 +124,19 @@ mod tests {
 
     #[test]
     fn regions_are_simulated_side_by_side_unless_a_rank_receives_from_any() {
-        let text = "name = \"torus\"\n[network]\nmodel = \"links\"\ntopology = \"torus\"\ndims = [40]\n\
-                    link_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"\n";
-        let platform = Platform::new(&Machine::parse(text, "torus.toml").unwrap()).unwrap();
-        let call = Call::new(Collective::Barrier, 40, 0);
-        for (rounds, is_from_any, is_possible) in [(1000, false, true), (1000, true, false)] {
-            let program = Around { rounds, is_from_any };
+        let models = ["links\"", "packets\"\npacket = \"600 B\"\nrouter_latency = \"0.2 us\""];
+        for (model, is_from_any) in models.into_iter().flat_map(|model| [(model, false), (model, true)]) {
+            let text = format!(
+                "name = \"torus\"\n[network]\nmodel = \"{model}\ntopology = \"torus\"\ndims = [40]\n\
+                 link_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"\n"
+            );
+            let platform = Platform::new(&Machine::parse(&text, "torus.toml").unwrap()).unwrap();
+            let call = Call::new(Collective::Barrier, 40, 0);
+            let program = Around { rounds: 1000, is_from_any };
             let found = platform.network.visit(InRegions(&program, &call, &platform));
             let options = Options { engine: Engine::Events, ..Options::default() };
             let expected = simulate(&program, &call, &platform, options).unwrap();
-            assert_eq!(found, is_possible.then_some(expected), "from any: {is_from_any}");
+            assert_eq!(found, (!is_from_any).then_some(expected), "{model}, from any: {is_from_any}");
         }
     }
 }

@@ -18,6 +18,12 @@ const NETWORKS: [&str; 5] = [
     "topology = \"dragonfly\"\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 1\nglobal_links_per_router = 2\n[node]",
 ];
 
+const MODELS: [&str; 3] = [
+    "model = \"links\"\nlink_latency = \"1 us\"",
+    "model = \"packets\"\npacket = \"300 B\"\nbuffer = 2\nlink_latency = \"0.3 us\"\nrouter_latency = \"0.4 us\"",
+    "model = \"packets\"\npacket = \"1 KiB\"\nlink_latency = \"20 ns\"\ncredit_latency = \"0.7 us\"\ninjection_bandwidth = \"0.4 GB/s\"",
+];
+
 /// Eager or rendezvous; with a software latency, with hosts, and with messages that leave at once.
 const HOSTS: [[&str; 2]; 5] = [
     ["", ""],
@@ -30,9 +36,9 @@ const HOSTS: [[&str; 2]; 5] = [
 const NOISE: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"3 us\"\nduration = \"1 us\"\n[noise.network]\nmodel = \
                      \"poisson\"\ninterval = \"3 us\"\nduration = \"1 us\"";
 
-fn platform(network: &str, [protocol, host]: [&str; 2], noise: &str) -> Platform {
-    let model = "model = \"links\"\nlink_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"";
-    let text = format!("name = \"test\"\n[network]\n{model}\n{protocol}\n{network}\n{host}\n{noise}\n");
+fn platform(model: &str, network: &str, [protocol, host]: [&str; 2], noise: &str) -> Platform {
+    let bandwidth = "link_bandwidth = \"1 GB/s\"";
+    let text = format!("name = \"test\"\n[network]\n{model}\n{bandwidth}\n{protocol}\n{network}\n{host}\n{noise}\n");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap_or_else(|e| panic!("{e} in {text}"))
 }
 
@@ -45,24 +51,19 @@ proptest! {
 
     #[test]
     fn any_program_takes_the_same_on_any_number_of_threads(
-        schedule in schedules(10), network in prop::sample::select(&NETWORKS[..]), host in prop::sample::select(&HOSTS[..]),
-        threads in 2..6_usize,
+        schedule in schedules(10), model in prop::sample::select(&MODELS[..]),
+        network in prop::sample::select(&NETWORKS[..]), host in prop::sample::select(&HOSTS[..]), threads in 2..6_usize,
     ) {
-        let (call, platform) = (Call::new(Collective::Broadcast, 10, 1000), platform(network, host, ""));
-        let (many, one) = (run(&schedule, &call, &platform, threads), run(&schedule, &call, &platform, 1));
-        if many != one {
-            let traced = simulate(&schedule, &call, &platform, Options { trace: true, ..Options::default() }).unwrap();
-            let text: Vec<_> = traced.trace.iter().map(|r| format!("{} {:?} {} {} {:.3} {:.3}", r.rank, r.kind, r.peer, r.bytes, r.start_s * 1e6, r.end_s * 1e6)).collect();
-            panic!("{:?}\n{:?}\n{}", many.unwrap().rank_times_s, one.unwrap().rank_times_s, text.join("\n"));
-        }
+        let (call, platform) = (Call::new(Collective::Broadcast, 10, 1000), platform(model, network, host, ""));
+        prop_assert_eq!(run(&schedule, &call, &platform, threads), run(&schedule, &call, &platform, 1));
     }
 
     #[test]
     fn and_under_noise(
-        schedule in schedules(10), network in prop::sample::select(&NETWORKS[..]), host in prop::sample::select(&HOSTS[..]),
-        threads in 2..6_usize,
+        schedule in schedules(10), model in prop::sample::select(&MODELS[..]),
+        network in prop::sample::select(&NETWORKS[..]), host in prop::sample::select(&HOSTS[..]), threads in 2..6_usize,
     ) {
-        let (call, platform) = (Call::new(Collective::Broadcast, 10, 1000), platform(network, host, NOISE));
+        let (call, platform) = (Call::new(Collective::Broadcast, 10, 1000), platform(model, network, host, NOISE));
         let run = |threads| {
             let trials = Trials { seed: 7, count: 2, threads, ..Trials::default() };
             simulate_trials(&schedule, &call, &platform, trials, Options { threads, ..Options::default() })
@@ -80,8 +81,8 @@ fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
 
 #[test]
 fn every_algorithm_takes_the_same_on_any_number_of_threads() {
-    let all = NETWORKS.into_iter().zip(HOSTS);
-    let platforms: Vec<_> = all.map(|(network, host)| platform(network, host, "")).collect();
+    let all = NETWORKS.into_iter().zip(HOSTS).zip(MODELS.into_iter().cycle());
+    let platforms: Vec<_> = all.map(|((network, host), model)| platform(model, network, host, "")).collect();
     for entry in CATALOGUE {
         for call in accepted(entry) {
             for (number, platform) in platforms.iter().enumerate() {

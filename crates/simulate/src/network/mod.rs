@@ -19,7 +19,7 @@ pub use model::Network;
 pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel};
 pub use passages::{Passage, Passages};
-pub use regions::{Crossing, Entrant, Part, Regions};
+pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 use meeting::Meeting;

@@ -31,7 +31,7 @@ impl Regions {
         most: usize,
     ) -> Option<Self> {
         let count = most.min(ranks).min(usize::from(u16::MAX));
-        if count < 2 || latency_s <= 0.0 {
+        if count < 2 || latency_s <= 0.0 || ranks > placement.room(topology.nodes()) {
             return None;
         }
         let mut ranks_on = vec![0; topology.nodes()];
@@ -110,21 +110,45 @@ impl Part<'_> {
     }
 }
 
-/// A message whose head leaves a region.
+/// What crosses into another region.
 #[derive(Clone, Copy)]
 pub struct Crossing {
-    /// The id of its [`Flight`](super::Flight).
-    pub id: u32,
     /// The region that it enters.
     pub region: u16,
-    /// How it goes on there.
-    pub entrant: Entrant,
+    pub what: Crosser,
 }
 
-/// A message whose head enters a region, with its state in [`Links`](super::Links).
+/// What crosses from one region into another one.
 #[derive(Clone, Copy)]
-pub struct Entrant {
-    /// When the head enters the region, in seconds.
+pub enum Crosser {
+    /// A message, with the id of its [`Flight`](super::Flight), which ends here.
+    Message(u32, Entrant),
+    /// Something that belongs to a message that has crossed.
+    Follower(Follower),
+}
+
+/// A message that enters a region, as the network knows it.
+#[derive(Clone, Copy)]
+pub enum Entrant {
+    /// Its head, on [`Links`](super::Links).
+    Head(Head),
+    /// Its first packet, between these nodes, of so many bytes.
+    First(Packet, [u32; 2], f64),
+}
+
+/// What follows a message that has entered a region.
+#[derive(Clone, Copy)]
+pub enum Follower {
+    /// Another packet of a message.
+    Packet(Packet),
+    /// Room for another packet in this buffer, from this time on.
+    Room(u32, f64),
+}
+
+/// The head of a message.
+#[derive(Clone, Copy)]
+pub struct Head {
+    /// When it enters the region, in seconds.
     pub head_s: f64,
     pub(super) nodes: [u32; 2],
     pub(super) bytes: f64,
@@ -132,4 +156,37 @@ pub struct Entrant {
     pub(super) taken: u32,
     pub(super) free_s: f64,
     pub(super) free_after: u32,
+}
+
+/// A packet on its way into a buffer.
+#[derive(Clone, Copy)]
+pub struct Packet {
+    /// When it may leave the buffer, in seconds.
+    pub ready_s: f64,
+    pub(super) buffer: u32,
+    /// The key of its message.
+    pub(super) key: u64,
+    /// Number of steps of the route behind it.
+    pub(super) step: u32,
+    pub(super) is_last: bool,
+}
+
+impl Entrant {
+    /// The time from which it counts in the region, in seconds.
+    pub fn time_s(&self) -> f64 {
+        match self {
+            Self::Head(head) => head.head_s,
+            Self::First(packet, ..) => packet.ready_s,
+        }
+    }
+}
+
+impl Follower {
+    /// As [`Entrant::time_s`].
+    pub fn time_s(&self) -> f64 {
+        match *self {
+            Self::Packet(packet) => packet.ready_s,
+            Self::Room(_, time_s) => time_s,
+        }
+    }
 }

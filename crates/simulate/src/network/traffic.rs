@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Crossing, Entrant, Passages};
+use super::{Crossing, Entrant, Follower, Passages};
 
 /// The messages under way in a network; times are in seconds from the common start.
 pub trait Traffic {
@@ -24,12 +24,14 @@ pub trait Traffic {
     }
     /// If messages under way will never arrive: the reason, a circle of waiting or `ENDLESS`.
     fn deadlock(&self) -> Option<String>;
-    /// The messages whose heads have left this region of the network, to be taken.
+    /// What has left this region of the network, to be taken.
     fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
         None
     }
-    /// The head of a message enters this region.
+    /// A message enters this region, with the id of its flight here.
     fn enter(&mut self, _id: u32, _entrant: Entrant) {}
+    /// What belongs to a message that has crossed follows it.
+    fn follow(&mut self, _follower: Follower) {}
     /// The circuits, if the network has any.
     fn circuits(&mut self) -> Option<&mut dyn OnDemand> {
         None

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use hocket_machine::{AnyTopology, Hop, Topology};
 
 use super::super::traffic::ENDLESS;
-use super::super::{Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
+use super::super::regions::Head;
+use super::super::{Crosser, Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
 use super::faulty::{Faulty, Span};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable};
@@ -42,8 +43,8 @@ impl Region<'_> {
             return false;
         }
         let Message { id, from, to, bytes, key, taken, free_s, free_after, .. } = *message;
-        let entrant = Entrant { head_s, nodes: [from, to], bytes, key, taken, free_s, free_after };
-        self.crossings.push(Crossing { id, region, entrant });
+        let head = Head { head_s, nodes: [from, to], bytes, key, taken, free_s, free_after };
+        self.crossings.push(Crossing { region, what: Crosser::Message(id, Entrant::Head(head)) });
         true
     }
 }
@@ -364,7 +365,8 @@ impl Traffic for Queues<'_> {
     }
 
     fn enter(&mut self, id: u32, entrant: Entrant) {
-        let Entrant { head_s, nodes, bytes, key, taken, free_s, free_after } = entrant;
+        let Entrant::Head(head) = entrant else { return };
+        let Head { head_s, nodes, bytes, key, taken, free_s, free_after } = head;
         let index = self.place(id, nodes.map(|node| node as usize), bytes);
         let message = &mut self.messages[index as usize];
         (message.key, message.taken, message.free_s, message.free_after, message.left) =

@@ -50,6 +50,13 @@ pub(super) fn no_earlier(time_s: f64) -> f64 {
 pub(super) struct Message {
     /// The caller's id of the message.
     pub id: u32,
+    /// From the highest bit: the sender's node, and the number of messages that left it before.
+    pub key: u64,
+    /// Whether packets have left the region.
+    pub has_crossed: bool,
+    /// The nodes of its sender and its receiver, and its size.
+    pub nodes: [u32; 2],
+    pub bytes: f64,
     /// The start of its route in [`Messages::steps`]; the last step is an ejection.
     pub route: u32,
     steps: u32,
@@ -63,8 +70,8 @@ pub(super) struct Message {
     pub last: Pace,
     /// The next message behind this one that waits for a port.
     pub behind: u32,
-    /// Number of milestones (sent, arrived) still ahead.
-    milestones_left: u8,
+    /// Number of milestones (sent, arrived or left the region) still ahead.
+    pub milestones_left: u8,
 }
 
 /// All messages. Records and routes of finished messages are reused.
@@ -98,7 +105,7 @@ impl Messages {
     }
 
     /// Takes on a message.
-    pub fn add(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight) -> u32 {
+    pub fn add(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight, key: u64) -> u32 {
         let packets = (flight.bytes / network.packet_bytes).ceil().max(1.0);
         let last_bytes = flight.bytes - (packets - 1.0) * network.packet_bytes;
         let paced_s_per_byte = ((1.0 + flight.gap_packets) * network.link_s_per_byte).max(network.injection_s_per_byte);
@@ -107,6 +114,10 @@ impl Messages {
         let (route, steps) = self.add_route(network, wiring, flight.to);
         let message = Message {
             id: flight.id,
+            key,
+            has_crossed: false,
+            nodes: [flight.from, flight.to].map(|node| node as u32),
+            bytes: flight.bytes,
             route,
             steps,
             packets_left: packets as u64,

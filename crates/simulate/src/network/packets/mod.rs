@@ -71,7 +71,7 @@ mod wiring;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Fabric, Fault, Shared, Traffic};
+use super::{Fabric, Fault, Faults, Part, Regions, Shared, Traffic};
 use crate::demanded::{Bound, Demanded};
 use router::Routers;
 
@@ -156,7 +156,20 @@ impl Shared for Packets {
     }
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
-        Box::new(Routers::new(self))
+        Box::new(Routers::new(self, None))
+    }
+
+    /// Room in a buffer, too, is known in another region only later. Adaptive pacing looks at all nodes, and faults change
+    /// routes.
+    fn regions(&self, ranks: usize, most: usize) -> Option<Regions> {
+        let is_divisible = !self.is_adaptive && self.fabric.faults == Faults::default();
+        let Fabric { topology, placement, .. } = &self.fabric;
+        let latency_s = (self.link_latency_s + self.router_latency_s).min(self.credit_latency_s);
+        is_divisible.then(|| Regions::new(topology, placement, ranks, latency_s, most)).flatten()
+    }
+
+    fn traffic_in<'a>(&'a self, part: Part<'a>) -> Box<dyn Traffic + 'a> {
+        Box::new(Routers::new(self, Some(part)))
     }
 
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {

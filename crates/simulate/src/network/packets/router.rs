@@ -1,13 +1,19 @@
 //! The routers of a network, and the ports and ejections of its nodes.
 
-use hocket_machine::Topology;
+use std::mem::replace;
+
+use hocket_machine::{AnyTopology, Topology};
+use rustc_hash::FxHashMap;
 
 use super::super::traffic::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
+use super::super::regions::Packet;
+use super::super::{
+    Crosser, Crossing, Entrant, Flight, Follower, LinkUse, Milestone, Part, Passages, Traffic,
+};
 use super::Packets;
 use super::calendar::Calendar;
 use super::faulty::Faulty;
-use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
+use super::messages::{Message, Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
 use super::wiring::Wiring;
 
@@ -39,6 +45,10 @@ pub(super) struct Routers<'a> {
     sending: Vec<u32>,
     pacing: Option<AdaptivePacing>,
     faulty: Option<Box<Faulty<'a>>>,
+    /// The region, if the network is divided.
+    region: Option<Box<Region<'a>>>,
+    /// For each node, the number of messages that have left it.
+    injected: Vec<u32>,
     /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
@@ -55,6 +65,34 @@ pub(super) struct Routers<'a> {
     due: Vec<u32>,
     /// Outputs and the inputs that they serve.
     served: Vec<(u32, u32)>,
+    /// The messages that arrive now.
+    arriving: Vec<u32>,
+}
+
+/// A region. A buffer behind a link that leads out of it is known as far as the router before it knows it.
+struct Region<'a> {
+    part: Part<'a>,
+    /// What has left the region.
+    crossings: Vec<Crossing>,
+    /// The messages from other regions of which packets will follow, by key and the buffer by which they enter: a message
+    /// may come back.
+    entering: FxHashMap<(u64, u32), u32>,
+}
+
+impl Region<'_> {
+    /// The region of a link's end; none if it is this one.
+    fn beyond(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
+        Some(self.part.of_vertex(topology.ends(link).1)).filter(|region| *region != self.part.number)
+    }
+
+    /// The region of a link's start; none if it is this one.
+    fn before(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
+        Some(self.part.of_vertex(topology.ends(link).0)).filter(|region| *region != self.part.number)
+    }
+
+    fn cross(&mut self, region: u16, what: Crosser) {
+        self.crossings.push(Crossing { region, what });
+    }
 }
 
 /// A buffer or a port.
@@ -112,7 +150,8 @@ struct Output {
 }
 
 impl<'a> Routers<'a> {
-    pub fn new(network: &'a Packets) -> Self {
+    /// All of the network, or a part.
+    pub fn new(network: &'a Packets, part: Option<Part<'a>>) -> Self {
         let wiring = Wiring::new(network);
         let ports = wiring.port_inputs.len();
         let full = Pace::of(network, network.packet_bytes);
@@ -129,6 +168,10 @@ impl<'a> Routers<'a> {
             sending: vec![NOBODY; ports],
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             faulty: Faulty::new(network),
+            region: part.map(|part| {
+                Box::new(Region { part, crossings: Vec::new(), entering: FxHashMap::default() })
+            }),
+            injected: vec![0; wiring.nodes],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
@@ -140,6 +183,7 @@ impl<'a> Routers<'a> {
             trying: Vec::new(),
             due: Vec::new(),
             served: Vec::new(),
+            arriving: Vec::new(),
             wiring,
         }
     }
@@ -167,8 +211,15 @@ impl<'a> Routers<'a> {
         } else if what < outputs + ports {
             self.go_on(what - outputs, progress);
         } else {
-            progress.push((self.messages.pass((what - outputs - ports) as u32), Milestone::Arrived));
+            self.arriving.push((what - outputs - ports) as u32);
         }
+    }
+
+    /// Messages arrive now: those of one node in the order in which their senders' nodes sent them.
+    fn tell_arrivals(&mut self, progress: &mut Vec<(u32, Milestone)>) {
+        let Self { arriving, messages, .. } = self;
+        arriving.sort_unstable_by_key(|message| messages.get(*message).key);
+        progress.extend(arriving.drain(..).map(|message| (messages.pass(message), Milestone::Arrived)));
     }
 
     /// A port requests the output for its message's next packet, or takes on another message.
@@ -358,7 +409,11 @@ impl<'a> Routers<'a> {
         if is_link {
             self.passages.note(output as u32, bytes, self.now_s, end_s);
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
-            self.enter_buffer(buffer as usize, packet, at + 1, duration_s - full_s);
+            let ready_s = self.now_s + self.hop_s + (duration_s - full_s);
+            match self.region.as_ref().and_then(|region| region.beyond(&self.network.fabric.topology, output)) {
+                None => self.enter_buffer(buffer, packet, at + 1, ready_s),
+                Some(region) => self.cross(region, buffer, packet, at + 1, ready_s),
+            }
         } else {
             self.arrive(output - self.wiring.links, packet & !LAST, at, is_last, end_s);
         }
@@ -431,7 +486,11 @@ impl<'a> Routers<'a> {
         left.first = next;
         left.packets -= 1;
         let (packets, link) = (usize::from(left.packets), left.feeder as usize);
-        if packets + 1 == self.depth && self.outputs[link].wanted > 0 {
+        if let Some(region) = &mut self.region
+            && let Some(before) = region.before(&self.network.fabric.topology, link)
+        {
+            region.cross(before, Crosser::Follower(Follower::Room(buffer as u32, room_s)));
+        } else if packets + 1 == self.depth && self.outputs[link].wanted > 0 {
             self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
         if packets > 0 {
@@ -452,15 +511,56 @@ impl<'a> Routers<'a> {
         self.calendar.push(next_s, (self.outputs.len() + port) as u32);
     }
 
-    /// A packet is on its way into a buffer; a link needs `longer_s` more for it than at full bandwidth.
-    fn enter_buffer(&mut self, buffer: usize, packet: u32, at: u32, longer_s: f64) {
-        let ready_s = self.now_s + self.hop_s + longer_s;
-        let Input { packets, vacant, free_s, .. } = self.inputs[buffer];
-        let (slot, next) = (self.slot(buffer, vacant), self.after(vacant));
+    /// A packet is on its way into a buffer, which it may leave from `ready_s` on.
+    fn enter_buffer(&mut self, buffer: u32, packet: u32, at: u32, ready_s: f64) {
+        let buffer = buffer as usize;
+        let Input { packets, free_s, .. } = self.inputs[buffer];
+        let slot = self.occupy_slot(buffer);
         self.slots[slot] = Slot { time_s: ready_s, packet, at };
-        (self.inputs[buffer].packets, self.inputs[buffer].vacant) = (packets + 1, next);
         if packets == 0 {
             self.request(buffer, at, ready_s.max(free_s));
+        }
+    }
+
+    /// Takes the next slot of a buffer.
+    fn occupy_slot(&mut self, buffer: usize) -> usize {
+        let Input { packets, vacant, .. } = self.inputs[buffer];
+        let next = self.after(vacant);
+        (self.inputs[buffer].packets, self.inputs[buffer].vacant) = (packets + 1, next);
+        self.slot(buffer, vacant)
+    }
+
+    /// A packet is on its way into a buffer of another region.
+    fn cross(&mut self, region: u16, buffer: u32, packet: u32, at: u32, ready_s: f64) {
+        self.occupy_slot(buffer as usize);
+        let (message, is_last) = (packet & !LAST, packet & LAST != 0);
+        let Message { id, key, route, bytes, nodes, .. } = *self.messages.get(message);
+        let packet = Packet { ready_s, buffer, key, step: at - route, is_last };
+        let what = match replace(&mut self.messages.get_mut(message).has_crossed, true) {
+            false => Crosser::Message(id, Entrant::First(packet, nodes, bytes)),
+            true => Crosser::Follower(Follower::Packet(packet)),
+        };
+        self.region.iter_mut().for_each(|own| own.cross(region, what));
+        if is_last {
+            self.messages.pass(message);
+        }
+    }
+
+    /// A packet of a message comes from another region.
+    fn come(&mut self, message: u32, packet: Packet) {
+        let Packet { ready_s, buffer, step, is_last, .. } = packet;
+        let at = self.messages.get(message).route + step;
+        self.enter_buffer(buffer, if is_last { message | LAST } else { message }, at, ready_s);
+    }
+
+    /// The first packet of a buffer in another region leaves it, so that there is room from `room_s` on.
+    fn get_room(&mut self, buffer: usize, room_s: f64) {
+        let Input { first, packets, feeder, .. } = self.inputs[buffer];
+        let (slot, next, link) = (self.slot(buffer, first), self.after(first), feeder as usize);
+        self.slots[slot].time_s = room_s;
+        (self.inputs[buffer].first, self.inputs[buffer].packets) = (next, packets - 1);
+        if usize::from(packets) == self.depth && self.outputs[link].wanted > 0 {
+            self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
     }
 
@@ -580,7 +680,9 @@ fn first_in_turn(
 
 impl Traffic for Routers<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
-        let message = self.messages.add(self.network, &self.wiring, &flight);
+        let key = (flight.from as u64) << u32::BITS | u64::from(self.injected[flight.from]);
+        self.injected[flight.from] += 1;
+        let message = self.messages.add(self.network, &self.wiring, &flight, key);
         if let Some(faulty) = &mut self.faulty {
             faulty.add(message, flight);
         }
@@ -604,16 +706,50 @@ impl Traffic for Routers<'_> {
         self.now_s = self.calendar.next_s();
         let mut happening = std::mem::take(&mut self.happening);
         self.calendar.take(self.now_s, &mut happening);
+        happening.sort_unstable();
         for what in happening.drain(..) {
             self.happen(what, progress);
         }
         self.happening = happening;
+        self.tell_arrivals(progress);
         while !self.trying.is_empty() {
             self.serve_all();
         }
         if self.calendar.settle() {
             self.look_ahead();
         }
+    }
+
+    fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
+        self.region.as_mut().map(|region| &mut region.crossings)
+    }
+
+    fn enter(&mut self, id: u32, entrant: Entrant) {
+        let (Entrant::First(packet, nodes, bytes), Some(region)) = (entrant, &mut self.region) else { return };
+        let [from, to] = nodes.map(|node| node as usize);
+        let message = self.messages.add(self.network, &self.wiring, &(id, from, to, bytes).into(), packet.key);
+        self.messages.get_mut(message).milestones_left = 1;
+        if !packet.is_last {
+            region.entering.insert((packet.key, packet.buffer), message);
+        }
+        self.come(message, packet);
+        self.calendar.settle();
+    }
+
+    fn follow(&mut self, follower: Follower) {
+        let Some(region) = &mut self.region else { return };
+        match follower {
+            Follower::Packet(packet) => {
+                let place = (packet.key, packet.buffer);
+                let message = match packet.is_last {
+                    true => region.entering.remove(&place),
+                    false => region.entering.get(&place).copied(),
+                };
+                message.into_iter().for_each(|message| self.come(message, packet));
+            }
+            Follower::Room(buffer, room_s) => self.get_room(buffer as usize, room_s),
+        }
+        self.calendar.settle();
     }
 
     fn links(&self) -> Vec<LinkUse> {
