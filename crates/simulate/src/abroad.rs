@@ -5,6 +5,7 @@
 
 use std::mem::replace;
 use std::thread;
+use std::time::Instant;
 
 use hocket_core::Tag;
 use rustc_hash::FxHashMap;
@@ -44,8 +45,8 @@ pub struct Abroad<'a> {
     /// Letters to each region, and the time of the first effect of any.
     letters: Vec<Vec<Letter>>,
     first_s: f64,
-    /// Number of events up to the last meeting.
-    steps: u64,
+    /// When the regions met last.
+    met: Instant,
     /// The flights of messages that come from abroad, by sender and number.
     coming: FxHashMap<(u32, u64), u32>,
 }
@@ -53,7 +54,7 @@ pub struct Abroad<'a> {
 impl<'a> Abroad<'a> {
     pub fn new(part: Part<'a>, exchange: &'a Exchange<Letter>) -> Self {
         let letters = (0..part.regions.count).map(|_| Vec::new()).collect();
-        Self { part, exchange, letters, first_s: f64::INFINITY, steps: 0, coming: FxHashMap::default() }
+        Self { part, exchange, letters, first_s: f64::INFINITY, met: Instant::now(), coming: FxHashMap::default() }
     }
 
     #[inline]
@@ -86,14 +87,14 @@ impl<'a> Abroad<'a> {
         self.coming.remove(&(envelope.from, envelope.number))
     }
 
-    /// Meets the other regions after all events before `until_s`. `first_s` is the time of this region's next event, and
-    /// `steps` its number of events so far. Returns the end of the next window, which is infinite when all events are
-    /// over, and the letters; none if the regions stop.
-    pub fn meet(&mut self, until_s: f64, first_s: f64, steps: u64) -> Option<(f64, Vec<Letter>)> {
-        let happened = steps - replace(&mut self.steps, steps);
+    /// Meets the other regions after all events before `until_s`. `first_s` is the time of this region's next event.
+    /// Returns the end of the next window, which is infinite when all events are over, and the letters; none if the regions
+    /// stop.
+    pub fn meet(&mut self, until_s: f64, first_s: f64) -> Option<(f64, Vec<Letter>)> {
         let first_s = first_s.min(replace(&mut self.first_s, f64::INFINITY));
         let number = usize::from(self.part.number);
-        let (first_s, letters) = self.exchange.meet(number, &mut self.letters, first_s, happened)?;
+        let (first_s, letters) = self.exchange.meet(number, &mut self.letters, first_s, self.met.elapsed())?;
+        self.met = Instant::now();
         if letters.iter().any(|letter| letter.time_s() < until_s) {
             self.give_up();
         }

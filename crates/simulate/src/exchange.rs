@@ -4,6 +4,7 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::yield_now;
+use std::time::Duration;
 
 /// One of two places for what is told at the end of a window: the other one is still being read.
 #[derive(Default)]
@@ -21,15 +22,15 @@ pub struct Exchange<M> {
     /// Number of regions that have come to the present meeting, and of meetings so far.
     come: AtomicUsize,
     meetings: AtomicUsize,
-    /// Number of events that happened between meetings.
-    happened: AtomicU64,
+    /// The time that all regions have worked between meetings, in nanoseconds.
+    work_ns: AtomicU64,
     has_stopped: AtomicBool,
 }
 
-/// After these numbers of meetings, regions with less to do between two meetings than this number of events, all
-/// together, are stopped: they would mostly wait for each other.
+/// After these numbers of meetings, regions that on average have worked less than this between two meetings are stopped:
+/// they would mostly wait for each other.
 const CHECKED: [usize; 2] = [1 << 8, 1 << 12];
-const FEWEST_EVENTS: u64 = 32;
+const LEAST_WORK_NS: u64 = 2000;
 
 /// Number of looks at the other regions before another thread gets the processor.
 const LOOKS: u32 = 1 << 6;
@@ -45,7 +46,7 @@ impl<M> Exchange<M> {
             boards: [board(), board()],
             come: AtomicUsize::new(0),
             meetings: AtomicUsize::new(0),
-            happened: AtomicU64::new(0),
+            work_ns: AtomicU64::new(0),
             has_stopped: AtomicBool::new(false),
         }
     }
@@ -61,9 +62,9 @@ impl<M> Exchange<M> {
     }
 
     /// Gives `mail` to the other regions, by number, and waits for them. `first_s` is the time of the first event that
-    /// this region knows of, in the mail, too; `happened` is its number of events since the last meeting. Returns the time
-    /// of the first event of all, and the mail for this region; none if the simulation was ended.
-    pub fn meet(&self, region: usize, mail: &mut [Vec<M>], first_s: f64, happened: u64) -> Option<(f64, Vec<M>)> {
+    /// this region knows of, in the mail, too; `work` is the time since its last meeting. Returns the time of the first
+    /// event of all, and the mail for this region; none if the simulation was ended.
+    pub fn meet(&self, region: usize, mail: &mut [Vec<M>], first_s: f64, work: Duration) -> Option<(f64, Vec<M>)> {
         let meeting = self.meetings.load(Ordering::Acquire);
         let Board { boxes, firsts } = &self.boards[meeting % 2];
         let open =
@@ -72,8 +73,9 @@ impl<M> Exchange<M> {
             open(region, to).append(letters);
         }
         firsts[region].store(first_s.to_bits(), Ordering::Relaxed);
-        let happened = self.happened.fetch_add(happened, Ordering::Relaxed) + happened;
-        if CHECKED.contains(&meeting) && happened < FEWEST_EVENTS * meeting as u64 {
+        let work_ns = work.as_nanos() as u64;
+        let all_ns = self.work_ns.fetch_add(work_ns, Ordering::Relaxed) + work_ns;
+        if CHECKED.contains(&meeting) && all_ns < LEAST_WORK_NS * (self.regions * meeting) as u64 {
             self.stop();
         }
         self.wait(meeting);
@@ -116,8 +118,9 @@ mod tests {
                 scope.spawn(move || {
                     for meeting in 0..1000 {
                         let mut mail: Vec<_> = (0..3).map(|to| vec![(region, to, meeting)]).collect();
-                        let (first_s, letters) =
-                            exchange.meet(region, &mut mail, (meeting + region) as f64, 50).expect("nobody stops");
+                        let (first_s, letters) = exchange
+                            .meet(region, &mut mail, (meeting + region) as f64, Duration::from_micros(9))
+                            .expect("nobody stops");
                         assert_eq!(first_s, meeting as f64);
                         assert_eq!(letters, [0, 1, 2].map(|from| (from, region, meeting)));
                         assert!(mail.iter().all(Vec::is_empty));
@@ -130,7 +133,8 @@ mod tests {
     #[test]
     fn regions_with_little_to_do_are_stopped() {
         let exchange = Exchange::<()>::new(1);
-        let meetings = (0..2 * CHECKED[0]).take_while(|_| exchange.meet(0, &mut [], 0.0, FEWEST_EVENTS - 2).is_some());
+        let meetings =
+            (0..2 * CHECKED[0]).take_while(|_| exchange.meet(0, &mut [], 0.0, Duration::from_nanos(1900)).is_some());
         assert_eq!(meetings.count(), CHECKED[0]);
     }
 
@@ -138,7 +142,7 @@ mod tests {
     fn who_stops_ends_the_wait_of_all() {
         let exchange = Exchange::<()>::new(2);
         thread::scope(|scope| {
-            let waits = scope.spawn(|| exchange.meet(0, &mut [], 0.0, 0));
+            let waits = scope.spawn(|| exchange.meet(0, &mut [], 0.0, Duration::ZERO));
             exchange.stop();
             assert_eq!(waits.join().unwrap(), None);
         });
