@@ -25,7 +25,7 @@ from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.choice import DEFAULT
 from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
-from hocket.tuning.report import RULES_FILE, Tuning
+from hocket.tuning.report import RULES_FILE, Tuning, order_cost
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
 from hocket.tuning.tune import Checked, checked, tuned
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
@@ -58,7 +58,7 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
     "--order",
     type=options.OneOf(["any", "fixed"]),
     default="any",
-    help="With --machine alone: fixed, if results of reductions must not depend on the size, to the last bit.",
+    help="fixed, if results of reductions must not depend on the size, to the last bit.",
 )
 @mpi_options
 @hosts_option
@@ -146,8 +146,13 @@ def tune(
     is_simulated = not (mpi or mpicc or mpiexec or hosts or lab)
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
-    if order == "fixed" and (machine is None or not is_simulated or trace or library):
-        raise click.UsageError(f"--order: got {order}, expected --machine beside it, and no MPI, --trace or --library")
+    order_is_fixed = order == "fixed"
+    if order_is_fixed and (library or check or ways or trace):
+        raise click.UsageError(f"--order: got {order}, expected no --library, --check, --ways or --trace beside it")
+    if order_is_fixed and machine is not None and not is_simulated:
+        raise click.UsageError(
+            f"--order: got {order}, expected either --machine or an MPI: all its choices are measured"
+        )
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
         measures = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
@@ -164,13 +169,13 @@ def tune(
         installation = found_installation(mpi, mpicc, mpiexec)
         launcher, entered = placed_in(installation, hosts, lab)
         choices = of_guidelines if check else of_the_catalogue
-        measured = Measured(installation, tolerance, launcher, model, factor, choices)
+        measured = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
         work = ByMeasurement(measured, entered.summary if entered else hosts, limit_s, progress)
         if ways and entered is not None:
             points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
             tune_ways(points, measured, Simulated(entered.built), entered, limit_s, as_json)
             return
-    plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order == "fixed")
+    plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order_is_fixed)
 
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
@@ -247,7 +252,8 @@ def _judged(tuning: Tuning) -> list[str]:
         undecided = f"{tuning.undecided} of {len(tuning.found)} calls are undecided within the time limit"
         lines.append(f"{undecided}: the MPI, or the choice that seemed fastest, runs them")
     if tuning.left_out:
-        lines.append(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: the MPI runs them")
+        runs = "rules for other sizes, or the MPI, run them" if tuning.order_is_fixed else "the MPI runs them"
+        lines.append(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: {runs}")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
@@ -256,6 +262,8 @@ def _judged(tuning: Tuning) -> list[str]:
         lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
     else:
         lines.append("no held-out call judges the decisions: the time limit was reached, or there is only one size")
+    if tuning.order_over_default is not None:
+        lines.append(order_cost(tuning.order_over_default))
     slower = [one for one in tuning.regrets if one.is_slower_than_default]
     lines += [f"slower than the default beyond the noise: {one.point}: {one.choice}" for one in slower]
     return lines

@@ -101,6 +101,11 @@ class Decision:
         }
 
 
+def needs_one_order(collective: str, order_is_fixed: bool) -> bool:
+    """Return whether all choices of a number of ranks must combine in one order: with a fixed order, for reductions."""
+    return order_is_fixed and collective in REDUCTIONS
+
+
 def chosen(decisions: Iterable[Decision], point: Point) -> Choice:
     """Return the choice of decisions for a call; without a decision it is the MPI's default."""
     return next((one.choice for one in decisions if one.holds(point)), DEFAULT)
@@ -123,7 +128,7 @@ def rules_of(decisions: Iterable[Decision], *, order_is_fixed: bool = False) -> 
     lines = ["order = fixed"] if order_is_fixed else []
     for one, following in zip(listed, [*listed[1:], None], strict=True):
         conditions = _conditions(one)
-        if order_is_fixed and one.collective in REDUCTIONS:
+        if needs_one_order(one.collective, order_is_fixed):
             is_last = following is None or (following.collective, following.ranks) != (one.collective, one.ranks)
             sizes = "" if is_last else f", size=..{one.sizes_bytes[1]}"
             conditions = f"[ranks={_range(*one.ranks)}{sizes}]"

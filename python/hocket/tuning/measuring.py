@@ -18,8 +18,8 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.launch import Launcher, command
 from hocket.mpi.turns import Turns, Way
-from hocket.tuning.candidates import candidates, of_any_machine
-from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, rule_of
+from hocket.tuning.candidates import candidates, of_any_machine, order_of
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order, rule_of
 from hocket.tuning.elimination import Race
 from hocket.tuning.exporting import function_of
 from hocket.tuning.guidelines import compositions
@@ -69,6 +69,7 @@ class Measured:
         factor: A choice is not measured if the model predicts it to be slower than the fastest by more than this
             factor.
         choices: What is measured besides the MPI's own algorithms.
+        order_is_fixed: Whether reductions are measured only with algorithms that have one order, and with the default.
         start: Starts the program, on a number of ranks.
         clock: Tells the time in seconds, from any start.
         wait: Waits for so many seconds.
@@ -80,12 +81,24 @@ class Measured:
     model: Simulated | None = None
     factor: float = 4.0
     choices: Choices = of_the_catalogue
+    order_is_fixed: bool = False
     start: Callable[[Installation, int, Launcher], Turns] = Turns
     clock: Callable[[], float] = monotonic
     wait: Callable[[float], object] = sleep
     _ratios: dict[str, list[float]] = field(default_factory=dict)
     ended: dict[tuple[str, Choice], str] = field(default_factory=dict)
     """The MPI's own algorithms that ended a program, by collective, with the reasons for leaving them out."""
+
+    def needs_one_order(self, point: Point) -> bool:
+        """Return whether only choices with one order are measured at a point."""
+        return needs_one_order(point.collective, self.order_is_fixed)
+
+    def choices_at(self, point: Point) -> Mapping[Choice, Sequence[Choice]]:
+        """Return what is measured at a point besides the MPI's own algorithms."""
+        if not self.needs_one_order(point):
+            return self.choices(point)
+        groups = ([one for one in group if order_of(point, one)] for group in self.choices(point).values())
+        return {group[0]: group for group in groups if group}
 
     def learn(self, found: Found) -> None:
         """Correct the model for each algorithm by the median ratio of measured to predicted times."""
@@ -143,7 +156,9 @@ def measure_points(
                 if records.found and by.clock() >= end_s:
                     return
                 share_s = max(end_s - by.clock(), 0.0) / left
-                found = job.measure(point, _hopeless(point, neighbors, records), share_s)
+                # An order needs times at all sizes, however slow.
+                hopeless = {} if by.needs_one_order(point) else _hopeless(point, neighbors, records)
+                found = job.measure(point, hopeless, share_s)
                 by.learn(found)
                 records.add(found)
                 left -= 1
@@ -266,15 +281,16 @@ class _Job(AbstractContextManager["_Job"]):
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> Found:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._started()
-        alike = self._by.choices(point)
+        alike, in_one_order = self._by.choices_at(point), self._by.needs_one_order(point)
         said = self._said(point, list(alike))
-        ours, own = list(alike), own_choices(self._variables, point)
+        ours, own = list(alike), [] if in_one_order else own_choices(self._variables, point)
         skipped = {**self._by.far_behind(said), **{c: why for c, why in hopeless.items() if c in (*ours, *own)}}
         skipped |= {
             choice: why for (collective, choice), why in self._by.ended.items() if collective == point.collective
         }
-        families = [[DEFAULT, *(c for c in choices if c not in skipped)] for choices in (ours, own)]
-        race = Race(families, tolerance=self._by.tolerance)
+        families = [[c for c in choices if c not in skipped] for choices in (ours, own)]
+        beside = [families[0], [DEFAULT]] if in_one_order else [[DEFAULT, *family] for family in families]
+        race = Race(beside, tolerance=self._by.tolerance)
         numbers = {choice: number for number, choice in enumerate(race.samples_s)}
         try:
             refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
@@ -333,7 +349,7 @@ class _Job(AbstractContextManager["_Job"]):
 
 def number_of_choices(point: Point, by: Measured) -> int:
     """Return the number of choices at a point, including the default but not the MPI's own algorithms."""
-    return 1 + len(by.choices(point))
+    return 1 + len(by.choices_at(point))
 
 
 def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float, clock: Callable[[], float]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any
@@ -11,11 +11,11 @@ from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.mpi.benchmark import unit_bytes
 from hocket.tuning.candidates import order_of, whole_sizes
-from hocket.tuning.choice import Decision, Owner, Point
+from hocket.tuning.choice import Decision, Owner, Point, needs_one_order
 from hocket.tuning.deciding import Regret, Times, decide, held_out, in_one_order, merge, regrets
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
-from hocket.tuning.records import Records
+from hocket.tuning.records import Found, Records
 from hocket.tuning.report import Tuning
 
 _NEAR = 1.25
@@ -52,6 +52,13 @@ class Plan:
     confirms: bool = False
     order_is_fixed: bool = False
 
+    def needs_one_order(self, point: Point) -> bool:
+        """Return whether the choices for a point must combine in the order of its number of ranks.
+
+        The MPI's default is then no choice, so no gain over it needs to be confirmed.
+        """
+        return needs_one_order(point.collective, self.order_is_fixed)
+
     @property
     def confirming(self) -> tuple[Point, ...]:
         """The points from which the final decisions are made."""
@@ -85,7 +92,8 @@ def plan_of(
 def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
     found = [records.found[point] for point in plan.training]
-    changes = _changes(plan, {one.point: times_of(one, BY_RULES) for one in found}, tolerance)
+    times = _allowed(plan, {one.point: times_of(one, BY_RULES) for one in found})
+    changes = _changes(times, tolerance)
     return tuple(point for ends in changes for point in _between(ends))
 
 
@@ -93,20 +101,27 @@ def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ..
     """Return confirmed points between raced ones that had no race and whose neighbour has another choice."""
     found = records.known(plan.confirming)
     noise = noise_of(found)
-    times = {one.point: confirmed(one, BY_RULES, noise) for one in found}
-    changes = _changes(plan, times, max(tolerance, noise))
+    changes = _changes(_deciding(plan, found, BY_RULES, noise), max(tolerance, noise))
     return tuple(sorted({point for ends in changes for point in ends} - {*plan.training}))
 
 
-def _changes(plan: Plan, times: Mapping[Point, Times], tolerance: float) -> Iterator[tuple[Point, Point]]:
+def _changes(times: Mapping[Point, Times], tolerance: float) -> Iterator[tuple[Point, Point]]:
     """Give pairs of neighbours whose choices differ and whose sizes are not near."""
-    allowed = _allowed(plan, times)
-    for _, row in groupby(sorted(allowed), key=_row_of):
+    for _, row in groupby(sorted(times), key=_row_of):
         points = list(row)
-        choices = merge([allowed[point] for point in points], tolerance)
+        choices = merge([times[point] for point in points], tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
             if a != b and high.size_bytes > _NEAR * max(low.size_bytes, 1):
                 yield low, high
+
+
+def _deciding(plan: Plan, found: Iterable[Found], owners: Collection[Owner], noise: float) -> Mapping[Point, Times]:
+    """Return the times from which decisions are made: confirmed ones, or those of races if the default is no choice."""
+    times = {
+        one.point: times_of(one, owners) if plan.needs_one_order(one.point) else confirmed(one, owners, noise)
+        for one in found
+    }
+    return _allowed(plan, times)
 
 
 def _allowed(plan: Plan, times: Mapping[Point, Times]) -> Mapping[Point, Times]:
@@ -140,9 +155,7 @@ def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner,
     found = records.known(plan.confirming)
     noise = noise_of(found)
     return {
-        owners: tuple(
-            decide(_allowed(plan, {one.point: confirmed(one, owners, noise) for one in found}), max(tolerance, noise))
-        )
+        owners: tuple(decide(_deciding(plan, found, owners, noise), max(tolerance, noise)))
         for owners in (BY_RULES, OWN)
     }
 
@@ -163,7 +176,8 @@ def concluded(
     has_own = any(choice.owner == "mpi" for one in records.found.values() for choice in one.times)
 
     def regrets_of(owners: tuple[Owner, ...]) -> tuple[Regret, ...]:
-        return tuple(regrets(decisions[owners], {one.point: compared(one, owners, noise) for one in judging}))
+        judged = [one for one in judging if owners == BY_RULES or not plan.needs_one_order(one.point)]
+        return tuple(regrets(decisions[owners], {one.point: compared(one, owners, noise) for one in judged}))
 
     return Tuning(
         about=about,

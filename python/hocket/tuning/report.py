@@ -14,7 +14,7 @@ from typing import Any
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import version
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen, needs_one_order, rules_of
 from hocket.tuning.deciding import Regret, Times
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
@@ -104,6 +104,19 @@ class Tuning:
         return (median(shares), max(shares)) if shares else None
 
     @property
+    def order_over_default(self) -> tuple[float, float] | None:
+        """The median and the worst time with the fixed order over the MPI's default, for reductions of held-out sizes.
+
+        None if the order is not fixed, or if there is no time of the default.
+        """
+        shares = [
+            one.time_s / one.default_s
+            for one in self.regrets
+            if one.default_s and needs_one_order(one.point.collective, self.order_is_fixed)
+        ]
+        return (median(shares), max(shares)) if shares else None
+
+    @property
     def undecided(self) -> int:
         """The number of points whose times were not known well enough in the end."""
         return sum(not one.is_decided for one in self.found)
@@ -111,6 +124,7 @@ class Tuning:
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data; the times are in the measurements."""
         middle, worst = self.regret or (None, None)
+        order_middle, order_worst = self.order_over_default or (None, None)
         return {
             **self.about,
             "tolerance": self.tolerance,
@@ -126,6 +140,8 @@ class Tuning:
             "own_held_out": [_regret(one) for one in self.own_regrets],
             "median_regret": middle,
             "worst_regret": worst,
+            "median_order_over_default": order_middle,
+            "worst_order_over_default": order_worst,
             "beyond_noise": sum(one.is_beyond_noise for one in self.regrets),
             "slower_than_default": sum(one.is_slower_than_default for one in self.regrets),
         }
@@ -209,9 +225,19 @@ def markdown(tuning: Tuning) -> str:
     for collective, found in _by_collective(tuning.found):
         parts.append(f"## {collective}\n\n{_times(found)}")
     parts.append(f"## Held-out sizes\n\n{_held_out(tuning.regrets, tuning.judging_noise)}")
+    if tuning.order_over_default:
+        parts.append(f"## What the fixed order costs\n\n{order_cost(tuning.order_over_default)}\n")
     if tuning.own_regrets:
         parts.append(f"## Held-out sizes, the MPI alone\n\n{_held_out(tuning.own_regrets, tuning.judging_noise)}")
     return "\n".join(parts)
+
+
+def order_cost(over_default: tuple[float, float]) -> str:
+    """Return what `Tuning.order_over_default` says, in words."""
+    middle, worst = over_default
+    return (
+        f"reductions with the fixed order over the default, at held-out sizes: median {middle:.2f}, worst {worst:.2f}"
+    )
 
 
 def _by_collective(found: Iterable[Found]) -> list[tuple[str, list[Found]]]:
@@ -269,7 +295,8 @@ def _against_machine(found: Found, ordered: Sequence[Choice]) -> list[str]:
 def _beside_default(tuning: Tuning) -> str:
     """Return where choices win and by how much; where the default stays, and why."""
     gains, noise = tuning.gains, tuning.noise
-    silent = sum(not (one.ratios.keys() - {AGAIN}) for one in tuning.found)
+    compared = [one for one in tuning.found if not needs_one_order(one.point.collective, tuning.order_is_fixed)]
+    silent = sum(not (one.ratios.keys() - {AGAIN}) for one in compared)
     said = (
         f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
         f"{format_count(silent, 'call')} nothing seemed faster than the default."

@@ -169,14 +169,19 @@ def _followed(plan: Plan, work: Work, records: Records, tolerance: float) -> Pla
         plan = plan.with_points(point for point in more if point in records.found)
         if not records.found.keys() >= set(more):
             break
-    can_be = work.exporter.can_name if work.exporter else lambda *_: True
-    work.pair(nominated(records.known(plan.training), tolerance, can_be), records, until=CONFIRMED)
+    _confirm(plan, work, records, tolerance)
     while work.confirms and (more := unsettled(plan, records, tolerance)):
         work.do(more, plan.training, records, until=CONFIRMED, share=0.2)
         plan = plan.with_points(more)
-        work.pair(nominated(records.known(plan.training), tolerance, can_be), records, until=CONFIRMED)
+        _confirm(plan, work, records, tolerance)
     decisions = decided(plan, records, tolerance)
     work.do(plan.held_out, plan.training, records, until=RACED)
     judging = {one.point: rivals(one, decisions) for one in records.known(plan.held_out)}
     work.pair(judging, records, until=JUDGED, keeps_slow=True)
     return plan
+
+
+def _confirm(plan: Plan, work: Work, records: Records, tolerance: float) -> None:
+    can_be = work.exporter.can_name if work.exporter else lambda *_: True
+    found = [one for one in records.known(plan.training) if not plan.needs_one_order(one.point)]
+    work.pair(nominated(found, tolerance, can_be), records, until=CONFIRMED)

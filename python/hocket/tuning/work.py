@@ -100,7 +100,8 @@ class ByMeasurement:
     def about(self) -> dict[str, Any]:
         """The MPI and its hosts, and the machine that predicts what need not be measured."""
         machine = {} if self.by.model is None else {"machine": self.by.model.machine.name, "factor": self.by.factor}
-        return {"mpi": self.by.installation.library, "hosts": self.hosts or "this host", **machine}
+        order = {"order": "fixed"} if self.by.order_is_fixed else {}
+        return {"mpi": self.by.installation.library, "hosts": self.hosts or "this host", **machine, **order}
 
     def announced(self, points: Sequence[Point]) -> str:
         """Return a description of the source, the time limit of each stage, and the number of choices."""

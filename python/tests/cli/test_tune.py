@@ -193,7 +193,7 @@ def test_with_a_fixed_order_each_number_of_ranks_has_one_order(
     assert same.rules in rules
 
 
-def test_a_fixed_order_is_for_simulation_alone(bad_input: Callable[..., str], tmp_path: Path) -> None:
-    for more in ("", "--machine cluster --library mpich", "--mpi mpich --machine cluster"):
+def test_what_contradicts_a_fixed_order_is_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
+    for more in ("--machine cluster --library mpich", "--mpi mpich --machine cluster", "--check"):
         assert "--order: got fixed" in bad_input(f"tune allreduce -n 4 --order fixed {more} -o", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
 from hocket.mpi import Installation
 from hocket.mpi.turns import Turns
 from hocket.tuning.candidates import candidates, of_any_machine
@@ -51,6 +51,24 @@ def test_rules_are_decided_from_measurements(mpi: Mpi, hocket_command: Callable[
     before = (tmp_path / "measurements.jsonl").read_bytes()
     hocket_command(words.replace("5s", "0s"), tmp_path)
     assert (tmp_path / "measurements.jsonl").read_bytes().startswith(before)
+
+
+def test_with_a_fixed_order_only_choices_that_have_one_are_measured(
+    mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    words = line(mpi, "allreduce broadcast -n 3 --sizes 8B,64KiB --time-limit 8s --order fixed")
+    found = hocket_command(words, tmp_path, "--json").json
+    assert found["order"] == "fixed" and found["points"] + found["left_out"] >= 4
+    fixed = {each.name for each in algorithms("allreduce") if each.order} | {"native"}
+    points = map(json.loads, (tmp_path / "measurements.jsonl").read_text().splitlines()[1:])
+    measured = [{each["name"] for each in one["choices"]} for one in points if one["collective"] == "allreduce"]
+    assert measured and all({"native", "linear"} <= names <= fixed for names in measured)
+    rules = tmp_path / "hocket.rules"
+    assert "order = fixed\nallreduce[ranks=3" in rules.read_text()
+    assert hocket_command("rules lint", rules).out.startswith("ok: ")
+    judged = [one for one in found["held_out"] if one["collective"] == "allreduce"]
+    assert found["worst_order_over_default"] == max((one["time_s"] / one["default_s"] for one in judged), default=None)
+    assert not judged or "## What the fixed order costs" in (tmp_path / "report.md").read_text()
 
 
 def test_a_machine_says_what_need_not_be_measured(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -72,12 +73,14 @@ class FakeMachine:
     Attributes:
         started: How many programs were started.
         begun_s: When points were begun.
+        others_s: The time of the others.
         interrupts_after: The number of points after which the user presses Ctrl-C.
     """
 
     def __init__(self) -> None:
         self.started = 0
         self.begun_s: list[float] = []
+        self.others_s = 0.5e-6
         self.interrupts_after: int | None = None
         self.now_s = 0.0
 
@@ -121,7 +124,9 @@ class FakeTurns(Turns):
             if way.text.endswith("ALGORITHM=1"):
                 raise JobEndedError("mpiexec ended with status 9: assertion failed")
             is_slow = way.kind == "set" or way.text.endswith(" linear")
-            self._times[way.number] = 1e-6 if way.text.endswith(" native") else 2e-6 if is_slow else 0.5e-6
+            self._times[way.number] = (
+                1e-6 if way.text.endswith(" native") else 2e-6 if is_slow else self._machine.others_s
+            )
         return {way.number: "it refuses" for way in ways if way.text.endswith(" swing")}
 
     def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
@@ -158,6 +163,25 @@ def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: Fa
     assert LINEAR in records.found[POINT].times
     (between,) = plan.held_out
     assert records.found[between].skipped[LINEAR].startswith("more than 1.5 times the fastest at both")
+
+
+def test_with_a_fixed_order_reductions_have_one_order_however_slow(fake: FakeMachine, tmp_path: Path) -> None:
+    fake.others_s = 4e-6
+    plan = plan_of(["allreduce", "broadcast"], [3], [64, 256], confirms=True, order_is_fixed=True)
+    by = replace(fake.by(), order_is_fixed=True)
+    with Records(tmp_path / "records", {}) as records:
+        measure_points(plan.training, (), by, records, limit_s=10)
+        measure_points(plan.held_out, plan.training, by, records, limit_s=10)
+        judged = {p: rivals(records.found[p], decided(plan, records, 0.03)) for p in plan.held_out}
+        pair_points(judged, by, records, limit_s=10, keeps_slow=True)
+        tuning = concluded(plan, records, {}, 0.03)
+    of_reduction = [one for one in records.found.values() if one.point.collective == "allreduce"]
+    assert {c.owner for one in of_reduction for c in one.times} == {"default", "catalogue"}
+    assert all(one.times.keys() == of_reduction[0].times.keys() and not one.skipped for one in of_reduction)
+    assert [one.choice for one in tuning.decisions] == [LINEAR, DEFAULT]
+    assert tuning.rules.startswith("order = fixed\nallreduce[ranks=3]: linear\nbroadcast[")
+    assert {one.collective for one in tuning.own} == {"broadcast"}
+    assert tuning.order_over_default == pytest.approx((2.0, 2.0))
 
 
 def test_measurements_that_are_interrupted_go_on(fake: FakeMachine, tmp_path: Path) -> None:
