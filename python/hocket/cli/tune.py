@@ -147,8 +147,8 @@ def tune(
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
     order_is_fixed = order == "fixed"
-    if order_is_fixed and (library or check or ways or trace):
-        raise click.UsageError(f"--order: got {order}, expected no --library, --check, --ways or --trace beside it")
+    if order_is_fixed and (library or check or ways):
+        raise click.UsageError(f"--order: got {order}, expected no --library, --check or --ways beside it")
     if order_is_fixed and machine is not None and not is_simulated:
         raise click.UsageError(
             f"--order: got {order}, expected either --machine or an MPI: all its choices are measured"
@@ -158,7 +158,8 @@ def tune(
         measures = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
         _only_simulates(ranks=ranks, sizes=sizes, **measures, check=check)
         by = options.required(model, "--machine", "the machine of the replay")
-        tune_trace(trace, names, by, baseline, tolerance, threshold, folder=folder, jobs=jobs, as_json=as_json)
+        shown: Any = {"folder": folder, "jobs": jobs, "as_json": as_json}
+        tune_trace(trace, names, by, baseline, tolerance, threshold, order_is_fixed=order_is_fixed, **shown)
         return
     if baseline is not None:
         raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")

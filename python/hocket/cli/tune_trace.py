@@ -15,6 +15,7 @@ from hocket.base.parallel import workers
 from hocket.base.units import format_count, format_time
 from hocket.base.version import version
 from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.rules.choosing import order_is_fixed as has_fixed_order
 from hocket.rules.choosing import rules_text
 from hocket.traces import load
 from hocket.tuning.simulating import Simulated
@@ -31,6 +32,7 @@ def tune_trace(
     tolerance: float,
     threshold: float,
     *,
+    order_is_fixed: bool,
     folder: str,
     jobs: int,
     as_json: bool,
@@ -41,7 +43,9 @@ def tune_trace(
         Error: A trace or a baseline cannot be read, or a trace cannot be replayed.
     """
     rules = "" if baseline is None else rules_text(baseline)
-    application = Application(load(file, compares_ranks=False), by, rules, baseline or "baseline")
+    name = baseline or "baseline"
+    is_fixed = order_is_fixed or has_fixed_order(rules, name)
+    application = Application(load(file, compares_ranks=False), by, rules, name, is_fixed)
     before = application.replayed([])
     calls = traced_calls(application.trace, collectives)
     if not calls:
@@ -55,6 +59,7 @@ def tune_trace(
         "trace": file,
         "machine": by.machine.name,
         "baseline": baseline or "replay",
+        "order": "fixed" if is_fixed else "any",
         "tolerance": tolerance,
         "threshold": threshold,
         "calls": sum(call.calls for call in calls),
@@ -62,17 +67,17 @@ def tune_trace(
         **found.as_dict(),
         "version": version(),
     }
-    _write(entry, found, Path(folder))
+    _write(entry, application.written(found.rules), Path(folder))
     if as_json:
         print_json({**entry, "folder": folder})
     else:
         _print(entry, found, folder)
 
 
-def _write(entry: dict[str, Any], found: Tuned, folder: Path) -> None:
+def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
     files.make_folder(folder)
-    source = ", ".join(f"{name} {entry[name]}" for name in ("trace", "machine", "baseline"))
-    files.write(folder / _RULES, f"# By hocket tune {version()}: {source}.\n{found.rules}")
+    source = ", ".join(f"{name} {entry[name]}" for name in ("trace", "machine", "baseline", "order"))
+    files.write(folder / _RULES, f"# By hocket tune {version()}: {source}.\n{rules}")
     files.write(folder / _DECISIONS, json.dumps(entry, indent=2) + "\n")
 
 
@@ -82,6 +87,7 @@ def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
     facts = [
         ("collectives", f"{entry['calls']} calls of {format_count(entry['points'], 'kind')}"),
         ("baseline", f"{format_time(before.time_s.mean)}, rules: {entry['baseline']}"),
+        *([("order", "fixed, of the baseline too")] if entry["order"] == "fixed" else []),
         ("all rules", f"{format_time(found.all_rules.time_s.mean)}, {format_count(len(found.effects), 'rule')}"),
         ("the few", f"{format_time(found.kept.time_s.mean)}, {_gained(found.gain, before.time_s.mean)}"),
     ]
@@ -96,7 +102,7 @@ def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
 
 def _row(one: Effect, whole_s: float) -> list[str]:
     kept = "kept" if one.is_kept else "left out"
-    return [one.proposed.rule, str(one.proposed.calls), _gained(one.gain, whole_s), kept]
+    return [one.proposed.rule.replace("\n", "; "), str(one.proposed.calls), _gained(one.gain, whole_s), kept]
 
 
 def _gained(gain: Gain, whole_s: float) -> str:

@@ -35,6 +35,15 @@ def rules_text(file: str | PathLike[str]) -> str:
     return LIBRARY_RULES[name]
 
 
+def order_is_fixed(rules: str, file: str) -> bool:
+    """Return whether rules have `order = fixed`; `file` names them in errors.
+
+    Raises:
+        Error: A rule is none, or the order of a result could depend on the size in spite of `order = fixed`.
+    """
+    return bool(json.loads(_native.rules(text("rules", rules), file))["order_is_fixed"])
+
+
 def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | None:
     """Return the algorithm that rules choose, and the call with its parameters; nothing where they leave it to MPI.
 

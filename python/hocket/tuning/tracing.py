@@ -6,21 +6,34 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
+from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
-from hocket.rules.choosing import choose
+from hocket.rules.choosing import choose, order_is_fixed
 from hocket.simulating.replays import DEFAULT_RULES, Replay, replay
 from hocket.simulating.simulation import Statistics
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
-from hocket.tuning.candidates import candidates
-from hocket.tuning.choice import DEFAULT, Decision, Estimate, Point, rules_of
-from hocket.tuning.deciding import Times, decide
+from hocket.tuning.candidates import candidates, order_of
+from hocket.tuning.choice import DEFAULT, Decision, Estimate, Point, needs_one_order, rules_of
+from hocket.tuning.deciding import Times, decide, in_one_order
 from hocket.tuning.simulating import Simulated, predicted
+
+_FIXED = "order = fixed\n"
+_USUAL_IN_FIXED_ORDER = """\
+allreduce[size=..2KiB]: recursive_doubling
+allreduce: rabenseifner
+exscan: doubling_123
+reduce: binomial
+reduce_scatter: pairwise
+scan: recursive_doubling
+"""
+"""Rules for reductions like `DEFAULT_RULES`, but with a fixed order."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +45,38 @@ class Application:
         by: The machine, and the number of trials if it has noise.
         baseline: Rules for the calls that no proposed rule decides; they come before `DEFAULT_RULES`.
         baseline_name: The name of these rules in error messages.
+        order_is_fixed: Whether results of reductions must not depend on the size. A reduction on a number of ranks then
+            gets the rules for all its sizes, or none.
     """
 
     trace: Trace
     by: Simulated
     baseline: str = ""
     baseline_name: str = "baseline"
+    order_is_fixed: bool = False
 
     def replayed(self, rules: Iterable[str]) -> Replay:
         """Replay the trace with rules, which come before the baseline."""
         texts = {"proposed rules": "\n".join(rules), self.baseline_name: self.baseline}
+        if self.order_is_fixed:
+            texts[self.baseline_name] += f"\n{_FIXED}"
+            texts["rules with a fixed order"] = _USUAL_IN_FIXED_ORDER
         return replay(self.trace, self.by.machine, rules=texts, trials=self.by.trials)
+
+    def written(self, rules: str) -> str:
+        """Return rules as a program takes them: with a fixed order, all reductions must have rules."""
+        return f"{_FIXED}{rules}\n{self.baseline}\n{_USUAL_IN_FIXED_ORDER}" if self.order_is_fixed else rules
+
+    def needs_one_order(self, call: TracedCall) -> bool:
+        """Return whether all sizes of a call must combine in one order."""
+        return needs_one_order(call.point.collective, self.order_is_fixed)
+
+    def takes(self, rules: str) -> bool:
+        """Return whether rules may come before the baseline; with a fixed order, not all may."""
+        try:
+            return order_is_fixed(self.written(rules), "rules")
+        except Error:
+            return False
 
 
 @dataclass(frozen=True)
@@ -122,7 +156,7 @@ def _like(point: Point, root: int, element_bytes: int, is_commutative: bool) -> 
 
 @dataclass(frozen=True)
 class Proposed:
-    """A proposed rule, and the number of calls of the trace to which it applies."""
+    """A proposed rule, or several lines of rules in one order, and the number of calls of the trace they apply to."""
 
     rule: str
     calls: int
@@ -138,16 +172,20 @@ def propose(
 ) -> tuple[Proposed, ...]:
     """Return a rule for each range of ranks and sizes where the baseline is not good enough, judged call by call.
 
-    For nonblocking calls, the baseline's choice is not considered: rules without a gain are dropped later. The
-    tolerance is the share by which a call may be slower than the fastest. `on_done` is called after each call.
+    For nonblocking calls, and for reductions in one order, the baseline's choice is not considered: rules without a
+    gain are dropped later. The tolerance is the share by which a call may be slower than the fastest. `on_done` is
+    called after each call.
 
     Raises:
         Error: The machine has no room for the ranks.
     """
     found = do_all(lambda call: _times(call, application), calls, executor=executor, on_done=lambda *_: on_done())
-    proposed: list[Proposed] = []
+    timed = list(zip(calls, found, strict=True))
+    proposed = _proposed_in_one_order([one for one in timed if application.needs_one_order(one[0])], tolerance)
+    proposed = [one for one in proposed if application.takes(one.rule)]
+    others = [one for one in timed if not application.needs_one_order(one[0])]
     for is_started in (False, True):
-        mine = [(call, times) for call, times in zip(calls, found, strict=True) if call.is_started is is_started]
+        mine = [(call, times) for call, times in others if call.is_started is is_started]
         for decision in decide({call.point: times for call, times in mine}, tolerance):
             if decision.choice != DEFAULT:
                 number = sum(call.calls for call, _ in mine if decision.holds(call.point))
@@ -155,12 +193,25 @@ def propose(
     return tuple(proposed)
 
 
+def _proposed_in_one_order(timed: Sequence[tuple[TracedCall, Times]], tolerance: float) -> list[Proposed]:
+    """Return the rules for all sizes of each reduction and range of ranks; they also decide nonblocking calls."""
+    times = in_one_order({call.point: times for call, times in timed}, order_of)
+    proposed = []
+    for _, of_row in groupby(decide(times, tolerance), key=lambda decision: (decision.collective, decision.ranks)):
+        row = list(of_row)
+        rules = rules_of(row, order_is_fixed=True).removeprefix(_FIXED).rstrip()
+        calls = sum(call.calls for call, _ in timed if any(decision.holds(call.point) for decision in row))
+        proposed.append(Proposed(rules, calls))
+    return proposed
+
+
 def _times(call: TracedCall, application: Application) -> Times:
     """Return the times of all choices in a call, and the baseline's choice."""
     by = application.by
     there = candidates(by.choices(call.point), call.point, call.like, by.machine)
     found = predicted(call.point, by, list(there.alike), call.like)
-    return found if call.is_started else {DEFAULT: _baseline(call, application), **found}
+    is_proposed_anyway = call.is_started or application.needs_one_order(call)
+    return found if is_proposed_anyway else {DEFAULT: _baseline(call, application), **found}
 
 
 def _baseline(call: TracedCall, application: Application) -> Estimate:

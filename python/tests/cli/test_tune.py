@@ -138,6 +138,18 @@ def test_a_trace_decides_what_is_tuned(
         assert not nothing.exists()
 
 
+def test_a_baseline_with_a_fixed_order_keeps_it(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    trace, baseline = tmp_path / "app.hktrace", tmp_path / "bine.rules"
+    write(trace, trace_of(program(8)))
+    baseline.write_text("order = fixed\nallreduce: bine\n")
+    line = f"tune --trace {trace} --machine cluster --baseline {baseline} -o"
+    out = hocket_command(line, tmp_path / "out").out
+    assert "order        fixed, of the baseline too" in out and "; allreduce[ranks=8]: rabenseifner" in out
+    assert json.loads((tmp_path / "out/decisions.json").read_text())["order"] == "fixed"
+    said = hocket_command(line.replace(str(baseline), "mpich-5.0"), tmp_path / "no", "--order", "fixed")
+    assert (said.status, said.err[:31]) == (2, "hocket: error: mpich-5.0:23: re") and not (tmp_path / "no").exists()
+
+
 @pytest.mark.parametrize("library", ["openmpi-5.0", "mpich", "ucc", "nccl", "rccl", "ncclx"])
 def test_for_a_library_only_what_it_has_is_chosen(
     library: str, hocket_command: Callable[..., Ran], tmp_path: Path

@@ -126,6 +126,33 @@ def test_nonblocking_calls_get_rules_of_their_own() -> None:
     assert found.gain.mean_s > 0
 
 
+def test_with_a_fixed_order_the_rules_of_a_reduction_stand_or_fall_together() -> None:
+    found = program(8)
+    for rank in range(8):
+        found.call(rank, "MPI_Iallreduce", comm=0, request=0, count=100_000, **DOUBLES, **SUM)
+        found.call(rank, "MPI_Wait", requests=[0], got=[None])
+    application = Application(trace_of(found), Simulated(MACHINE), "allreduce: reduce_broadcast", order_is_fixed=True)
+    kept = tuned(application)
+    (of_allreduce,) = [one for one in kept.effects if one.is_kept]
+    assert of_allreduce.proposed.calls == 22 and of_allreduce.proposed.rule.count("\n") == 1
+    written = application.written(kept.rules)
+    orders = set()
+    for size in (8, 800_000, 8_000_000):
+        chosen = hocket.choose(written, "allreduce", Call(ranks=8, size_bytes=size, element_bytes=8))
+        assert chosen is not None
+        orders.add(chosen[0].order)
+    assert len(orders) == 1 and None not in orders
+    assert hocket.replay(application.trace, MACHINE, rules=written).time_s.mean == kept.kept.time_s.mean
+
+
+def test_a_baseline_must_have_a_fixed_order_too() -> None:
+    application = Application(trace_of(program(8)), Simulated(MACHINE), "allreduce: ring", order_is_fixed=True)
+    with pytest.raises(hocket.Error, match=r"^baseline:1: allreduce: the order of ring depends on the element"):
+        application.replayed([])
+    own = "allreduce: bine\niallreduce: bine"
+    assert tuned(replace(application, baseline=own)).rules == ""  # others would need rules for both forms
+
+
 def _started(ranks: int) -> Trace:
     found = Program(ranks)
     for rank in range(ranks):
