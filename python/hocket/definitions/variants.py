@@ -1,4 +1,4 @@
-"""Variants of a machine: less cost of one kind, more ports, no noise, or a separate host section."""
+"""Variants of a machine: less cost of one kind, more ports, no noise, a separate host section, or another network."""
 
 from __future__ import annotations
 
@@ -108,6 +108,12 @@ def with_peers_known(machine: Machine) -> Machine | None:
     sections = _sections(machine)
     changed = {name: _without(value, "new_peer") for name, value in sections.items()}
     return None if changed == sections else _machine(machine, changed)
+
+
+def with_network(machine: Machine, **keys: Any) -> Machine:
+    """Return the machine with other values of some keys of [network]."""
+    sections = _sections(machine)
+    return _machine(machine, {**sections, "network": {**sections["network"], **keys}})
 
 
 def quiet(machine: Machine) -> Machine | None:

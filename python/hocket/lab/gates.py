@@ -173,7 +173,7 @@ def gates(lab: Lab, faults: Faults | None) -> Iterator[Gates | None]:
     if faults is None:
         yield None
         return
-    changes = changes_of_links(faults, lab.built)
+    changes = changes_of_links(faults, lab.machine)
     check(changes, lab.wiring, lab.rate_bytes_per_s)
     with ExitStack() as stack:
         made: dict[int, Gate] = {}

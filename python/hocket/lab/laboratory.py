@@ -19,6 +19,7 @@ from hocket.base import files
 from hocket.base.call import Call
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import AXES, Topology
+from hocket.definitions.variants import with_network
 from hocket.lab import building
 from hocket.lab.building import Sent
 from hocket.lab.wiring import Wiring
@@ -150,18 +151,19 @@ class Lab:
 
     @property
     def built(self) -> Machine:
-        """The machine as built: with links of `rate_bytes_per_s`, otherwise as in its file.
+        """The machine as built: with links of `rate_bytes_per_s`, and the nodes of the lab.
 
         Raises:
-            Error: The file does not have the bandwidth on a line of its own.
+            Error: Ranks share a node, but the machine does not tell the cost of messages between them.
         """
-        if self.scale == 1:
-            return self.machine
-        scaled = rf"\g<1>{self.rate_bytes_per_s} B/s\g<2>"
-        text, changes = re.subn(r'(?m)^(\s*link_bandwidth\s*=\s*")[^"]*(")', scaled, self.machine.text)
-        if changes != 1:
-            raise Error(f'{self.machine.file}: expected exactly one line link_bandwidth = "..", which --scale changes')
-        return Machine.parse(text, self.machine.file)
+        ranks_per_node = self.machine.quantities.get("network.ranks_per_node", 1)
+        if ranks_per_node > 1 and not any(name.startswith("network.local.") for name in self.machine.quantities):
+            raise Error(
+                f"{self.machine.file}: got ranks_per_node {ranks_per_node} without [network.local], expected "
+                "the cost of messages within a node there, as these go through memory in a lab"
+            )
+        rate = f"{self.rate_bytes_per_s} B/s"
+        return with_network(self.machine, link_bandwidth=rate, ranks_per_node=ranks_per_node)
 
     @property
     def summary(self) -> str:

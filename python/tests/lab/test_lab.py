@@ -173,6 +173,35 @@ def test_jobs_at_once_meet_on_the_links_of_the_simulator(
     assert not left()
 
 
+SHARED = '[network.local]\nL = "5 us"\no = "2 us"\ng = "0 us"\nG = "0.5 ns"\n'
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+@pytest.mark.parametrize(("nodes", "ranks_per_node"), [(4, 2), (8, 1)])
+def test_groups_are_the_nodes_of_the_lab(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, nodes: int, ranks_per_node: int
+) -> None:
+    machine = tmp_path / "nodes.toml"
+    own = f"ranks_per_node = {ranks_per_node}" if ranks_per_node > 1 else ""
+    machine.write_text(text(f'topology = "crossbar"\nnodes = {nodes}', own) + (SHARED if own else ""))
+    found = compared(hocket_command, installation, machine, "allreduce", 8, "hierarchical ring", "--json").json
+    for point in found["points"]:
+        assert point["measured_s"] > 0.85 * point["simulated_s"], "other groups than the simulated ones"
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+def test_ranks_of_a_node_need_costs_of_their_messages(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation
+) -> None:
+    machine = tmp_path / "nodes.toml"
+    machine.write_text(text(STAR, "ranks_per_node = 2"))
+    refused = compared(hocket_command, installation, machine, "allreduce", 8, "ring")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "got ranks_per_node 2 without [network.local], expected the cost" in refused.err
+
+
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_algorithms_that_the_machine_does_not_suit_are_left_out(
