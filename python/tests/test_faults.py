@@ -130,6 +130,10 @@ def test_pictures_name_the_scene(hocket_command: Callable[..., Ran], tmp_path: P
             assert hocket_command(*line, *options).status == 0
             words = (tmp_path / "p.svg").read_text().replace("&gt;", ">")
             assert all(text in words for text in options[1::2]), sizes
+    line = ["simulate allreduce ring --ranks 4 --size 4KiB --machine", ring, "--plot", tmp_path / "p.svg"]
+    assert hocket_command(*line, "--fault", SLOW, "--cadence", "2 calls").status == 0
+    words = (tmp_path / "p.svg").read_text().replace("&gt;", ">")
+    assert f"fault: {SLOW}" in words and "cadence: 2 calls" in words
 
 
 def test_where_nothing_can_end_there_is_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:

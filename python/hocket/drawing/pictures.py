@@ -15,6 +15,7 @@ from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, WIDTH, chart, framed
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
+from hocket.drawing.wording import played_lines, scene_lines
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.comparison import Comparison
 from hocket.simulating.critical_paths import critical_path
@@ -36,7 +37,7 @@ def _simulation(found: Simulation, machine: MachineLike | None = None) -> alt.La
     if not found.events:
         return _trials(found)
     path = () if machine is None else critical_path(found, machine=as_machine(machine))
-    return space_time_chart(found.events, title=found.title, path=path)
+    return space_time_chart(found.events, title=found.title, scene=played_lines(found), path=path)
 
 
 def _trials(found: Simulation) -> alt.LayerChart:
@@ -70,7 +71,7 @@ def _trials(found: Simulation) -> alt.LayerChart:
         f"95 % up to {format_time(times_s.quantiles['0.95'])}",
         f"red: the mean, {format_time(times_s.mean)}, which is between {between} (95 %)",
     ]
-    return framed(layers, found.title, subtitle)
+    return framed(layers, found.title, [*scene_lines(found), *subtitle])
 
 
 def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:

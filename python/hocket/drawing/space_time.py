@@ -27,12 +27,15 @@ _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect
 _TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3a5f", "#9ccc65")
 
 
-def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step] = ()) -> alt.LayerChart:
+def space_time_chart(
+    events: Iterable[Event], *, title: str, scene: Sequence[str] = (), path: Sequence[Step] = ()
+) -> alt.LayerChart:
     """Return the picture as a chart; as HTML it zooms with the mouse wheel.
 
     Args:
         events: The operations of each rank over time.
         title: The title of the picture.
+        scene: What the ranks and the links went through, in lines below the title.
         path: The critical path, if it should be marked.
 
     Raises:
@@ -70,7 +73,7 @@ def space_time_chart(events: Iterable[Event], *, title: str, path: Sequence[Step
         layer(_path(path, scale)).mark_rule(strokeWidth=2.5, color=_PATH_COLOUR).encode(y2="to_rank:Q"),
     ]
     used = [one for one, rows in zip(layers, (messages, works, path), strict=True) if rows]
-    subtitle = ["lines: messages, from the start of the send to the end of the receive"]
+    subtitle = [*scene, "lines: messages, from the start of the send to the end of the receive"]
     if path:
         subtitle.append("red: the critical path")
     height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, _RANK_HEIGHT * ranks))

@@ -77,8 +77,17 @@ def measured_in_scene(found: InScene) -> str:
 
 def played_words(found: InScene) -> str:
     """Return the scene, as the end of a line."""
+    return "".join(f"; {line}" for line in _played(found))
+
+
+def _played(found: InScene) -> list[str]:
     parts = {"arrivals": found.arrivals, "cadence": found.cadence}
-    return "".join(f"; {name}: {text}" for name, text in parts.items() if text)
+    return [f"{name}: {text}" for name, text in parts.items() if text]
+
+
+def played_lines(found: Simulation) -> list[str]:
+    """Return the scene and its faults; nothing without a scene."""
+    return [*_played(found), *(f"fault: {fault}" for fault in found.faults)]
 
 
 def scene_lines(found: Simulation) -> list[str]:

@@ -80,13 +80,21 @@ for step in found.steps:
 
 def linking(question: Question) -> Source:
     """Return the source of link loads."""
-    words = ["simulate", *_explained_words(question), *_scene_words(question), "--links", "links.html"]
+    return _keeping(question, ["--links", "links.html"], "links", "for use in found.link_uses:\n    print(use)")
+
+
+def simulating(question: Question) -> Source:
+    """Return the source of a space-time picture in a scene."""
+    return _keeping(question, ["--plot", "space-time.html"], "events", "for event in found.events:\n    print(event)")
+
+
+def _keeping(question: Question, files: Sequence[str], kept: str, end: str) -> Source:
+    words = ["simulate", *_explained_words(question), *_scene_words(question), *files]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
 call = {_explained_call(question)}
-found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["links"])
-for use in found.link_uses:
-    print(use)"""
+found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["{kept}"])
+{end}"""
     return Source(_command(question, words), _python(question, _explained(question), body))
 
 

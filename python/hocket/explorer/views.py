@@ -30,15 +30,25 @@ from hocket.drawing.wording import (
     explanation_facts,
     explanation_tables,
     finding_text,
+    measured,
     not_compared_lines,
     ranks_of_path,
     trials_words,
 )
 from hocket.explorer.questions import Question
-from hocket.explorer.reproducing import Source, comparing, explaining, linking, mapping, scene_texts, verifying
+from hocket.explorer.reproducing import (
+    Source,
+    comparing,
+    explaining,
+    linking,
+    mapping,
+    scene_texts,
+    simulating,
+    verifying,
+)
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import Simulation, Trials, simulate
+from hocket.simulating.simulation import Kept, Simulation, Trials, simulate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -240,8 +250,9 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.given:
-        says = ", ".join(name for name, _ in _scene(question))
-        raise Error(f"the picture is of an isolated call without faults, expected no {says}")
+        simulation = _simulated(question, "events")
+        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *_scene(question))
+        return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
     found = explain(
         question.explained,
         _call(question),
@@ -267,15 +278,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     if topology is None:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
-    call = _call(question)
-    found = simulate(
-        question.explained,
-        call,
-        machine=question.machine,
-        scene=question.scene,
-        trials=_first_trial(question),
-        keep=["links"],
-    )
+    found = _simulated(question, "links")
     title = found.title
     drawn = link_chart({format_time(found.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
     return View(
@@ -325,6 +328,18 @@ def _call(question: Question) -> Call:
     """Return the call to explain."""
     (call,) = question.calls(question.ranks[-1], [question.size_explained_bytes])
     return replace(call, parameters=question.values(question.explained))
+
+
+def _simulated(question: Question, kept: Kept) -> Simulation:
+    """Return the first trial of the call to explain, in the scene."""
+    return simulate(
+        question.explained,
+        _call(question),
+        machine=question.machine,
+        scene=question.scene,
+        trials=_first_trial(question),
+        keep=[kept],
+    )
 
 
 def _first_trial(question: Question) -> Trials:

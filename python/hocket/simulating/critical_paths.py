@@ -66,8 +66,11 @@ def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulatio
             then counts as noise; without this argument it counts as computation or waiting.
 
     Raises:
-        Error: The machine has circuits: a message alone would have no circuit.
+        Error: The machine has circuits: a message alone would have no circuit. Or the call was in a scene.
     """
+    scene = {"arrivals": found.arrivals, "cadence": found.cadence, "faults": found.faults}
+    if given := [name for name, text in scene.items() if text]:
+        raise Error(f"the critical path is of an isolated call without faults, expected no {', '.join(given)}")
     if machine.model == "circuits":
         raise Error(
             f"machine {machine.name}: got the network model circuits, expected hockney, loggp, links or packets"
