@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -302,9 +303,25 @@ def queues(lab: str, wiring: Wiring, handle: int) -> list[str]:
     return found
 
 
+def interfaces(wiring: Wiring, vertex: int) -> list[str]:
+    """Return the names of the interfaces of a vertex that carry messages."""
+    cables = enumerate(wiring.cables)
+    own = [f"c{number}" for number, cable in cables if vertex in (cable.forth.source, cable.forth.target)]
+    return [DATA_INTERFACE, *own]
+
+
+def datagrams(lab: str, vertex: int) -> socket.socket:
+    """Return a socket in the namespace of a vertex."""
+    netns.pushns(vertex_namespace(lab, vertex))
+    try:
+        return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    finally:
+        netns.popns()
+
+
 def remove(lab: str) -> None:
     """End all processes in a lab and remove its namespaces; the kernel then removes the rest."""
-    _end_processes(lab)
+    end_processes(lab)
     for name in namespaces(lab):
         netns.remove(name)
 
@@ -323,9 +340,10 @@ def processes(lab: str) -> list[int]:
     return [process for process in found if process != os.getpid()]
 
 
-def _end_processes(lab: str) -> None:
-    end = time.monotonic() + _SECONDS_TO_END
-    kind = signal.SIGTERM
+def end_processes(lab: str, *, most_s: float = _SECONDS_TO_END) -> None:
+    """End all processes in a lab; after a time, without asking them."""
+    end = time.monotonic() + most_s
+    kind = signal.SIGTERM if most_s > 0 else signal.SIGKILL
     while running := processes(lab):
         for process in running:
             try:

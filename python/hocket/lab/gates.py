@@ -23,10 +23,8 @@ from hocket.lab.laboratory import MOST_BYTES_PER_S, Lab
 from hocket.lab.wiring import Wiring
 from hocket.simulating.faults import Faults, changes_of_links
 
-try:
-    from pyroute2 import NetNS, netns
-except ImportError:  # `building.check_host` reports this
-    netns = None
+with suppress(ImportError):  # `building.check_host` reports this
+    from pyroute2 import NetNS
 
 LEAST_S = 5e-3
 """The shortest time between two changes of a link: a change takes about 1 ms."""
@@ -55,7 +53,7 @@ class Gate:
         self._part = 1.0
         self._far = building.data_address(way.target)
         with ExitStack() as stack:
-            self._kick = stack.enter_context(_socket(namespace, f"c{number}"))
+            self._kick = stack.enter_context(_socket(lab.name, way.source, f"c{number}"))
             self._ns = stack.enter_context(NetNS(namespace))
             self._index = int(self._ns.link_lookup(ifname=f"c{number}")[0])
             self._shape("replace")
@@ -83,13 +81,9 @@ class Gate:
             self._ns.tc(command, "tbf", self._index, **where, rate=rate, burst=_BURST_BYTES, limit=limit)
 
 
-def _socket(namespace: str, interface: str) -> socket.socket:
-    """Return a socket that sends over an interface."""
-    netns.pushns(namespace)
-    try:
-        found = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    finally:
-        netns.popns()
+def _socket(lab: str, vertex: int, interface: str) -> socket.socket:
+    """Return a socket that sends over an interface of a vertex."""
+    found = building.datagrams(lab, vertex)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
     return found
 

@@ -257,6 +257,29 @@ def test_a_program_runs_in_a_lab_that_is_up(
     assert left() == {second}
 
 
+def test_a_command_ends_when_an_interface_goes_down(
+    hocket_command: Callable[..., Ran], installation: Installation, star: Path, names: list[str]
+) -> None:
+    name = names[0]
+    hocket_command(f"lab up {star} --name {name}")
+    line = [sys.executable, "-m", "hocket", "mpi", "run", "-n", "8", "--lab", name]
+    job = subprocess.Popen(
+        [*line, "--mpicc", str(installation.mpicc), "--", "sleep", "1000"], stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 60
+    while len(building.processes(name)) < 16:  # a proxy and a sleep per node
+        assert time.monotonic() < end and job.poll() is None
+        time.sleep(0.1)
+    netns = pytest.importorskip("pyroute2").NetNS
+    with netns(building.vertex_namespace(name, 3)) as ns:
+        ns.link("set", index=ns.link_lookup(ifname="c3")[0], state="down")
+    _, said = job.communicate(timeout=30)
+    assert job.returncode == 2 and not building.processes(name)
+    assert said.splitlines()[-1] == (
+        f"hocket: error: lab {name}: interface c3 of node 3 is down, expected all interfaces up"
+    )
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_nothing_is_left_of_a_command_that_is_ended(
     hocket_command: Callable[..., Ran], installation: Installation, torus: Path, names: list[str], kind: signal.Signals

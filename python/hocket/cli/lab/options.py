@@ -17,6 +17,7 @@ from hocket.cli.output import progress
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
+from hocket.lab.watching import watched
 
 DEFAULT = "lab"
 """The default name of a lab."""
@@ -81,14 +82,16 @@ def _ends_by_exit() -> Iterator[None]:
 def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
     """Find a lab by its name, or build the lab of a machine file while the command runs."""
     if "." in text or "/" in text:
-        with built(Machine.load(text), scale) as lab:
+        with built(Machine.load(text), scale) as lab, watched(lab):
             yield lab
         return
     if scale != 1:
         raise click.UsageError(
             f"--scale: got {scale}, but the running lab {text} has its own scale, expected a machine file"
         )
-    yield Lab.find(text)
+    lab = Lab.find(text)
+    with watched(lab):
+        yield lab
 
 
 @contextmanager
