@@ -10,7 +10,7 @@ from io import TextIOWrapper
 import click
 
 from hocket._native import Error
-from hocket.base.checks import memory
+from hocket.base.checks import memory, one_line
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 
 _BAD_INPUT = 2
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str] | None) -> int:
 
 
 def _bad_input(message: str) -> int:
-    print(f"hocket: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"hocket: error: {one_line(message)}", file=sys.stderr)
     return _BAD_INPUT
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hocket._native import Error
+from hocket.base.checks import one_line
 from hocket.explorer.questions import Named, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, OnDone, view
@@ -78,7 +79,7 @@ def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> tuple[
             return 200, {"html": report(question, VIEWS, on_done=on_done)}
         return 200, view(name, question, on_done).as_dict()
     except Error as error:
-        return 400, {"error": " ".join(str(error).split())}
+        return 400, {"error": one_line(str(error))}
     except MemoryError:
         return 400, {"error": "out of memory, expected a smaller call or fewer calls"}
     except Exception as error:

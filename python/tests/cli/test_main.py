@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
+from hocket.base.checks import one_line
 from hocket.base.version import commit
 from hocket.cli import main
 from tests.conftest import Ran
@@ -378,3 +379,23 @@ def test_files_to_load_may_stand_in_the_environment(
     monkeypatch.setenv("HOCKET_LOAD", os.pathsep.join(str(tmp_path / f"{name}.py") for name in ("one", "two")))
     listed = [entry["name"] for entry in hocket_command("list barrier --json").json]
     assert listed[-2:] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "{} ring",
+        "allreduce {}",
+        "allreduce ring -n {}",
+        "allreduce ring -n 8 --seed {}",
+        "allreduce ring -n 8 --size 8B --timeline a/{}",
+    ],
+)
+def test_long_bad_texts_are_cut(bad_input: Callable[..., str], words: str) -> None:
+    said = bad_input("simulate", *words.format("x" * 10_000).split())
+    assert f"{'x' * 57}" in said and "x…" in said and "x" * 61 not in said
+
+
+def test_what_stands_between_texts_in_quotes_is_whole() -> None:
+    line = f'got "a", {"expected " * 9}"b\\"c" in {"path/" * 40}x.toml:3: "{"d" * 61}"'
+    assert one_line(line) == line.replace("d" * 61, "d" * 60 + "…")
