@@ -25,6 +25,7 @@ def test_times_have_four_digits_and_a_unit(time_s: float, text: str) -> None:
 
 def test_one_is_no_plural() -> None:
     assert [units.format_count(count, "call") for count in (0, 1, 2)] == ["0 calls", "1 call", "2 calls"]
+    assert [units.format_count(count, "switch") for count in (1, 2)] == ["1 switch", "2 switches"]
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def _print_regret(what: str, some: Sequence[Regret]) -> None:
     )
     worst = max(some, key=lambda one: one.regret)
     if not worst.is_right:
-        where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {worst.ranks} ranks"
+        where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {format_count(worst.ranks, 'rank')}"
         print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
     beside = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
     if beside:

@@ -8,6 +8,7 @@ import click
 
 from hocket.base import files
 from hocket.base.call import Call
+from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result
@@ -76,4 +77,4 @@ def record(
             }
         )
     elif written:
-        click.echo(f"{algorithm.label}, {ranks} ranks: {written}")
+        click.echo(f"{algorithm.label}, {format_count(ranks, 'rank')}: {written}")

@@ -10,7 +10,7 @@ import click
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_files, print_json, print_table
 from hocket.cli.trials import asked_trials, spread
@@ -95,7 +95,8 @@ def replay(
 
 
 def _print(found: Replay) -> None:
-    click.secho(f"{found.program}, {found.ranks} ranks, {found.calls} calls, machine {found.machine}", bold=True)
+    ranks, calls = format_count(found.ranks, "rank"), format_count(found.calls, "call")
+    click.secho(f"{found.program}, {ranks}, {calls}, machine {found.machine}", bold=True)
     times_s = [rank.time_s for rank in found.rank_uses]
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank is done"),

@@ -12,7 +12,7 @@ import click
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.units import format_bytes
+from hocket.base.units import format_bytes, format_count
 from hocket.cli.options import check_files
 from hocket.cli.output import print_facts, print_files, print_result, width
 from hocket.cli.schedules import read_schedule
@@ -92,7 +92,7 @@ def _drawn(schedule: Schedule) -> dict[str, Any]:
 
 def _print(entry: Mapping[str, Any]) -> None:
     click.secho(f"schedule {entry['name']}", bold=True)
-    depth = "unknown" if entry["depth"] is None else f"{entry['depth']} messages, one after another"
+    depth = "unknown" if entry["depth"] is None else f"{format_count(entry['depth'], 'message')}, one after another"
     tasks = [f"{name} {_spread(counts)}" for name, counts in entry["tasks"].items() if any(counts)]
     print_facts(
         [

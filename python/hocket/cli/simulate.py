@@ -11,7 +11,7 @@ import click
 
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress
@@ -199,7 +199,9 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
 
 
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
-    click.secho(f"{found.collective} {found.algorithm}, {found.ranks} ranks, machine {found.machine}", bold=True)
+    click.secho(
+        f"{found.collective} {found.algorithm}, {format_count(found.ranks, 'rank')}, machine {found.machine}", bold=True
+    )
     is_plain = found.measured_as == "isolated" and not found.arrivals
     facts = [
         ("time", f"{format_time(found.time_s.mean)} {measured(found)}"),

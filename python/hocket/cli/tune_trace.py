@@ -83,7 +83,7 @@ def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
 
 def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
     before = found.baseline
-    click.secho(f"{before.program}, {before.ranks} ranks, machine {before.machine}", bold=True)
+    click.secho(f"{before.program}, {format_count(before.ranks, 'rank')}, machine {before.machine}", bold=True)
     facts = [
         ("collectives", f"{entry['calls']} calls of {format_count(entry['points'], 'kind')}"),
         ("baseline", f"{format_time(before.time_s.mean)}, rules: {entry['baseline']}"),

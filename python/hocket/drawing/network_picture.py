@@ -89,7 +89,7 @@ def _marks(base: alt.Chart, spots: Sequence[Mapping[str, Any]], scale: float) ->
 def _subtitle(topology: Topology, route: tuple[int, int] | None, hops: Sequence[Hop], is_labelled: bool) -> list[str]:
     parts = [format_count(topology.nodes, "node"), format_count(topology.directed_links, "directed link")]
     if topology.switches:
-        parts.insert(1, "1 switch" if topology.switches == 1 else f"{topology.switches} switches")
+        parts.insert(1, format_count(topology.switches, "switch"))
     lines = [f"{topology.name} of {', '.join(parts)}{'; numbers are ranks' * is_labelled}"]
     if route:
         lines.append(f"red: the route from rank {route[0]} to rank {route[1]}, {format_count(len(hops), 'link')}")

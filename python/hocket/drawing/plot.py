@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.wording import played_on_clocks, scene_lines
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     ]
     if said:
         subtitle.append(f"dashed: simulated on {machine}")
-    return framed(layers, f"{bench.collective} on {bench.ranks} ranks, {_library(bench.mpi)}", subtitle)
+    return framed(layers, f"{bench.collective} on {format_count(bench.ranks, 'rank')}, {_library(bench.mpi)}", subtitle)
 
 
 def calibration_chart(found: Calibration) -> alt.LayerChart:
@@ -337,7 +337,7 @@ def calibration_chart(found: Calibration) -> alt.LayerChart:
         if one.from_bytes <= size <= one.last_bytes
     ]
     dashed = _over_size(modelled, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
-    subtitle = [f"first quartiles of {found.samples} samples, {found.date}", "dashed: the model"]
+    subtitle = [f"first quartiles of {format_count(found.samples, 'sample')}, {found.date}", "dashed: the model"]
     return framed([_points(_over_size(measured, lines), lines), dashed], f"messages, {_library(found.mpi)}", subtitle)
 
 

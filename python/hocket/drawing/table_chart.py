@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.packages import Lazy
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, dashed, labels_of, legend, size_axis, styled, thinned, time_axis
 from hocket.simulating.sweeps import Table
 
@@ -89,7 +89,7 @@ def _text(name: str, value: Any) -> str:
     if name == "size_bytes":
         return format_bytes(value)
     if name == "ranks":
-        return f"{value} ranks"
+        return format_count(value, "rank")
     if name in ("machine", "noise"):
         return f"{name} {value}"
     return f"{name.removeprefix(_PARAMETER)} = {value}" if name.startswith(_PARAMETER) else str(value)

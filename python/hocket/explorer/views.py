@@ -225,10 +225,12 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
         try:
             found = _compared(question, ranks, note)
         except Error as error:
-            refused.append((f"{ranks} ranks", str(error)))
+            refused.append((format_count(ranks, "rank"), str(error)))
         else:
             rows += winners(found)
-            refused += [(f"{ranks} ranks", one.sentence) for one in found.not_compared if not found.simulations][:1]
+            refused += [
+                (format_count(ranks, "rank"), one.sentence) for one in found.not_compared if not found.simulations
+            ][:1]
         before += _simulations(question)
     if not rows:
         raise Error(refused[0][1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.base.packages import Lazy
 from hocket.base.results import drawn
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import framed, labels_of, legend, styled, time_axis
 from hocket.fitting.judging import Judged, deviations
 from hocket.fitting.result import Fit
@@ -29,7 +29,7 @@ def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
             "use": one.use,
             "measured_s": one.measured_s,
             "simulated_s": one.simulated_s,
-            "call": f"{one.collective} {one.algorithm} {one.parameters}, {one.ranks} ranks, "
+            "call": f"{one.collective} {one.algorithm} {one.parameters}, {format_count(one.ranks, 'rank')}, "
             f"{format_bytes(one.size_bytes)}",
             "measured": format_time(one.measured_s),
             "simulated": format_time(one.simulated_s),
@@ -58,7 +58,8 @@ def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
     )
     drawn = [_line(1.0, ends_s, [1, 0]), *(_line(factor, ends_s, [4, 4]) for factor in (_BAND, 1 / _BAND))]
     subtitle = [
-        f"{use}: {one.cells} calls, median of |ln(simulated / measured)| {one.median:.3f}" for use, one in away.items()
+        f"{use}: {format_count(one.cells, 'call')}, median of |ln(simulated / measured)| {one.median:.3f}"
+        for use, one in away.items()
     ]
     return framed([*drawn, points], title, [*subtitle, f"dashed: a factor of {_BAND} apart"])
 

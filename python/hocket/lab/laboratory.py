@@ -17,6 +17,7 @@ from typing import ClassVar
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
+from hocket.base.units import format_count
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import AXES, Topology
 from hocket.definitions.variants import with_network
@@ -169,8 +170,8 @@ class Lab:
     def summary(self) -> str:
         """A description of the lab in one line."""
         nodes, switches = self.wiring.topology.nodes, self.wiring.topology.switches
-        parts = f"{nodes} nodes and {switches} switches" if switches else f"{nodes} nodes"
-        rate = f"{len(self.wiring.cables)} cables of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
+        parts = format_count(nodes, "node") + (f" and {format_count(switches, 'switch')}" if switches else "")
+        rate = f"{format_count(len(self.wiring.cables), 'cable')} of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
         return f"{self.machine.name}, {parts}, {rate}" + ("" if self.scale == 1 else f", scale {self.scale}")
 
     def sent(self) -> dict[int, Sent]:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import altair as alt
 
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.wording import fault_words, played_on_clocks
@@ -33,7 +33,9 @@ def compared_chart(what: Compared, topology: Topology) -> Chart:
         *fault_words(what),
         f"deviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}",
     ]
-    title = alt.TitleParams(f"{what.collective} on {what.ranks} ranks", subtitle=subtitle, anchor="start")
+    title = alt.TitleParams(
+        f"{what.collective} on {format_count(what.ranks, 'rank')}", subtitle=subtitle, anchor="start"
+    )
     times = _times(what)
     if not what.links:
         times.title = title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import version
 from hocket.mpi.calibration import Calibration, Level, Range, Work
 from hocket.mpi.fits import Estimate
@@ -19,11 +19,12 @@ _FASTEST_S_PER_BYTE = 1e-15
 def machine_file(found: Calibration, name: str, model: Model, samples: str | None) -> str:
     """Return a machine file for one of the models; comments give intervals and the deviation of the model."""
     hosts = sorted(set(found.hosts))
-    where = f"{len(found.hosts)} ranks on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
+    where = f"{format_count(len(found.hosts), 'rank')} on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
     mpi = " ".join(found.mpi.partition(",")[0].split())
     lines = [
         f"# Measured on {found.date} by hocket mpi calibrate (Hocket {version()}): {where}, {mpi}.",
-        f"# {found.samples} samples{f', in {samples}' if samples else ''}; a time is the first quartile of a size's, "
+        f"# {format_count(found.samples, 'sample')}{f', in {samples}' if samples else ''}; "
+        "a time is the first quartile of a size's, "
         "an interval is of 95 %.",
         *(["# More ranks than processors: times include waiting for a processor."] if found.is_crowded else []),
         f'name = "{name}"',

@@ -14,6 +14,7 @@ from hocket.base import checks, files
 from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.results import Result, drawn
+from hocket.base.units import format_count
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, parsed
@@ -78,7 +79,7 @@ class Schedule(Result):
     @property
     def title(self) -> str:
         """The algorithm or file, and the number of ranks."""
-        return f"{self.name}, {self.content.ranks} ranks"
+        return f"{self.name}, {format_count(self.content.ranks, 'rank')}"
 
     @property
     def data(self) -> dict[str, Any]:

@@ -195,7 +195,7 @@ class Comparison(Result):
     @property
     def title(self) -> str:
         """The collective, ranks and machine."""
-        return f"{self.collective} on {self.ranks} ranks, machine {self.machine.name}"
+        return f"{self.collective} on {format_count(self.ranks, 'rank')}, machine {self.machine.name}"
 
     @property
     def algorithms(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.results import Result, drawn
+from hocket.base.units import format_count
 from hocket.simulating.simulation import (
     ONE_TRIAL,
     Circuits,
@@ -127,7 +128,7 @@ class Replay(Result):
     @property
     def title(self) -> str:
         """The program, ranks and machine."""
-        return f"{self.program}, {self.ranks} ranks, machine {self.machine}"
+        return f"{self.program}, {format_count(self.ranks, 'rank')}, machine {self.machine}"
 
     @property
     def mpi_share(self) -> float:

@@ -16,7 +16,7 @@ from hocket.base.call import Call
 from hocket.base.checks import function, instance, number, several, shown, text, whole
 from hocket.base.names import among
 from hocket.base.results import Result, drawn, parameter_columns
-from hocket.base.units import format_bytes, parse_share
+from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
@@ -418,7 +418,7 @@ class Simulation(Result):
     def title(self) -> str:
         """The algorithm, ranks, size and machine."""
         size = f", {format_bytes(self.size_bytes)}" if self.size_bytes else ""
-        return f"{self.collective} {self.algorithm}, {self.ranks} ranks{size}, machine {self.machine}"
+        return f"{self.collective} {self.algorithm}, {format_count(self.ranks, 'rank')}{size}, machine {self.machine}"
 
     def records(self) -> list[dict[str, Any]]:
         """Return the result as one row, without links, circuits, steps, marks and the times of repeated calls."""

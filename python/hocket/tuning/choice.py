@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hocket._native import Error
-from hocket.base.units import format_bytes
+from hocket.base.units import format_bytes, format_count
 from hocket.definitions.library import KNOWN, REDUCTIONS
 
 Owner = Literal["default", "catalogue", "mpi", "composition"]
@@ -23,7 +23,7 @@ class Point:
     size_bytes: int
 
     def __str__(self) -> str:
-        return f"{self.collective} on {self.ranks} ranks, {format_bytes(self.size_bytes)}"
+        return f"{self.collective} on {format_count(self.ranks, 'rank')}, {format_bytes(self.size_bytes)}"
 
 
 @dataclass(frozen=True, order=True)

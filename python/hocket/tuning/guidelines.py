@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found
 
@@ -92,5 +92,5 @@ def _not_monotone(known: Sequence[Found]) -> Iterable[Violation]:
             continue
         default, other = less.times[DEFAULT], more.times[DEFAULT]
         if default.low_s > other.high_s:
-            what = format_bytes(b.size_bytes) if a.ranks == b.ranks else f"{b.ranks} ranks"
+            what = format_bytes(b.size_bytes) if a.ranks == b.ranks else format_count(b.ranks, "rank")
             yield Violation(a, f"that of {what}", default, other)

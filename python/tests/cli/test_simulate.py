@@ -323,3 +323,9 @@ def test_calls_in_a_row_are_in_place_too(hocket_command: Callable[..., Ran], cal
 def test_the_estimate_is_of_the_engine_that_runs(bad_input: Callable[..., str]) -> None:
     line = "simulate alltoall linear --ranks 200000 --size 1KiB --engine"
     assert "--yes" in bad_input(f"{line} dataflow") and "--yes" in bad_input(f"{line} events")
+
+
+def test_one_rank_is_not_1_ranks(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    call = "allreduce ring --ranks 1 --size 8B"
+    for line in (f"simulate {call}", f"compare {call}", f"record {call} --output {tmp_path}/s.goal"):
+        assert "1 rank" in (said := hocket_command(line).out) and "1 ranks" not in said

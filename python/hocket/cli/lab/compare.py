@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket._native import Error
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.bench import ALL, Asked, bench_options
@@ -76,7 +76,7 @@ def compare(
 
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
-    click.secho(f"{what.collective} on {what.ranks} ranks, {what.mpi}, lab: {what.lab}", bold=True)
+    click.secho(f"{what.collective} on {format_count(what.ranks, 'rank')}, {what.mpi}, lab: {what.lab}", bold=True)
     for words in (*played_on_clocks(what), *fault_words(what)):
         print_words(words)
     click.echo()
@@ -102,7 +102,8 @@ def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
         low, high = what.link_ratios
         dropped = sum(link.dropped_packets for link in what.links)
         of_simulated = f"{low:.4f} to {high:.4f} of the simulated bytes"
-        print_words(f"bytes on {len(what.links)} links: {of_simulated}; {dropped} packets dropped")
+        lost = f"{format_count(dropped, 'packet')} dropped"
+        print_words(f"bytes on {format_count(len(what.links), 'link')}: {of_simulated}; {lost}")
     for name, sentence in what.not_measured:
         print_words(f"not measured: {name}: {sentence}")
     print_files(written)

@@ -12,7 +12,7 @@ import click
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.units import format_bytes, format_reach, format_time
+from hocket.base.units import format_bytes, format_count, format_reach, format_time
 from hocket.cli import completion, options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import measuring_options
@@ -218,7 +218,7 @@ def print_bench(
     every: bool,
 ) -> None:
     """Print the measurements, of the fastest or of every algorithm, and their ratio to a machine's predictions."""
-    click.secho(f"{found.collective} on {found.ranks} ranks, {found.mpi}", bold=True)
+    click.secho(f"{found.collective} on {format_count(found.ranks, 'rank')}, {found.mpi}", bold=True)
     for words in played_on_clocks(found):
         print_words(words)
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]

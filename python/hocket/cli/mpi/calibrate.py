@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket.base import files
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.output import print_facts, print_json, print_table, progress, write_picture
@@ -98,7 +98,9 @@ def calibrate(
 
 
 def _print(found: Calibration, written: dict[str, str | None]) -> None:
-    click.secho(f"{len(found.hosts)} ranks, {found.mpi}, {found.samples} samples", bold=True)
+    click.secho(
+        f"{format_count(len(found.hosts), 'rank')}, {found.mpi}, {format_count(found.samples, 'sample')}", bold=True
+    )
     for title, level in (("", found.between), ("within a host", found.local)):
         if level is not None:
             _print_level(title, level)

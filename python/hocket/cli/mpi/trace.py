@@ -9,7 +9,7 @@ import click
 
 from hocket import traces
 from hocket.base import files
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, say_what_root_lacks
 from hocket.cli.output import print_facts, print_json, print_table
@@ -96,7 +96,10 @@ def _moved_bytes(rank: RankTrace, call: Call) -> int:
 
 def _print(trace: Trace, written: dict[str, str]) -> None:
     summary = _summary(trace)
-    click.secho(f"{summary['program']}, {summary['ranks']} ranks, {summary['calls']} calls", bold=True)
+    click.secho(
+        f"{summary['program']}, {format_count(summary['ranks'], 'rank')}, {format_count(summary['calls'], 'call')}",
+        bold=True,
+    )
     print_facts(
         [
             ("mpi", summary["mpi"]),

@@ -52,7 +52,9 @@ def explain(
 
 
 def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
-    click.secho(f"{call.function} on {call.ranks} ranks, {call.size_bytes} bytes", bold=True)
+    click.secho(
+        f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True
+    )
     shown = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")

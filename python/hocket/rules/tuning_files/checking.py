@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL
 from hocket.rules.tuning_files.coverage import Coverage, deciding
@@ -136,7 +137,9 @@ def _gaps_of(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
             if rule is None or rule.choice is None:
                 line = rule.line if rule else here[0].line
                 sizes = Span(starts[place], starts[place + 1] - 1)
-                sentence = f"{here[0].function}: sizes {sizes} on {max(ranks, 1)} ranks are left to {library}"
+                sentence = (
+                    f"{here[0].function}: sizes {sizes} on {format_count(max(ranks, 1), 'rank')} are left to {library}"
+                )
                 yield Finding(line, "gap", f"{sentence}, but smaller and larger sizes have rules")
 
 

@@ -8,6 +8,7 @@ from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
+from hocket.base.units import format_count
 from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.hocket_rules import collective_of
@@ -83,18 +84,18 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
         return skipped
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
-        return f"the call has {call.ranks} ranks, the line is for {rule.ranks}"
+        return f"the call has {format_count(call.ranks, 'rank')}, the line is for {rule.ranks}"
     if rule.power_of_two not in (None, call.is_power_of_two):
         powers = "powers of two" if rule.power_of_two else "other than powers of two"
-        return f"the call has {call.ranks} ranks, the line is for {powers}"
+        return f"the call has {format_count(call.ranks, 'rank')}, the line is for {powers}"
     if rule.placement not in ("any", call.placement):
         return f"the call has ranks {call.placement}, the line is for {rule.placement}"
     if call.nodes not in rule.nodes:
-        return f"the call has {call.nodes} nodes, the line is for {rule.nodes}"
+        return f"the call has {format_count(call.nodes, 'node')}, the line is for {rule.nodes}"
     if call.ranks // call.nodes not in rule.ranks_per_node:
         return f"the call has {call.ranks // call.nodes} ranks per node, the line is for {rule.ranks_per_node}"
     if size not in rule.sizes:
-        return f"the call has {size} bytes, the line is for {rule.sizes}"
+        return f"the call has {format_count(size, 'byte')}, the line is for {rule.sizes}"
     for name, value in rule.conditions:
         if name not in NOT_ASKED and call.conditions.get(name) != value:
             return f"{name} is {call.conditions.get(name, 'not known')}, the line is for {value}"
