@@ -226,7 +226,7 @@ def markdown(tuning: Tuning) -> str:
         parts.append(f"## {collective}\n\n{_times(found)}")
     parts.append(f"## Held-out sizes\n\n{_held_out(tuning.regrets, tuning.judging_noise)}")
     if tuning.order_over_default:
-        parts.append(f"## What the fixed order costs\n\n{order_cost(tuning.order_over_default)}\n")
+        parts.append(f"## What the fixed order costs\n\n{order_cost(tuning.order_over_default).capitalize()}.\n")
     if tuning.own_regrets:
         parts.append(f"## Held-out sizes, the MPI alone\n\n{_held_out(tuning.own_regrets, tuning.judging_noise)}")
     return "\n".join(parts)
