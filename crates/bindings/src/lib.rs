@@ -158,6 +158,12 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
+/// A message as one line, in which long texts are cut.
+#[pyfunction]
+fn one_line(message: &str) -> String {
+    hocket_core::one_line(message)
+}
+
 /// The properties of all collectives, in their order.
 #[pyfunction]
 fn collectives() -> PyResult<String> {
@@ -422,7 +428,7 @@ mod _native {
     use super::{
         are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_gap,
         check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, fault_changes, hint,
-        lines_of_keys, neighbors, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
+        lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
         rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]

@@ -6,14 +6,62 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
+/// The number of letters to which long texts are cut.
+const SHOWN: usize = 60;
+/// The most letters of a word outside quotes; it may be a path.
+const MOST_OF_WORD: usize = 255;
+
+/// A message with its line breaks folded, in which long texts in double quotes and very long words are cut.
+pub fn one_line(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut cut, mut rest) = (String::with_capacity(line.len()), &*line);
+    while let Some((before, text, after)) = next_quoted(rest) {
+        push_words(&mut cut, before);
+        cut.push('"');
+        push(&mut cut, text, SHOWN);
+        cut.push('"');
+        rest = after;
+    }
+    push_words(&mut cut, rest);
+    cut
+}
+
+/// The first text in double quotes, and what stands before and after it.
+fn next_quoted(line: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = line.split_once('"')?;
+    let mut is_escaped = false;
+    let end = rest.find(|letter| {
+        let is_end = letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_end
+    })?;
+    Some((before, &rest[..end], &rest[end + 1..]))
+}
+
+fn push_words(line: &mut String, text: &str) {
+    const ENDS: [char; 3] = [' ', '\'', ':'];
+    for word in text.split_inclusive(ENDS) {
+        let letters = word.trim_end_matches(ENDS);
+        push(line, letters, MOST_OF_WORD);
+        line.push_str(&word[letters.len()..]);
+    }
+}
+
+fn push(line: &mut String, text: &str, most: usize) {
+    if text.chars().nth(most).is_none() {
+        line.push_str(text);
+    } else {
+        line.extend(text.chars().take(SHOWN).chain(['…']));
+    }
+}
+
 /// `Result` with Hocket's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error with this message; line breaks are folded so that it stays one line.
+    /// An error with this message, as [`one_line`].
     pub fn new(message: impl Into<String>) -> Self {
-        let message: String = message.into();
-        Self(message.split_whitespace().collect::<Vec<_>>().join(" "))
+        Self(one_line(&message.into()))
     }
 
     /// The error of work that the user has stopped.
@@ -34,3 +82,19 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_and_the_rest_is_whole() {
+        let (long, path, expected) = ("x".repeat(10_000), "path/".repeat(40), "expected ".repeat(9));
+        let of = |text: &str| format!("{path}f.toml:3: got \"{text}\", {expected}\"b\\\"c\" or '{text}'");
+        let cut = format!("{}…", "x".repeat(60));
+        let error = Error::new(of(&long));
+        assert_eq!(error.to_string(), of(&cut));
+        assert_eq!(error.at("here").to_string(), format!("here: {}", of(&cut)));
+        assert_eq!(one_line("a\n  \"b"), "a \"b");
+    }
+}

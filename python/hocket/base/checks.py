@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from operator import index
@@ -17,10 +16,6 @@ from hocket.base.units import parse_sizes
 T = TypeVar("T")
 
 _MOST_SHOWN = 60
-_MOST_OF_WORD = 255
-"""Longer words are cut; shorter ones may be paths."""
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_LONG_WORD = re.compile(rf"""[^\s"':]{{{_MOST_OF_WORD + 1},}}""")
 
 
 memory = _native.check_memory
@@ -33,17 +28,12 @@ def shown(value: object) -> str:
         line = " ".join(repr(value).split())
     except Exception:
         line = f"a value of type {type(value).__name__}"
-    return _cut(line)
+    return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}…"
 
 
 def one_line(message: str) -> str:
     """Return a message as one line, in which long texts in quotes and very long words are cut."""
-    line = _QUOTED.sub(lambda found: f'"{_cut(found[1])}"', " ".join(message.split()))
-    return _LONG_WORD.sub(lambda found: _cut(found[0]), line)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return _native.one_line(message.encode(errors="replace").decode())
 
 
 def printable(text: str) -> str:
