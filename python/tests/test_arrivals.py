@@ -110,7 +110,7 @@ def test_groups_of_the_same_lateness_are_one_row_of_a_map() -> None:
     ("arrivals", "expected"),
     [
         ("rank 4, 1 us", "arrivals: got rank 4, expected a rank below 4"),
-        ([0.0], "arrivals: got 1 times, expected one for each of 4 ranks"),
+        ([0.0], "arrivals: got 1 time, expected one for each of 4 ranks"),
         ([0.0, 0.0, float("nan"), 0.0], "arrivals: got nan, expected a time in seconds"),
         (3, "arrivals: got 3, expected a text, or a time for each rank in seconds"),
         ({0: 0.0}, "arrivals: got {0: 0.0}, expected a text"),

@@ -141,7 +141,7 @@ def test_algorithms_in_python_are_jobs(hocket_command: Callable[..., Ran], tmp_p
         (["allreduce ring 1MiB x=2, 2 ranks"], 'unknown parameter "x"'),
         (["allreduce ring 1MiB, 5 ranks"], "ranks: got 5, expected at most 4"),
         (["allreduce ring 1MiB, 2 ranks, nodes 3 4"], "nodes: got 4, expected nodes 0 to 3"),
-        (["allreduce ring 1MiB, 2 ranks, nodes 3"], "nodes: got nodes for 1 ranks, expected room for 2"),
+        (["allreduce ring 1MiB, 2 ranks, nodes 3"], "nodes: got nodes for 1 rank, expected room for 2"),
         (
             ["allreduce ring 1MiB, 2 ranks, nodes 2 3", "barrier dissemination, 1 rank, node 3"],
             "nodes: got node 3 twice",

@@ -158,6 +158,12 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
+/// A count with its noun.
+#[pyfunction]
+fn counted(count: usize, noun: &str) -> String {
+    units::counted(count, noun)
+}
+
 /// A message as one line, in which long texts are cut.
 #[pyfunction]
 fn one_line(message: &str) -> String {
@@ -427,8 +433,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_gap,
-        check_memory, check_rules, choose, collective_named, collectives, complete, effort_s, fault_changes, hint,
-        lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
+        check_memory, check_rules, choose, collective_named, collectives, complete, counted, effort_s, fault_changes,
+        hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
         rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]

@@ -43,6 +43,16 @@ const WORDS_OF_TIMES: &[(&str, &[&str])] = &[
     ("ps", &["psec", "picosec", "picosecond"]),
 ];
 
+/// A count with its noun: "1 call", "2 calls", "3 switches".
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = match (count, noun.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{count} {noun}{ending}")
+}
+
 /// A time in seconds: "1.27 us".
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hocket_core::matching::{Mailboxes, Slots};
+use hocket_core::units::counted;
 use hocket_core::{
     At, Buffer, Call, Collective, Error, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result,
     Side, Source, Span, Step as Asked, Tag, World, budget,
@@ -552,8 +553,8 @@ impl<'a> Symbolic<'a> {
         let Waiting { rank, step, .. } = posted.waiting;
         let len = message.values.len();
         if len > posted.into.len {
-            let expected = format!("at most {}", elements(posted.into.len));
-            let got = format!("a message of {} from rank {from}", elements(len));
+            let expected = format!("at most {}", counted(posted.into.len, "element"));
+            let got = format!("a message of {} from rank {from}", counted(len, "element"));
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
         let is_overtaken =
@@ -636,7 +637,10 @@ impl<'a> Symbolic<'a> {
             step: None,
             span: None,
             expected: "every message to be received".to_owned(),
-            got: format!("a message of {} from rank {from} (tag {tag}) left over", elements(message.values.len())),
+            got: format!(
+                "a message of {} from rank {from} (tag {tag}) left over",
+                counted(message.values.len(), "element")
+            ),
             details: Vec::new(),
         })
     }
@@ -684,7 +688,7 @@ impl<'a> Symbolic<'a> {
         let is_outside = |span: &Span| span.offset + span.len > state.buffer(span.buffer).len();
         let span = [step.reads, step.writes].into_iter().flatten().find(is_outside)?;
         let room = state.buffer(span.buffer).len();
-        Some(finding(format!("a span inside its buffer of {}", elements(room)), span.to_string()))
+        Some(finding(format!("a span inside its buffer of {}", counted(room, "element")), span.to_string()))
     }
 
     fn write_to_input(&self, rank: usize, number: usize) -> Option<Counterexample> {
@@ -1007,10 +1011,6 @@ impl World for Symbolic<'_> {
     fn moments(&mut self) -> &mut dyn Moments {
         &mut self.points
     }
-}
-
-fn elements(len: usize) -> String {
-    if len == 1 { "1 element".to_owned() } else { format!("{len} elements") }
 }
 
 #[cfg(test)]

@@ -58,8 +58,7 @@ def format_rate(bytes_per_s: float) -> str:
 
 def format_count(count: int, noun: str) -> str:
     """Return a count with its noun: "1 call", "2 calls", "3 switches"."""
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
+    return _native.counted(count, noun)
 
 
 def format_value(value: int | str, unit: str) -> str:

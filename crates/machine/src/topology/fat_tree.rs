@@ -18,6 +18,7 @@
 //! Computing 72 (2012).
 
 use hocket_core::Result;
+use hocket_core::units::counted;
 
 use super::picture::{items, lines};
 use super::{Half, Hop, Spot, Topology, check_size};
@@ -98,10 +99,10 @@ impl FatTree {
     fn row(&self, number: usize) -> String {
         let Level { vertices, below, .. } = self.levels[number];
         let what = match number {
-            0 => format!("{vertices} nodes"),
-            _ => format!("{vertices} switches, each above {below} nodes"),
+            0 => counted(vertices, "node"),
+            _ => format!("{}, each above {}", counted(vertices, "switch"), counted(below, "node")),
         };
-        let links = self.up.get(number).map(|up| format!("{:9}│ {} links each way\n", "", vertices * up));
+        let links = self.up.get(number).map(|up| format!("{:9}│ {} each way\n", "", counted(vertices * up, "link")));
         format!("{}level {number}  {what}\n", links.unwrap_or_default())
     }
 }
