@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
@@ -28,13 +29,18 @@ def unseen(label: str, total: int) -> Iterator[Callable[[], object]]:
     yield ignore
 
 
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 @contextmanager
 def workers(jobs: int | None = None) -> Iterator[Executor]:
-    """Give an executor of `jobs` threads, one per processor by default.
+    """Give an executor of `jobs` threads, by default one per processor that this process may use.
 
     Leaving the context does not wait for running work, so Ctrl-C takes effect at once.
     """
-    executor = ThreadPoolExecutor(jobs or os.cpu_count())
+    executor = ThreadPoolExecutor(jobs or processors())
     try:
         yield executor
     finally:

@@ -5,7 +5,6 @@ The page and the report display views; they do not know how a view's content is 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.names import among
+from hocket.base.parallel import processors
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import verify
@@ -161,7 +161,7 @@ def _compared(
 ) -> Comparison:
     """Compare on one rank count; `on_done` receives the number of finished simulations."""
     calls = question.calls(ranks, question.sizes_bytes)
-    threads = max(1, (os.cpu_count() or 1) // _simulations(question))  # other threads simulate other calls
+    threads = max(1, processors() // _simulations(question))  # other threads simulate other calls
     return compare(
         question.candidates,
         calls,

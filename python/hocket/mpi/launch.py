@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from hocket._native import Error, check_rules
 from hocket.base import files
+from hocket.base.parallel import processors
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, own_folder
 from hocket.rules.choosing import rules_text
@@ -88,8 +89,7 @@ def note_for_root(installation: Installation) -> str | None:
 
 def crowded(ranks: int) -> Mapping[str, str]:
     """Return environment variables for more ranks than processors on this machine; empty if there are not more."""
-    processors = len(os.sched_getaffinity(0))
-    return {name: value for name, value in _CROWDED.items() if name not in os.environ} if ranks > processors else {}
+    return {name: value for name, value in _CROWDED.items() if name not in os.environ} if ranks > processors() else {}
 
 
 def command(installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]) -> list[str]:

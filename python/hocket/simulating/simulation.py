@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
@@ -15,6 +14,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import function, instance, number, several, shown, text, whole
 from hocket.base.names import among
+from hocket.base.parallel import processors
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guarded, made
@@ -61,7 +61,7 @@ class Trials:
         seed: Seed of all random numbers; a trial depends only on the seed and its number.
         until_interval: Stop once the ends of the mean's confidence interval are within this share of the mean, a number
             or a text such as "1%". This is checked after 64, 128, 256, ... trials.
-        threads: Number of threads; by default one per processor. Results do not depend on it.
+        threads: Number of threads; by default one per processor that this process may use. Results do not depend on it.
         first: Number of the first trial.
         until_decided: In a comparison: run 16, 64, 256, .. trials, at most `count`, and continue only with algorithms
             that may still be the fastest.
@@ -80,7 +80,7 @@ class Trials:
         Raises:
             Error: A value is invalid; the message says which one, and what was expected.
         """
-        threads = (os.cpu_count() or 1) if self.threads is None else whole("threads", self.threads)
+        threads = processors() if self.threads is None else whole("threads", self.threads)
         if threads == 0:
             raise Error("threads: got 0, expected at least 1, or None for one per processor")
         return {
