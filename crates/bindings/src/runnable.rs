@@ -10,7 +10,7 @@ use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Options, Platform};
+use hocket_simulate::{Options, Platform, useful_threads};
 use hocket_verify::Limits;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -93,7 +93,7 @@ impl Runnable {
             engine: how.engine,
             trace: how.events,
             passages: how.passages,
-            threads: if let Self::Python(_) = self { 1 } else { trials.threads },
+            threads: if let Self::Python(_) = self { 1 } else { useful_threads(call.ranks, trials.threads) },
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
             ..Options::default()

@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Error, Result};
-use hocket_simulate::{Engine, Many, Platform, Trials, simulate_trials};
+use hocket_simulate::{Engine, Many, Platform, Trials, simulate_trials, useful_threads};
 use serde::Serialize;
 
 use application::Application;
@@ -99,7 +99,8 @@ impl Run<'_> {
             has_stopped.set((self.options.is_interrupted)());
             has_stopped.get()
         };
-        let (engine, threads, is_interrupted) = (Engine::Events, trials.threads, &is_interrupted);
+        let threads = useful_threads(call.ranks, trials.threads);
+        let (engine, is_interrupted) = (Engine::Events, &is_interrupted);
         let options = hocket_simulate::Options { engine, trace, threads, is_interrupted, ..Default::default() };
         let found = simulate_trials(&replay, &call, self.platform, trials, options);
         let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;

@@ -5,7 +5,6 @@
 
 use std::mem::replace;
 use std::thread;
-use std::time::Instant;
 
 use hocket_core::Tag;
 use rustc_hash::FxHashMap;
@@ -38,6 +37,9 @@ impl Letter {
     }
 }
 
+/// The least look-ahead, as a part of the time: in shorter windows, the error of rounding counts.
+const LEAST_LOOK_AHEAD: f64 = 1e-12;
+
 /// A region, and its relations to the others.
 pub struct Abroad<'a> {
     pub part: Part<'a>,
@@ -45,8 +47,8 @@ pub struct Abroad<'a> {
     /// Letters to each region, and the time of the first effect of any.
     letters: Vec<Vec<Letter>>,
     first_s: f64,
-    /// When the regions met last.
-    met: Instant,
+    /// Number of events up to the last meeting.
+    events: u64,
     /// The flights of messages that come from abroad, by sender and number.
     coming: FxHashMap<(u32, u64), u32>,
 }
@@ -54,7 +56,7 @@ pub struct Abroad<'a> {
 impl<'a> Abroad<'a> {
     pub fn new(part: Part<'a>, exchange: &'a Exchange<Letter>) -> Self {
         let letters = (0..part.regions.count).map(|_| Vec::new()).collect();
-        Self { part, exchange, letters, first_s: f64::INFINITY, met: Instant::now(), coming: FxHashMap::default() }
+        Self { part, exchange, letters, first_s: f64::INFINITY, events: 0, coming: FxHashMap::default() }
     }
 
     #[inline]
@@ -87,18 +89,26 @@ impl<'a> Abroad<'a> {
         self.coming.remove(&(envelope.from, envelope.number))
     }
 
-    /// Meets the other regions after all events before `until_s`. `first_s` is the time of this region's next event.
-    /// Returns the end of the next window, which is infinite when all events are over, and the letters; none if the regions
-    /// stop.
-    pub fn meet(&mut self, until_s: f64, first_s: f64) -> Option<(f64, Vec<Letter>)> {
+    /// Meets the other regions after all events before `until_s`. `first_s` is the time of this region's next event, and
+    /// `events` its number of events so far. Returns the end of the next window, which is infinite when all events are
+    /// over, and the letters; none if the regions stop.
+    pub fn meet(
+        &mut self,
+        until_s: f64,
+        (first_s, events): (f64, u64),
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Option<(f64, Vec<Letter>)> {
+        let happened = events - replace(&mut self.events, events);
         let first_s = first_s.min(replace(&mut self.first_s, f64::INFINITY));
         let number = usize::from(self.part.number);
-        let (first_s, letters) = self.exchange.meet(number, &mut self.letters, first_s, self.met.elapsed())?;
-        self.met = Instant::now();
-        if letters.iter().any(|letter| letter.time_s() < until_s) {
+        let (first_s, letters) = self.exchange.meet(number, &mut self.letters, (first_s, happened), is_interrupted)?;
+        let look_ahead_s = self.part.regions.look_ahead_s;
+        let is_exact = first_s.is_infinite() || look_ahead_s > LEAST_LOOK_AHEAD * first_s;
+        if !is_exact || letters.iter().any(|letter| letter.time_s() < until_s) {
             self.give_up();
+            return None;
         }
-        Some((first_s + self.part.regions.look_ahead_s, letters))
+        Some((first_s + look_ahead_s, letters))
     }
 
     /// The regions cannot be simulated side by side: all stop.

@@ -792,7 +792,10 @@ impl<'a, N: Network> Events<'a, N> {
         self.send_crossings();
         let first_s = self.network_s().min(self.agenda.first_s());
         let Some(abroad) = &mut self.abroad else { return false };
-        let Some((until_s, letters)) = abroad.meet(self.until_s, first_s) else { return false };
+        let events = self.steps + self.traffic.as_ref().map_or(0, |traffic| traffic.events());
+        let Some((until_s, letters)) = abroad.meet(self.until_s, (first_s, events), self.is_interrupted) else {
+            return false;
+        };
         self.until_s = until_s;
         letters.into_iter().for_each(|letter| self.read(letter));
         until_s.is_finite()

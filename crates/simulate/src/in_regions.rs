@@ -1,6 +1,7 @@
 //! The events engine, with the regions of a network side by side.
 
 use std::mem::take;
+use std::panic::resume_unwind;
 use std::thread;
 
 use hocket_core::{AnyProgram, Call, Error, Result};
@@ -13,6 +14,14 @@ use crate::exchange::Exchange;
 use crate::in_time::{InTime, Outcome};
 use crate::network::{Network, Part, Regions};
 use crate::options::Options;
+
+/// The fewest ranks of a thread: with fewer, threads mostly wait for each other.
+const RANKS_OF_A_THREAD: usize = 128;
+
+/// The number of threads, of these, that are worth it for one simulation.
+pub fn useful_threads(ranks: usize, threads: usize) -> usize {
+    threads.min(ranks / RANKS_OF_A_THREAD).max(1)
+}
 
 /// Runs `program` on all ranks, on up to `options.threads` threads.
 ///
@@ -29,16 +38,16 @@ pub fn run<N: Network + Sync>(
     let is_observed = options.trace || options.passages;
     let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
     if let Some(regions) = shared.and_then(|shared| shared.regions(call.ranks, options.threads)) {
-        events::check_size(program, call, network, regions.count)?;
-        if let Some(outcome) = side_by_side(program, call, network, trial, node, &regions, options)? {
+        let has_room = events::check_size(program, call, network, regions.count).is_ok();
+        if has_room && let Some(outcome) = side_by_side(program, call, network, trial, node, &regions, options)? {
             return Ok(outcome);
         }
     }
     events::run(program, call, network, trial, node, options)
 }
 
-/// The run of [`run`], with the regions side by side. None if that is not possible: a receive from any source, a
-/// failure that one run has to explain.
+/// The run of [`run`], with the regions side by side. None if that is not possible or does not pay off: a receive from any
+/// source, threads that the system refuses, a failure that one run has to explain.
 fn side_by_side<N: Network + Sync>(
     program: &dyn AnyProgram,
     call: &Call,
@@ -48,7 +57,7 @@ fn side_by_side<N: Network + Sync>(
     regions: &Regions,
     options: Options<'_>,
 ) -> Result<Option<Outcome>> {
-    let exchange = Exchange::new(regions.count);
+    let exchange = Exchange::new(regions.count, !options.keeps_threads);
     let in_region = |number: usize, is_interrupted: &dyn Fn() -> bool| {
         let part = Part { regions, number: number as u16 };
         let events = Events::new(call, network, trial, is_interrupted).in_region(Abroad::new(part, &exchange));
@@ -58,11 +67,13 @@ fn side_by_side<N: Network + Sync>(
         Ok(Outcome { links, ..outcome })
     };
     let parts = thread::scope(|scope| {
-        let others: Vec<_> =
-            (1..regions.count).map(|number| scope.spawn(move || in_region(number, &|| false))).collect();
+        let begin = |number| thread::Builder::new().spawn_scoped(scope, move || in_region(number, &|| false));
+        let others: Vec<_> = (1..regions.count).map_while(|number| begin(number).ok()).collect();
+        if others.len() + 1 < regions.count {
+            exchange.stop();
+        }
         let own = in_region(0, options.is_interrupted);
-        let others =
-            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(own).chain(others).collect::<Vec<_>>()
     });
     if (options.is_interrupted)() {
@@ -118,7 +129,16 @@ mod tests {
             let regions = network.shared().unwrap().regions(call.ranks, 3).unwrap();
             let noise = Noise::default();
             let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
-            side_by_side(program, call, network, &trial, &platform.node, &regions, Options::default()).unwrap()
+            side_by_side(
+                program,
+                call,
+                network,
+                &trial,
+                &platform.node,
+                &regions,
+                Options { keeps_threads: true, ..Options::default() },
+            )
+            .unwrap()
         }
     }
 

@@ -30,6 +30,7 @@ mod trials;
 pub use bound::bound;
 pub use called::{Called, as_call};
 pub use demanded::Bound;
+pub use in_regions::useful_threads;
 pub use in_time::Outcome;
 pub use network::{
     Ask, CircuitCounts, Fabric, Fault, Faults, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel,

@@ -40,6 +40,8 @@ pub struct Options<'a> {
     pub winners_are_alike: bool,
     /// Number of threads of one simulation. Networks that can be divided into regions use them.
     pub threads: usize,
+    /// Whether threads go on that mostly wait for each other, as tests want it.
+    pub keeps_threads: bool,
     /// The time of a trial, whose mean [`Trials::until_interval`](crate::Trials) is about; by default the last end.
     pub time_s: &'a dyn Fn(&Ends) -> f64,
     /// Asked from time to time; the simulation stops when it returns true.
@@ -56,6 +58,7 @@ impl Default for Options<'_> {
             passages: false,
             winners_are_alike: false,
             threads: 1,
+            keeps_threads: false,
             time_s: &|ends| ends.last_s,
             is_interrupted: &|| false,
             on_trials: &|_| (),

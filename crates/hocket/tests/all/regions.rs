@@ -43,7 +43,7 @@ fn platform(model: &str, network: &str, [protocol, host]: [&str; 2], noise: &str
 }
 
 fn run(program: &impl Program, call: &Call, platform: &Platform, threads: usize) -> Result<Outcome> {
-    simulate(program, call, platform, Options { threads, ..Options::default() })
+    simulate(program, call, platform, Options { threads, keeps_threads: true, ..Options::default() })
 }
 
 proptest! {
@@ -66,7 +66,7 @@ proptest! {
         let (call, platform) = (Call::new(Collective::Broadcast, 10, 1000), platform(model, network, host, NOISE));
         let run = |threads| {
             let trials = Trials { seed: 7, count: 2, threads, ..Trials::default() };
-            simulate_trials(&schedule, &call, &platform, trials, Options { threads, ..Options::default() })
+            simulate_trials(&schedule, &call, &platform, trials, Options { threads, keeps_threads: true, ..Options::default() })
         };
         prop_assert_eq!(run(threads), run(1));
     }
@@ -102,6 +102,6 @@ fn every_algorithm_takes_the_same_on_any_number_of_threads() {
 }
 
 fn run_listed(entry: &Entry, call: &Call, platform: &Platform, threads: usize) -> Outcome {
-    let options = Options { threads, ..Options::default() };
+    let options = Options { threads, keeps_threads: true, ..Options::default() };
     hocket::simulate(entry, call, platform, options).unwrap_or_else(|e| panic!("{entry}: {e} in {call:?}"))
 }

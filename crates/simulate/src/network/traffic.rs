@@ -24,6 +24,10 @@ pub trait Traffic {
     }
     /// If messages under way will never arrive: the reason, a circle of waiting or `ENDLESS`.
     fn deadlock(&self) -> Option<String>;
+    /// Number of events so far, if the network can be divided into regions.
+    fn events(&self) -> u64 {
+        0
+    }
     /// What has left this region of the network, to be taken.
     fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
         None

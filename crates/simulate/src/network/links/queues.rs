@@ -24,6 +24,7 @@ pub struct Queues<'a> {
     nodes: Vec<Node>,
     links: Vec<Link>,
     passages: Passages,
+    events: u64,
     faulty: Option<Box<Faulty<'a>>>,
     /// The region, if the network is divided.
     region: Option<Region<'a>>,
@@ -165,6 +166,7 @@ impl<'a> Queues<'a> {
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
+            events: 0,
             faulty: Faulty::new(network),
             region: part.map(|part| Region { part, crossings: Vec::new() }),
         }
@@ -343,6 +345,7 @@ impl Traffic for Queues<'_> {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         let now_s = self.next_s();
         while let Some(event) = self.timetable.pop_until(now_s) {
+            self.events += 1;
             let message = &self.messages[event.what as usize];
             match KINDS[(event.key[1] & ((1 << KIND_BITS) - 1)) as usize] {
                 QueueEvent::Head => self.reach(event.what, now_s),
@@ -358,6 +361,10 @@ impl Traffic for Queues<'_> {
                 }
             }
         }
+    }
+
+    fn events(&self) -> u64 {
+        self.events
     }
 
     fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {

@@ -53,6 +53,7 @@ pub(super) struct Routers<'a> {
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
     now_s: f64,
+    events: u64,
     full: Pace,
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
@@ -175,6 +176,7 @@ impl<'a> Routers<'a> {
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
+            events: 0,
             full,
             hop_s,
             credit_s: nearest(network.credit_latency_s),
@@ -707,6 +709,7 @@ impl Traffic for Routers<'_> {
         let mut happening = std::mem::take(&mut self.happening);
         self.calendar.take(self.now_s, &mut happening);
         happening.sort_unstable();
+        self.events += happening.len() as u64;
         for what in happening.drain(..) {
             self.happen(what, progress);
         }
@@ -718,6 +721,10 @@ impl Traffic for Routers<'_> {
         if self.calendar.settle() {
             self.look_ahead();
         }
+    }
+
+    fn events(&self) -> u64 {
+        self.events
     }
 
     fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
