@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use hocket_machine::{AnyTopology, Hop, Topology};
 
-use super::super::traffic::ENDLESS;
 use super::super::regions::Head;
+use super::super::traffic::ENDLESS;
 use super::super::{Crosser, Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
 use super::faulty::{Faulty, Span};
 use super::{Links, Switching};
@@ -208,7 +208,7 @@ impl<'a> Queues<'a> {
         let node = &mut self.nodes[message.from as usize];
         let count = node.started << KIND_BITS;
         node.started += 1;
-message.key = [now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count];
+        message.key = [now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count];
         if let Some(faulty) = &mut self.faulty
             && !faulty.leave(index, now_s, &mut message.route)
         {

@@ -5,11 +5,9 @@ use std::mem::replace;
 use hocket_machine::{AnyTopology, Topology};
 use rustc_hash::FxHashMap;
 
-use super::super::traffic::ENDLESS;
 use super::super::regions::Packet;
-use super::super::{
-    Crosser, Crossing, Entrant, Flight, Follower, LinkUse, Milestone, Part, Passages, Traffic,
-};
+use super::super::traffic::ENDLESS;
+use super::super::{Crosser, Crossing, Entrant, Flight, Follower, LinkUse, Milestone, Part, Passages, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
 use super::faulty::Faulty;
@@ -169,9 +167,7 @@ impl<'a> Routers<'a> {
             sending: vec![NOBODY; ports],
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             faulty: Faulty::new(network),
-            region: part.map(|part| {
-                Box::new(Region { part, crossings: Vec::new(), entering: FxHashMap::default() })
-            }),
+            region: part.map(|part| Box::new(Region { part, crossings: Vec::new(), entering: FxHashMap::default() })),
             injected: vec![0; wiring.nodes],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
