@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias, TypeVar
 
 from hocket.base.checks import instance
+from hocket.base.processors import processors
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,11 +26,6 @@ def ignore(*_: object) -> None:
 def unseen(label: str, total: int) -> Iterator[Callable[[], object]]:
     """Show nothing."""
     yield ignore
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from hocket.base.call import Call
 from hocket.base.executors import ExecutorKind
 from hocket.base.files import writable
 from hocket.base.names import among
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
 from hocket.cli import completion
 from hocket.definitions.authoring import library

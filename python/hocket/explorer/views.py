@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.names import among
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_ranks, format_time
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import verify

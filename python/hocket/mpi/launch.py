@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hocket._native import Error, check_rules
 from hocket.base import files
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build, own_folder
 from hocket.rules.choosing import rules_text

@@ -14,7 +14,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import function, instance, number, several, shown, text, whole
 from hocket.base.names import among
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guarded, made
