@@ -318,6 +318,8 @@ impl Called {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// More than few, and no multiple of 64.
@@ -345,6 +347,19 @@ mod tests {
         [70, 5, 1000, 64, 6].into_iter().for_each(|rank| ready.push(rank));
         let next = std::array::from_fn(|_| ready.pop());
         assert_eq!(next, [Some(1000), Some(5), Some(6), Some(64), Some(70), None]);
+    }
+
+    #[test]
+    fn the_lowest_rank_is_found_in_words_of_all_levels() {
+        for ranks in [1, 64, 65, 64 * 64 + 1, 64 * 64 * 64 + 1] {
+            let mut ready = ReadyRanks::none(ranks);
+            let some = [ranks - 1, 0, ranks / 2, ranks / 65];
+            some.into_iter().for_each(|rank| ready.push(rank));
+            let found: BTreeSet<_> = some.into_iter().collect();
+            assert!(std::iter::from_fn(|| ready.pop_lowest()).eq(found), "{ranks} ranks");
+            ready.push(ranks - 1);
+            assert_eq!([ready.pop_lowest(), ready.pop_lowest()], [Some(ranks - 1), None]);
+        }
     }
 
     #[test]

@@ -59,11 +59,6 @@ impl<'a> Abroad<'a> {
         Self { part, exchange, letters, first_s: f64::INFINITY, events: 0, coming: FxHashMap::default() }
     }
 
-    #[inline]
-    pub fn has_rank(&self, rank: usize) -> bool {
-        self.part.has_rank(rank as u32)
-    }
-
     pub fn post(&mut self, region: u16, letter: Letter) {
         self.first_s = self.first_s.min(letter.time_s());
         self.letters[usize::from(region)].push(letter);

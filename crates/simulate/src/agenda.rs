@@ -55,7 +55,7 @@ impl Action {
             | Self::Arrive { .. }
             | Self::Deliver { .. }
             | Self::Probe { .. }
-            | Self::Grant { .. } => 3,
+            | Self::Grant { .. } => ARRIVING,
             Self::Decide => DECIDING,
         }
     }
@@ -65,6 +65,7 @@ pub const LEAVING: u64 = 0;
 pub const ADVANCING: u64 = 1;
 pub const COMPLETING: u64 = 2;
 pub const DECIDING: u64 = 4;
+const ARRIVING: u64 = 3;
 const KINDS: usize = 5;
 
 /// The future events in their order.

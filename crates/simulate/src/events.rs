@@ -31,19 +31,23 @@ use crate::ports::{Asking, PortQueues};
 /// Number of events, and of ranks and messages that begin, between two calls of `is_interrupted`.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
 
-/// Runs `program` on all ranks, on one thread.
+/// One run of a program on all ranks of a machine, in one trial.
+pub struct Run<'a, N> {
+    pub program: &'a dyn AnyProgram,
+    pub call: &'a Call,
+    pub network: &'a N,
+    pub trial: &'a Trial<'a>,
+    pub node: &'a Node,
+    pub options: Options<'a>,
+}
+
+/// Runs a program on one thread.
 ///
 /// # Errors
 /// A deadlock, an interruption, more ranks than the network or the memory holds, or too many passages.
-pub fn run<N: Network>(
-    program: &dyn AnyProgram,
-    call: &Call,
-    network: &N,
-    trial: &Trial<'_>,
-    node: &Node,
-    options: Options<'_>,
-) -> Result<Outcome> {
-    check_size(program, call, network, 1)?;
+pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
+    let Run { program, call, network, trial, node, options } = *run;
+    check_size(run, 1)?;
     let mut events = Events::new(call, network, trial, options.is_interrupted);
     if options.passages {
         events.passages()?.keep();
@@ -64,13 +68,14 @@ pub fn run<N: Network>(
 ///
 /// # Errors
 /// More ranks than the network or the memory holds.
-pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N, regions: usize) -> Result<()> {
-    if let Some(shared) = network.shared() {
-        shared.fabric().check(call.ranks)?;
+pub fn check_size<N: Network>(run: &Run<'_, N>, regions: usize) -> Result<()> {
+    let ranks = run.call.ranks;
+    if let Some(shared) = run.network.shared() {
+        shared.fabric().check(ranks)?;
     }
     let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
     let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(program, call, call.ranks, kept * regions)
+    check_ranks(run.program, run.call, ranks, kept * regions)
 }
 
 /// The largest number of successive network events before the agenda is checked.
@@ -707,7 +712,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len });
             }
             Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
-            Delivery::Rendezvous(sender_slot) if self.is_abroad(from) => {
+            Delivery::Rendezvous(sender_slot) if !self.runs(from as usize) => {
                 self.bind_from_abroad(now.max(time_s), envelope, [sender_slot, receiver_slot]);
             }
             Delivery::Rendezvous(sender_slot) => {
@@ -779,12 +784,6 @@ impl<'a, N: Network> Events<'a, N> {
             (arrival_s <= now).then_some((from, tag))
         });
         (found, next_s)
-    }
-
-    /// Whether a rank is in another region.
-    #[inline(always)]
-    fn is_abroad(&self, rank: u32) -> bool {
-        self.abroad.as_ref().is_some_and(|abroad| !abroad.part.has_rank(rank))
     }
 
     /// Meets the other regions, and begins the next window. Returns false when all events are over, or without regions.
@@ -899,8 +898,9 @@ impl<N: Network> Clockwork for Events<'_, N> {
         Features { path: Path::ROOT, circuits: self.circuits, is_part: self.abroad.is_some(), ..Features::PLAIN }
     }
 
+    #[inline(always)]
     fn runs(&self, rank: usize) -> bool {
-        self.abroad.as_ref().is_none_or(|abroad| abroad.has_rank(rank))
+        self.abroad.as_ref().is_none_or(|abroad| abroad.part.has_rank(rank as u32))
     }
 
     fn next(&mut self) -> Option<usize> {
@@ -954,7 +954,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
             Unmatched { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
-        if self.is_abroad(to) {
+        if !self.runs(to as usize) {
             self.abroad.iter_mut().for_each(|abroad| abroad.announce(tag, &message));
             return Begun::Waits(slot);
         }

@@ -8,7 +8,7 @@ pub struct Envelope {
     pub len: usize,
     /// The place in the sender's program where the message was sent.
     pub position: u64,
-    /// Number of messages that all ranks issued before.
+    /// Of two messages of one sender, the later one has the higher number.
     pub number: u64,
     pub gap_packets: f32,
     pub is_posted: bool,

@@ -4,12 +4,10 @@ use std::mem::take;
 use std::panic::resume_unwind;
 use std::thread;
 
-use hocket_core::{AnyProgram, Call, Error, Result};
-use hocket_machine::Node;
+use hocket_core::{Error, Result};
 
 use crate::abroad::Abroad;
-use crate::clock::Trial;
-use crate::events::{self, Events};
+use crate::events::{self, Events, Run};
 use crate::exchange::Exchange;
 use crate::in_time::{InTime, Outcome};
 use crate::network::{Network, Part, Regions};
@@ -23,40 +21,27 @@ pub fn useful_threads(ranks: usize, threads: usize) -> usize {
     threads.min(ranks / RANKS_OF_A_THREAD).max(1)
 }
 
-/// Runs `program` on all ranks, on up to `options.threads` threads.
+/// Runs a program on up to `options.threads` threads.
 ///
 /// # Errors
 /// As [`events::run`].
-pub fn run<N: Network + Sync>(
-    program: &dyn AnyProgram,
-    call: &Call,
-    network: &N,
-    trial: &Trial<'_>,
-    node: &Node,
-    options: Options<'_>,
-) -> Result<Outcome> {
+pub fn run<N: Network + Sync>(run: &Run<'_, N>) -> Result<Outcome> {
+    let Run { call, network, options, .. } = *run;
     let is_observed = options.trace || options.passages;
     let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
     if let Some(regions) = shared.and_then(|shared| shared.regions(call.ranks, options.threads)) {
-        let has_room = events::check_size(program, call, network, regions.count).is_ok();
-        if has_room && let Some(outcome) = side_by_side(program, call, network, trial, node, &regions, options)? {
+        let has_room = events::check_size(run, regions.count).is_ok();
+        if has_room && let Some(outcome) = side_by_side(run, &regions)? {
             return Ok(outcome);
         }
     }
-    events::run(program, call, network, trial, node, options)
+    events::run(run)
 }
 
 /// The run of [`run`], with the regions side by side. None if that is not possible or does not pay off: a receive from any
 /// source, threads that the system refuses, a failure that one run has to explain.
-fn side_by_side<N: Network + Sync>(
-    program: &dyn AnyProgram,
-    call: &Call,
-    network: &N,
-    trial: &Trial<'_>,
-    node: &Node,
-    regions: &Regions,
-    options: Options<'_>,
-) -> Result<Option<Outcome>> {
+fn side_by_side<N: Network + Sync>(run: &Run<'_, N>, regions: &Regions) -> Result<Option<Outcome>> {
+    let Run { program, call, network, trial, node, options } = *run;
     let exchange = Exchange::new(regions.count, !options.keeps_threads);
     let in_region = |number: usize, is_interrupted: &dyn Fn() -> bool| {
         let part = Part { regions, number: number as u16 };
@@ -95,10 +80,11 @@ fn merged(mut parts: Vec<Outcome>, regions: &Regions) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use hocket_core::{Buffer, Collective, Program, Rank, Source, Span};
+    use hocket_core::{Buffer, Call, Collective, Program, Rank, Source, Span};
     use hocket_machine::{Machine, Noise};
 
     use super::*;
+    use crate::clock::Trial;
     use crate::network::Visitor;
     use crate::{Engine, Platform, simulate};
 
@@ -129,16 +115,9 @@ mod tests {
             let regions = network.shared().unwrap().regions(call.ranks, 3).unwrap();
             let noise = Noise::default();
             let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
-            side_by_side(
-                program,
-                call,
-                network,
-                &trial,
-                &platform.node,
-                &regions,
-                Options { keeps_threads: true, ..Options::default() },
-            )
-            .unwrap()
+            let options = Options { keeps_threads: true, ..Options::default() };
+            let run = Run { program, call, network, trial: &trial, node: &platform.node, options };
+            side_by_side(&run, &regions).unwrap()
         }
     }
 

@@ -5,6 +5,7 @@ use hocket_machine::{Node, Noise};
 
 use crate::clock::{Quiet, Trial};
 use crate::dataflow::{self, Failure, How, Order};
+use crate::events::Run;
 use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
@@ -55,8 +56,8 @@ impl network::Visitor for Single<'_> {
             Some(found) => return found.map_err(Failure::into_error),
             None => (),
         }
-        let events = || in_regions::run(program, call, network, &trial, node, options);
-        either(options.engine, || self.by_dataflow(network, None), events)
+        let run = Run { program, call, network, trial: &trial, node, options };
+        either(options.engine, || self.by_dataflow(network, None), || in_regions::run(&run))
     }
 }
 

@@ -12,6 +12,7 @@ use hocket_machine::{Node, Noise};
 
 use crate::clock::Trial;
 use crate::dataflow::{self, Failure, How, Order};
+use crate::events::Run;
 use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
@@ -254,8 +255,9 @@ impl Repeated<'_> {
     }
 
     fn event_run<N: Network + Sync>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
-        let trial = Trial { noise: self.noise, seed: self.trials.seed, trial, ranks: self.call.ranks };
-        in_regions::run(self.program, self.call, network, &trial, self.node, options)
+        let Self { program, call, node, noise, .. } = *self;
+        let trial = &Trial { noise, seed: self.trials.seed, trial, ranks: call.ranks };
+        in_regions::run(&Run { program, call, network, trial, node, options })
     }
 }
 

@@ -103,10 +103,10 @@ impl Part<'_> {
         self.of_rank(rank) == self.number
     }
 
-    /// The region of a vertex.
+    /// The region of a vertex, unless it is this one.
     #[inline]
-    pub(super) fn of_vertex(&self, vertex: usize) -> u16 {
-        self.regions.of_vertex[vertex]
+    pub(super) fn other_of_vertex(&self, vertex: usize) -> Option<u16> {
+        Some(self.regions.of_vertex[vertex]).filter(|region| *region != self.number)
     }
 }
 

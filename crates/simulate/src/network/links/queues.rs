@@ -39,10 +39,7 @@ struct Region<'a> {
 impl Region<'_> {
     /// Notes a message whose head leaves the region over this link. Returns whether it does.
     fn is_left(&mut self, topology: &AnyTopology, link: u32, message: &Message, head_s: f64) -> bool {
-        let region = self.part.of_vertex(topology.ends(link as usize).1);
-        if region == self.part.number {
-            return false;
-        }
+        let Some(region) = self.part.other_of_vertex(topology.ends(link as usize).1) else { return false };
         let Message { id, from, to, bytes, key, taken, free_s, free_after, .. } = *message;
         let head = Head { head_s, nodes: [from, to], bytes, key, taken, free_s, free_after };
         self.crossings.push(Crossing { region, what: Crosser::Message(id, Entrant::Head(head)) });

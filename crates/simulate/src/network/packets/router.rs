@@ -81,12 +81,12 @@ struct Region<'a> {
 impl Region<'_> {
     /// The region of a link's end; none if it is this one.
     fn beyond(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
-        Some(self.part.of_vertex(topology.ends(link).1)).filter(|region| *region != self.part.number)
+        self.part.other_of_vertex(topology.ends(link).1)
     }
 
     /// The region of a link's start; none if it is this one.
     fn before(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
-        Some(self.part.of_vertex(topology.ends(link).0)).filter(|region| *region != self.part.number)
+        self.part.other_of_vertex(topology.ends(link).0)
     }
 
     fn cross(&mut self, region: u16, what: Crosser) {
