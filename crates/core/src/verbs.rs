@@ -190,40 +190,26 @@ impl Pair {
         Self { states: [State::New; 2], moments, received: Received { source: 0, len: 0 } }
     }
 
-    /// Tells the world which branches wait, if it tells branches apart.
+    /// Takes the outcomes that are there, the receive's first. Returns true if both are; otherwise the branch waits for
+    /// one of them only, so that it goes on once, usually when both are there.
     #[inline(always)]
-    fn wait(&self, rank: &Rank<'_>) {
-        if rank.tells_branches_apart() {
-            let here = rank.path();
-            for (branch, state) in self.states.into_iter().enumerate() {
-                rank.set_path(here.branch(branch, 2));
-                state.wait(rank);
+    fn advance(&mut self, rank: &Rank<'_>, both: &SendRecv) -> bool {
+        for branch in [1, 0] {
+            if let State::Waits(ticket) = self.states[branch] {
+                rank.set_moment(self.moments[branch]);
+                let step = || if branch == 0 { both.send() } else { both.recv() };
+                self.states[branch] = rank.take(step, ticket);
+                self.moments[branch] = rank.moment();
+                if let (1, State::Done) = (branch, self.states[branch]) {
+                    self.received = rank.received();
+                }
             }
-            rank.set_path(here);
+            let State::Done = self.states[branch] else {
+                self.states[branch].wait(rank);
+                return false;
+            };
         }
-    }
-
-    /// Continues the step of a branch, if it waits and can go on.
-    #[inline(always)]
-    fn advance(&mut self, branch: usize, rank: &Rank<'_>, both: &SendRecv) {
-        let State::Waits(ticket) = self.states[branch] else { return };
-        let here = rank.path();
-        let path = here.branch(branch, 2);
-        if here.has_branches() && !rank.can_go_on(path) {
-            return;
-        }
-        rank.set_moment(self.moments[branch]);
-        let step = || if branch == 0 { both.send() } else { both.recv() };
-        self.states[branch] = rank.take(step, ticket);
-        self.moments[branch] = rank.moment();
-        match self.states[branch] {
-            State::Done if branch == 1 => self.received = rank.received(),
-            state => {
-                rank.set_path(path);
-                state.wait(rank);
-                rank.set_path(here);
-            }
-        }
+        true
     }
 }
 
@@ -233,23 +219,16 @@ impl Future for Exchange<'_> {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Received> {
         let Self { rank, both, begun } = &mut *self;
         let start = rank.moment();
-        let begun = match begun {
-            None => {
-                let begun = begun.insert(Pair::at(start, rank));
-                rank.issue_both(both, begun);
-                begun.wait(rank);
-                begun
-            }
-            Some(begun) => {
-                begun.advance(0, rank, both);
-                begun.advance(1, rank, both);
-                begun
-            }
-        };
-        let Pair { states: [State::Done, State::Done], moments: [sent, received], .. } = *begun else {
+        let begun = begun.get_or_insert_with(|| {
+            let mut begun = Pair::at(start, rank);
+            rank.issue_both(both, &mut begun);
+            begun
+        });
+        if !begun.advance(rank, both) {
             rank.set_moment(start);
             return Poll::Pending;
-        };
+        }
+        let [sent, received] = begun.moments;
         rank.set_moment(rank.after_join(start, rank.later(sent, received)));
         Poll::Ready(begun.received)
     }

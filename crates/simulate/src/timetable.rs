@@ -18,6 +18,32 @@ pub struct Event<T, K = u64> {
     pub what: T,
 }
 
+/// A key of two words, the first of which counts more. Compared as one number, without a branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Words(pub [u64; 2]);
+
+impl Words {
+    #[inline]
+    fn number(self) -> u128 {
+        let [high, low] = self.0;
+        u128::from(high) << 64 | u128::from(low)
+    }
+}
+
+impl Ord for Words {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.number().cmp(&other.number())
+    }
+}
+
+impl PartialOrd for Words {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// Future events.
 pub struct Timetable<T, K = u64> {
     /// The time of the last event taken, as bits.

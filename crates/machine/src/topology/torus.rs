@@ -105,6 +105,9 @@ impl Topology for Torus {
         // Node numbers with the axes so far divided out.
         let (mut from, mut to) = (from, to);
         for (number, axis) in self.grid.axes().enumerate() {
+            if from == to {
+                break;
+            }
             let (mut at, end) = (from % axis.size, to % axis.size);
             (from, to) = (from / axis.size, to / axis.size);
             let (steps, is_plus) = self.shortest(axis.size, at, end);

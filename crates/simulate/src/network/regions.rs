@@ -8,6 +8,8 @@
 
 use hocket_machine::{AnyTopology, Placement, Topology};
 
+use crate::timetable::Words;
+
 /// The region of each vertex of a topology.
 pub struct Regions {
     of_vertex: Vec<u16>,
@@ -152,7 +154,7 @@ pub struct Head {
     pub head_s: f64,
     pub(super) nodes: [u32; 2],
     pub(super) bytes: f64,
-    pub(super) key: [u64; 2],
+    pub(super) key: Words,
     pub(super) taken: u32,
     pub(super) free_s: f64,
     pub(super) free_after: u32,

@@ -9,7 +9,7 @@ use super::super::traffic::ENDLESS;
 use super::super::{Crosser, Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
 use super::faulty::{Faulty, Span};
 use super::{Links, Switching};
-use crate::timetable::{Event, Timetable};
+use crate::timetable::{Event, Timetable, Words};
 
 /// The messages under way, and the times at which links and ports are free.
 pub struct Queues<'a> {
@@ -62,7 +62,7 @@ const KINDS: [QueueEvent; 3] = [QueueEvent::Head, QueueEvent::Sent, QueueEvent::
 /// with the lowest number; of this node's, of the one that started first. The first word is the time of the start, as bits:
 /// times sort like their bits. The second one has, from the highest bit, the sender's node, the number of messages that
 /// started there before, and the kind of event.
-type Key = [u64; 2];
+type Key = Words;
 
 /// Bits of an event's key that tell its kind, and above these, the number of messages that a node started before.
 const KIND_BITS: u32 = 2;
@@ -90,7 +90,7 @@ struct Message {
 
 impl Message {
     fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32, Key> {
-        Event { time_s, key: [self.key[0], self.key[1] | kind as u64], what: index }
+        Event { time_s, key: Words([self.key.0[0], self.key.0[1] | kind as u64]), what: index }
     }
 
     /// Takes the next link at `start_s`. Returns the time at which the head is at the end of the link.
@@ -205,7 +205,7 @@ impl<'a> Queues<'a> {
         let node = &mut self.nodes[message.from as usize];
         let count = node.started << KIND_BITS;
         node.started += 1;
-        message.key = [now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count];
+        message.key = Words([now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count]);
         if let Some(faulty) = &mut self.faulty
             && !faulty.leave(index, now_s, &mut message.route)
         {
@@ -344,7 +344,7 @@ impl Traffic for Queues<'_> {
         while let Some(event) = self.timetable.pop_until(now_s) {
             self.events += 1;
             let message = &self.messages[event.what as usize];
-            match KINDS[(event.key[1] & ((1 << KIND_BITS) - 1)) as usize] {
+            match KINDS[(event.key.0[1] & ((1 << KIND_BITS) - 1)) as usize] {
                 QueueEvent::Head => self.reach(event.what, now_s),
                 QueueEvent::Sent => {
                     progress.push((message.id, Milestone::Sent));
