@@ -56,6 +56,9 @@ _MACHINES = {
 }
 
 
+_EAGER = hocket.Machine.parse(hocket.Machine.load("cluster").text.replace('"rendezvous"', '"eager"'))
+
+
 def _size_bytes(algorithm: hocket.Algorithm, size_bytes: int) -> int:
     return 0 if algorithm.collective == "barrier" else size_bytes
 
@@ -80,6 +83,79 @@ def test_paths_of_the_whole_catalogue_add_up(model: str, ranks: int) -> None:
             assert (one.end_s, one.event.rank) == (other.start_s, other.from_rank), algorithm.label
         checked += 1
     assert checked > 50
+
+
+@pytest.mark.parametrize("model", ["hockney", "loggp", "links", "packets", "host"])
+def test_paths_with_late_ranks_begin_where_a_rank_arrives(model: str) -> None:
+    arrivals_s = [0.0, 2.9e-6, 0.5e-6, 0.0, 3e-6, 1e-6, 2e-6, 3e-6]
+    begun = set()
+    for algorithm in hocket.catalogue():
+        try:
+            call = hocket.Call(ranks=8, size_bytes=_size_bytes(algorithm, 10_000))
+            found = hocket.simulate(algorithm, call, machine=_MACHINES[model], arrivals=arrivals_s, keep=["events"])
+        except hocket.Error:
+            continue  # refused
+        steps = critical_path(found, machine=_MACHINES[model])
+        if not steps:
+            continue  # nothing after the last arrival
+        assert steps[0].start_s == arrivals_s[steps[0].from_rank], algorithm.label
+        assert steps[-1].end_s == pytest.approx(3e-6 + found.times_s[0], rel=1e-9), algorithm.label
+        parts_s = total(steps)
+        assert math.fsum(parts_s.values()) == pytest.approx(steps[-1].end_s - steps[0].start_s, rel=1e-9)
+        assert min(parts_s.values()) >= -1e-9 * steps[-1].end_s, algorithm.label
+        begun.add(steps[0].from_rank)
+    assert begun >= {0, 4}, "with one rank late, some wait for it, and some for the root"
+
+
+def test_a_path_begins_at_the_late_rank_if_the_others_wait_for_it() -> None:
+    call = hocket.Call(ranks=8, size_bytes=10_000)
+    found = hocket.explain("broadcast/binomial", call, arrivals="rank 4, 20 us")
+    assert [(step.from_rank, step.event.rank) for step in found.steps] == [(4, 4), (4, 6), (6, 7)]
+    assert found.path_s == pytest.approx(found.time_s) == pytest.approx(6e-6)
+    assert found.bound is None
+    assert all(
+        one.time_s == hocket.simulate(f"broadcast/{one.change}", call, arrivals="rank 4, 20 us").times_s[0]
+        for one in found.faster
+    )
+    # The last arrival ends the call: its message has come before.
+    last = hocket.explain("broadcast/chain", call, machine=_EAGER, arrivals="rank 7, 1 ms")
+    assert (last.steps, last.time_s, last.path_s) == ((), 0.0, 0.0)
+
+
+def test_what_a_fault_takes_is_a_part() -> None:
+    machine, call = _MACHINES["links"], hocket.Call(ranks=2, size_bytes=4_000_000)
+    slow = ["link 0 -> 1, 0 us.., 50 %", "link 5 -> 6, 0 us.., 10 %"]
+    found = hocket.explain("broadcast/linear", call, machine=machine, faults=slow)
+    # 4 MB at 4 GB/s take 1 ms, and at half of that 2 ms.
+    assert found.parts_s["fault"] == pytest.approx(1e-3)
+    assert found.parts_s["bandwidth"] == pytest.approx(1e-3)
+    assert found.parts_s["waiting"] == 0
+    times_s = {remedy.change: remedy.time_s for remedy in found.remedies}
+    assert times_s["without link 0 -> 1, 0 us.., 50 %"] == pytest.approx(found.time_s - 1e-3)
+    assert times_s["without link 5 -> 6, 0 us.., 10 %"] == found.time_s
+
+
+def test_messages_behind_a_slow_one_wait_for_it() -> None:
+    machine, call = _MACHINES["links"], hocket.Call(ranks=3, size_bytes=4_000_000)
+    found = hocket.explain("broadcast/linear", call, machine=machine, faults="node 0, 0..0.5 ms, down")
+    alone = hocket.explain("broadcast/linear", call, machine=machine)
+    assert found.time_s > alone.time_s
+    assert math.fsum(found.parts_s.values()) == pytest.approx(found.time_s)
+    assert found.parts_s["fault"] + found.parts_s["waiting"] == pytest.approx(
+        found.time_s - alone.time_s + alone.parts_s["waiting"]
+    )
+
+
+def test_faults_and_noise_are_told_apart() -> None:
+    call = hocket.Call(ranks=8, size_bytes=100_000)
+    found = hocket.explain("broadcast/binomial", call, machine=_MACHINES["noise"], faults="node 4, 0 us.., 20 %")
+    assert min(found.parts_s["noise"], found.parts_s["fault"]) > 0
+    assert math.fsum(found.parts_s.values()) == pytest.approx(found.time_s, rel=1e-9)
+
+
+def test_a_cadence_is_refused() -> None:
+    with pytest.raises(hocket.Error, match="cadence: got '3 calls', expected none, as a critical path is of one call"):
+        hocket.explain("allreduce/ring", hocket.Call(ranks=4, size_bytes=8), scene=hocket.Scene(cadence="3 calls"))
 
 
 def test_parts_of_a_tree_on_a_hockney_machine_are_those_of_its_formula() -> None:

@@ -111,7 +111,7 @@ def test_columns_are_named_as_in_json(hocket_command: Callable[..., Any], tmp_pa
     assert record["rank_time_min_s"] == told["Simulation"][0]["rank_time_s"]["min"]
     step = hocket_command("explain allreduce ring --ranks 8 --size 4KiB --json").json["steps"][0]
     known = {*step, *step["event"], *(f"{part}_s" for part in step["parts_s"])}
-    parts = {f"{part}_s" for part in ("overhead", "waiting", "noise", "computation")}
+    parts = {f"{part}_s" for part in ("overhead", "waiting", "fault", "noise", "computation")}
     assert set(RESULTS["Explanation"]().records()[0]) <= known | parts
     assert sum(record["checked"] for record in RESULTS["Verdict"]().records()) == shown["checked"]
 

@@ -37,12 +37,14 @@ def test_files(ending: str, begins: bytes) -> None:
         assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
 
 
-def test_the_scene_is_below_the_title_and_has_no_critical_path() -> None:
+def test_the_scene_is_below_the_title() -> None:
     call, late = hocket.Call(ranks=4, size_bytes=4096), "rank 2, 20 us"
     found = hocket.simulate("broadcast/binomial", call, scene=hocket.Scene(arrivals=late), keep=["events"])
     assert found.plot().to_dict()["title"]["subtitle"][0] == f"arrivals: {late}"
-    with pytest.raises(hocket.Error, match="the critical path is of an isolated call without faults, expected no arr"):
-        found.plot(machine="cluster")
+    explained = hocket.explain("broadcast/binomial", call, arrivals=late)
+    for chart in (found.plot(machine="cluster"), explained.plot()):
+        subtitle = chart.to_dict()["title"]["subtitle"]
+        assert (subtitle[0], subtitle[-1]) == (f"arrivals: {late}", "red: the critical path")
 
 
 def test_nothing_to_draw() -> None:

@@ -15,6 +15,7 @@ from hocket.definitions.machine import Machine
 from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
 from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call
+from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Trials
 
 
@@ -25,6 +26,7 @@ from hocket.simulating.simulation import Engine, Trials
 @options.call
 @options.machine
 @options.engine
+@options.scene_without_cadence
 @options.seed
 @options.space_time
 @options.load
@@ -37,6 +39,7 @@ def explain(
     call_of: partial[Call],
     machine: Machine,
     engine: Engine,
+    scene: Scene,
     seed: int,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
@@ -46,6 +49,7 @@ def explain(
     """Explain the time of a call of an algorithm: what it is spent on, and what would shorten it.
 
     The time is the length of the critical path: a chain of operations and messages, each waiting for the one before.
+    With late ranks, the path begins at the rank that the call waits for.
     """
     algorithm = options.chosen(names, algorithms)
     size_bytes = 0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB")
@@ -53,7 +57,13 @@ def explain(
     announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):
         found = explain_call(
-            algorithm, call, machine=machine, engine=engine, trials=Trials(count=1, seed=seed), among=algorithms
+            algorithm,
+            call,
+            machine=machine,
+            engine=engine,
+            scene=scene,
+            trials=Trials(count=1, seed=seed),
+            among=algorithms,
         )
     write_picture(plot, found.plot)
     if as_json:
@@ -68,7 +78,7 @@ def _print(found: Explanation) -> None:
     click.secho(found.title, bold=True)
     print_facts(explanation_facts(found))
     if not found.steps:
-        click.echo("nothing takes time")
+        click.echo(f"nothing takes time{' after the last arrival' if found.simulation.arrivals else ''}")
         return
     parts, steps, remedies, faster = explanation_tables(found)
     _print_words(parts)

@@ -169,14 +169,25 @@ def scene(command: F) -> F:
 
 def scene_without_faults(command: F) -> F:
     """As `scene`, for a real network, which does not fail when it is asked to."""
+    return _without("faults", faults, "the network is a real one", command)
+
+
+def scene_without_cadence(command: F) -> F:
+    """As `scene`, for the critical path of one call."""
+    return _without("cadence", _cadence, "a critical path is of one call", command)
+
+
+def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
+    """As `scene`, but refuse a file that says what the option would say."""
 
     @wraps(command)
     def refuse(scene: Scene, **rest: Any) -> Any:
-        if scene.faults is not None:
-            raise click.UsageError("--scene: the file has fault, expected none, as the network is a real one")
+        if name in scene.given:
+            key = _OPTION_OF_SCENE[name].removeprefix("--")
+            raise click.UsageError(f"--scene: the file has {key}, expected none, as {reason}")
         return command(scene=scene, **rest)
 
-    return _collecting(cast(F, refuse), [option for option in _SCENE_OPTIONS if option is not faults])
+    return _collecting(cast(F, refuse), [each for each in _SCENE_OPTIONS if each is not option])
 
 
 def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
@@ -275,6 +286,12 @@ as_measured = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )
+_cadence = click.option(
+    "--cadence",
+    type=Read(read_cadence, name="cadence"),
+    help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
+    "'16 calls, every 100 us, 2 at a time'; also 'computing 50 us in 10 parts' beside each.",
+)
 faults = click.option(
     "--fault",
     "faults",
@@ -292,12 +309,7 @@ _SCENE_OPTIONS = (
         help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a "
         "time for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
     ),
-    click.option(
-        "--cadence",
-        type=Read(read_cadence, name="cadence"),
-        help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
-        "'16 calls, every 100 us, 2 at a time'; also 'computing 50 us in 10 parts' beside each.",
-    ),
+    _cadence,
     faults,
     click.option(
         "--scene",

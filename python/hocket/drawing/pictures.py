@@ -40,6 +40,11 @@ def _simulation(found: Simulation, machine: MachineLike | None = None) -> alt.La
     return space_time_chart(found.events, title=found.title, scene=played_lines(found), path=path)
 
 
+def _explanation(found: Explanation) -> alt.LayerChart:
+    simulation = found.simulation
+    return space_time_chart(simulation.events, title=found.title, scene=played_lines(simulation), path=found.steps)
+
+
 def _trials(found: Simulation) -> alt.LayerChart:
     times_s = found.time_s
     if found.trials == 1:
@@ -110,9 +115,7 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
 
 
 drawn.register(Comparison, lambda found: over_lateness(found) if is_over_lateness(found) else chart(found))
-drawn.register(
-    Explanation, lambda found: space_time_chart(found.simulation.events, title=found.title, path=found.steps)
-)
+drawn.register(Explanation, _explanation)
 drawn.register(Replay, _replay)
 drawn.register(Schedule, _schedule)
 drawn.register(Simulation, _simulation)

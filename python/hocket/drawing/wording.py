@@ -242,9 +242,15 @@ def from_to(first_bytes: int, last_bytes: int) -> str:
 
 
 def explanation_facts(found: Explanation) -> list[tuple[str, str]]:
-    """Return the time of the call and its lower bound."""
-    facts = [("time", f"{format_time(found.time_s)} until the last rank ends")]
-    if found.bound.time_s > 0:
+    """Return the time of the call, its scene, and its lower bound."""
+    played = found.simulation
+    facts = [("time", f"{format_time(found.time_s)} {measured(played)}"), *late(played)]
+    facts += [("fault", fault) for fault in played.faults]
+    if played.arrivals and found.steps:
+        first = found.steps[0]
+        begin = f"rank {first.from_rank} begins the call, {format_time(first.start_s)} after the first arrival"
+        facts.append(("critical path", f"{format_time(found.path_s)} from when {begin}"))
+    if found.bound and found.bound.time_s > 0:
         times = f", {found.time_s / found.bound.time_s:.2f} times as long"
         facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times if found.time_s else ''}"))
     return facts
@@ -258,9 +264,11 @@ def ranks_of_path(steps: Sequence[Step]) -> str:
 
 def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
     """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
-    bounds = {name.removesuffix("_s"): format_time(bound_s) for name, bound_s in vars(found.bound).items()}
+    given = {} if found.bound is None else vars(found.bound)
+    bounds = {name.removesuffix("_s"): format_time(bound_s) for name, bound_s in given.items()}
+    columns = ("time", "share", *(["lower bound"] if bounds else []))
     parts = (
-        (part, format_time(part_s), f"{part_s / found.time_s:.1%}", bounds.get(part, ""))
+        (part, format_time(part_s), f"{part_s / found.path_s:.1%}", bounds.get(part, ""))[: 1 + len(columns)]
         for part, part_s in found.parts_s.items()
         if part_s > 0
     )
@@ -269,7 +277,7 @@ def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words |
         for step in found.steps
     )
     return (
-        Words(("on the critical path", "time", "share", "lower bound"), tuple(parts), ("time", "share", "lower bound")),
+        Words(("on the critical path", *columns), tuple(parts), columns),
         Words(
             ("start", "critical path", "bytes", "consists of"),
             tuple(_shortened(list(steps), ("..", "", "", ""))),

@@ -66,12 +66,12 @@ for ranks in {list(question.ranks)}:
 
 def explaining(question: Question) -> Source:
     """Return the source of an explanation."""
-    words = ["explain", *_explained_words(question), "--plot", "space-time.html"]
+    words = ["explain", *_explained_words(question), *_scene_words(question), "--plot", "space-time.html"]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     among = ", among=library" if question.named.load else ""
     body = f"""\
 call = {_explained_call(question)}
-found = hocket.explain(algorithm, call, machine=machine{seed}{among})
+found = hocket.explain(algorithm, call, machine=machine{_scene(question)}{seed}{among})
 print(found.time_s, found.parts_s)
 for step in found.steps:
     print(step)"""
@@ -84,7 +84,7 @@ def linking(question: Question) -> Source:
 
 
 def simulating(question: Question) -> Source:
-    """Return the source of a space-time picture in a scene."""
+    """Return the source of a space-time picture of a cadence."""
     return _keeping(question, ["--plot", "space-time.html"], "events", "for event in found.events:\n    print(event)")
 
 

@@ -251,7 +251,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
 
 def _space_time(question: Question, on_done: OnDone) -> View:
-    if question.scene.given:
+    if question.scene.cadence is not None:
         simulation = _simulated(question, "events")
         facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *_scene(question))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
@@ -259,6 +259,7 @@ def _space_time(question: Question, on_done: OnDone) -> View:
         question.explained,
         _call(question),
         machine=question.machine,
+        scene=question.scene,
         trials=_first_trial(question),
         among=question.named.algorithms,
     )

@@ -5,25 +5,30 @@ done; a message may have waited for its other end. The network model itself tell
 what its time consists of. For this, the same message is simulated alone, once with each end late: on the machine, and
 on variants of the machine with one kind of cost halved. This works because the time of a message alone is linear in the
 costs.
+
+With late ranks, the path starts where a rank begins the call. A message that a slow link delays is also simulated alone
+with the faults; what it takes longer then is the fault's.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from hocket._native import Error
+from hocket.base.checks import shown
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import halved, quiet, with_peers_known
 from hocket.schedules.dependencies import paired
 from hocket.schedules.schedule import Schedule
+from hocket.simulating.faults import Faults
 from hocket.simulating.simulation import Event, Simulation, simulate
 
-PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "noise")
+PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "fault", "noise")
 """The parts of the time on a critical path."""
 
 _WORK = ("reduce", "copy", "compute")
@@ -55,7 +60,7 @@ class Step:
 
 
 def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulation | None = None) -> tuple[Step, ...]:
-    """Return the steps of the critical path of a simulation, in order of time; their lengths add up to its time.
+    """Return the steps of the critical path of a simulation, in order of time, from a rank's arrival to the last end.
 
     If several paths are equally long, the function returns one of them and prefers messages.
 
@@ -66,17 +71,16 @@ def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulatio
             then counts as noise; without this argument it counts as computation or waiting.
 
     Raises:
-        Error: The machine has circuits: a message alone would have no circuit. Or the call was in a scene.
+        Error: The machine has circuits: a message alone would have no circuit. Or there are several calls.
     """
-    scene = {"arrivals": found.arrivals, "cadence": found.cadence, "faults": found.faults}
-    if given := [name for name, text in scene.items() if text]:
-        raise Error(f"the critical path is of an isolated call without faults, expected no {', '.join(given)}")
+    if found.cadence is not None:
+        raise Error(f"cadence: got {shown(found.cadence)}, expected none, as a critical path is of one call")
     if machine.model == "circuits":
         raise Error(
             f"machine {machine.name}: got the network model circuits, expected hockney, loggp, links or packets"
         )
     runs = (found, undisturbed) if undisturbed else (found,)
-    messages = _messages(found.ranks, quiet(machine) or machine, runs)
+    messages = _messages(runs, quiet(machine) or machine)
     steps = [*_backwards(found, messages)][::-1]
     if undisturbed is None:
         return tuple(steps)
@@ -90,16 +94,17 @@ def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulatio
     return tuple(_with_noise(step, without_noise.get(step.event)) for step in steps)
 
 
-def _messages(ranks: int, machine: Machine, runs: Iterable[Simulation]) -> _Messages:
-    """Return the messages of several simulations, each message alone on a quiet machine."""
+def _messages(runs: Sequence[Simulation], machine: Machine) -> _Messages:
+    """Return the messages of several simulations of a call, each message alone on a quiet machine."""
     without = with_peers_known(machine)
+    ranks, faults = runs[0].ranks, runs[0].faults
     if without is None:
-        return _Messages(ranks, machine)
+        return _Messages(ranks, machine, faults)
     firsts: set[Event] = set()
     for run in runs:
         sends = sorted((event for event in run.events if event.kind == "send"), key=lambda event: event.start_s)
         firsts.update({(send.rank, send.peer): send for send in reversed(sends)}.values())
-    return _Messages(ranks, machine, firsts=frozenset(firsts), later=_Messages(ranks, without))
+    return _Messages(ranks, machine, faults, firsts=frozenset(firsts), later=_Messages(ranks, without, faults))
 
 
 def _with_noise(step: Step, undisturbed: Step | None) -> Step:
@@ -137,13 +142,16 @@ def matched(events: Iterable[Event]) -> dict[Event, Event]:
 
 
 def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
-    """Follow the path from the end of the simulation to the common start."""
+    """Follow the path from the end of the simulation to a rank's arrival; there is none if the last arrival ends it."""
     ended: dict[tuple[int, float], list[Event]] = defaultdict(list)
     for event in found.events:
         if event.end_s > event.start_s:
             ended[event.rank, event.end_s].append(event)
     others = matched(found.events)
-    until_s = found.times_s[0]  # ignore work after the results are complete
+    end_s = found.times_s[0] + sum(found.arriving_s[:1])
+    if found.times_s[0] <= _SAME * end_s:  # the last arrival ends the call
+        return
+    until_s = end_s * (1 + _SAME)  # ignore work after the results are complete
     rank, time_s = max(
         (place for place in ended if place[1] <= until_s),
         key=lambda place: (place[1], any(event.kind == "recv" for event in ended[place]), place[0]),
@@ -164,7 +172,8 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     if event.kind not in _MESSAGES or other is None:
         return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
     send, recv = (event, other) if event.kind == "send" else (other, event)
-    late = messages.like(send).late(send.rank, recv.rank, int(send.bytes))
+    alike = messages.like(send)
+    late = alike.late(send.rank, recv.rank, int(send.bytes))
     # For each end, when the operation would be done if this end were late and nothing else were under way.
     ready = {
         end.kind: end.start_s + late[end.kind][event.kind]["all"]
@@ -180,7 +189,10 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     taken = late[kind][event.kind]
     parts_s = {part: taken[part] for part in ("latency", "overhead")}
     waiting_s = event.end_s - ready[kind]
-    parts_s["waiting"] = waiting_s if waiting_s > slack_s else 0.0
+    if waiting_s > slack_s:
+        delay_s = alike.delay_s(send, recv)[event.kind]
+        parts_s["fault"] = delay_s if delay_s < waiting_s - slack_s else waiting_s
+        parts_s["waiting"] = waiting_s - parts_s["fault"]
     rest_s = event.end_s - first.start_s - math.fsum(parts_s.values())
     # The rest of a message without bytes is rounding.
     part = "bandwidth" if send.bytes > 0 else max(parts_s, key=lambda part: parts_s[part])
@@ -201,6 +213,7 @@ class _Messages:
 
     ranks: int
     machine: Machine
+    faults: tuple[str, ...]
     known: dict[Any, _Late] = field(default_factory=dict)
     firsts: frozenset[Event] = frozenset()
     later: _Messages | None = None
@@ -221,6 +234,19 @@ class _Messages:
             self.known[key] = {kind: self._after(kind, source, destination, size_bytes) for kind in _MESSAGES}
         return self.known[key]
 
+    def delay_s(self, send: Event, recv: Event) -> dict[str, float]:
+        """Return how much later the ends of a message are with the faults, if it is alone."""
+        message, starts_s = (send.rank, recv.rank, int(send.bytes)), {"send": send.start_s, "recv": recv.start_s}
+        none = dict.fromkeys(_MESSAGES, 0.0)
+        if not self.faults:
+            return none
+        try:
+            ends = self._ends(self.machine, *message, starts_s, self.faults)
+        except Error:  # alone, it would be on a link that goes down for good
+            return none
+        without = self._ends(self.machine, *message, starts_s)
+        return {kind: max(ends[kind] - without[kind], 0.0) for kind in _MESSAGES}
+
     def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
         if self.machine.model not in ("hockney", "loggp"):
             return source, destination
@@ -230,20 +256,26 @@ class _Messages:
 
     def _after(self, late: str, source: int, destination: int, size_bytes: int) -> dict[str, dict[str, float]]:
         """Return the times if the send or the receive is late."""
-        message = (source, destination, size_bytes, late)
-        wait_s = 2 * max(self._ends(self.machine, *message, 0.0).values())
-        done = self._ends(self.machine, *message, wait_s)
+        message = (source, destination, size_bytes)
+        wait_s = 2 * max(self._ends(self.machine, *message, {}).values())
+        done = self._ends(self.machine, *message, {late: wait_s})
         found = {kind: {"all": end_s - wait_s} for kind, end_s in done.items() if end_s >= wait_s}
         for part, variant in self.variants.items():
-            less = done if variant is None else self._ends(variant, *message, wait_s)
+            less = done if variant is None else self._ends(variant, *message, {late: wait_s})
             for kind, parts in found.items():
                 parts[part] = 2 * (done[kind] - less[kind])
         return found
 
     def _ends(
-        self, machine: Machine, source: int, destination: int, size_bytes: int, late: str, wait_s: float
+        self,
+        machine: Machine,
+        source: int,
+        destination: int,
+        size_bytes: int,
+        starts_s: Mapping[str, float],
+        faults: Faults = (),
     ) -> dict[str, float]:
-        """Return the ends of the send and the receive if the late one of them starts after `wait_s`."""
+        """Return the ends of the send and the receive, which start at these times, or else at 0 s."""
         span = {"buffer": "result", "offset": 0, "len": size_bytes}
         actions = {
             source: {"send": {"to": destination, "tag": 0, "data": span}},
@@ -251,8 +283,9 @@ class _Messages:
         }
         tasks: list[list[dict[str, Any]]] = [[] for _ in range(self.ranks)]
         for rank, action in actions.items():
-            waits = [{"action": {"compute": {"time_s": wait_s}}}] if late in action else []
+            wait_s = next((starts_s[kind] for kind in action if kind in starts_s), None)
+            waits = [] if wait_s is None else [{"action": {"compute": {"time_s": wait_s}}}]
             tasks[rank] = [*waits, {"action": action, **({"after": [0]} if waits else {})}]
         data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": tasks}
-        found = simulate(Schedule.of("a message alone", data), machine=machine, keep=["events"])
+        found = simulate(Schedule.of("a message alone", data), machine=machine, faults=faults, keep=["events"])
         return {event.kind: event.end_s for event in found.events if event.kind in _MESSAGES}

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Result, drawn
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import halved, quiet, with_more_ports
+from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.comparison import compare, made_for, of_algorithm
 from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.faults import Faults, as_faults
+from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
 
 if TYPE_CHECKING:
@@ -51,14 +56,14 @@ class Explanation(Result):
     Attributes:
         simulation: The simulation, with the operations of each rank over time.
         steps: The critical path, in order of time.
-        bound: The lower bound.
+        bound: The lower bound; None with late ranks.
         remedies: The call on changed machines.
         faster: Faster algorithms of the catalogue on this machine, the fastest first.
     """
 
     simulation: Simulation
     steps: tuple[Step, ...]
-    bound: Bound
+    bound: Bound | None
     remedies: tuple[Remedy, ...]
     faster: tuple[Remedy, ...]
 
@@ -69,12 +74,17 @@ class Explanation(Result):
 
     @property
     def time_s(self) -> float:
-        """End of the last rank, in seconds."""
+        """End of the last rank after the last arrival, in seconds."""
         return self.simulation.times_s[0]
 
     @property
+    def path_s(self) -> float:
+        """The length of the critical path: the time of the call, unless another rank than the last begins it."""
+        return self.steps[-1].end_s - self.steps[0].start_s if self.steps else 0.0
+
+    @property
     def parts_s(self) -> dict[str, float]:
-        """The parts of the time in seconds, by the names of `hocket.simulating.critical_paths.PARTS`."""
+        """The parts of the path in seconds, by the names of `hocket.simulating.critical_paths.PARTS`."""
         return total(self.steps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,7 +93,7 @@ class Explanation(Result):
             "simulation": self.simulation.as_dict(),
             "parts_s": self.parts_s,
             "steps": [asdict(step) for step in self.steps],
-            "bound": {**asdict(self.bound), "time_s": self.bound.time_s},
+            "bound": self.bound and {**asdict(self.bound), "time_s": self.bound.time_s},
             "remedies": [asdict(remedy) for remedy in self.remedies],
             "faster": [asdict(remedy) for remedy in self.faster],
         }
@@ -111,7 +121,7 @@ class Explanation(Result):
 
     def _digest(self) -> list[dict[str, Any]]:
         return [
-            {"on_the_critical_path": part, "time_s": time_s, "share": time_s / self.time_s}
+            {"on_the_critical_path": part, "time_s": time_s, "share": time_s / self.path_s}
             for part, time_s in self.parts_s.items()
             if time_s > 0
         ]
@@ -123,6 +133,9 @@ def explain(
     *,
     machine: MachineLike = "cluster",
     engine: Engine = "auto",
+    arrivals: Arrivals | None = None,
+    faults: Faults | None = None,
+    scene: SceneLike | None = None,
     trials: Trials = ONE_TRIAL,
     among: Iterable[Algorithm] | None = None,
 ) -> Explanation:
@@ -133,11 +146,14 @@ def explain(
         call: The call.
         machine: A machine, the name of a preset, or the path of a machine file.
         engine: The engine that keeps virtual time.
-        trials: Only the first trial is explained; the seed chooses its noise.
+        arrivals: When the ranks begin the call; see `hocket.simulate`.
+        faults: Links that are slow or down for a time; see `hocket.simulate`.
+        scene: A scene without a cadence, or the path of a scene file, instead of arrivals or faults.
+        trials: Only the first trial is explained; the seed chooses its noise, and arrivals that are drawn.
         among: The algorithms to compare with; by default the catalogue.
 
     Raises:
-        Error: As `hocket.simulate`; or the machine has circuits.
+        Error: As `hocket.simulate`; or the machine has circuits, or the scene a cadence.
 
     Examples:
         A message of a binomial broadcast takes 1 us and its bytes; three follow each other.
@@ -148,17 +164,19 @@ def explain(
         '3.0 us + 3.0 us'
     """
     known, found = as_machine(machine), as_algorithm(algorithm)
+    played = as_scene(scene).beside(arrivals=arrivals, faults=faults)
     once = Trials(count=1, seed=trials.seed)
-    run = partial(simulate, found, call, engine=engine, trials=once, keep=["events"])
-    simulation, without_noise = run(machine=known), quiet(known)
-    undisturbed = None if without_noise is None else run(machine=without_noise)
+    run = partial(simulate, found, call, engine=engine, trials=once)
+    explained = partial(run, scene=played, keep=["events"])
+    simulation, without_noise = explained(machine=known), quiet(known)
+    undisturbed = None if without_noise is None else explained(machine=without_noise)
     steps = critical_path(simulation, machine=known, undisturbed=undisturbed)
     return Explanation(
         simulation,
         steps,
-        bound(found.collective, call, machine=known),
-        tuple(_remedies(found, call, known, engine, once)),
-        tuple(_faster(found, call, known, simulation.times_s[0], once, among)),
+        None if played.starts else bound(found.collective, call, machine=known),
+        tuple(_remedies(run, known, played)),
+        tuple(_faster(found, call, known, played, simulation.times_s[0], once, among)),
     )
 
 
@@ -175,21 +193,31 @@ def _compared_with(algorithm: Algorithm, machine: Machine, among: Iterable[Algor
     return list(dict.fromkeys([algorithm, *others]))
 
 
-def _remedies(algorithm: Algorithm, call: Call, machine: Machine, engine: Engine, trials: Trials) -> Iterator[Remedy]:
-    for change, changed in ((change, make(machine)) for change, make in _REMEDIES):
+def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) -> Iterator[Remedy]:
+    """Give the call on changed machines, and without each fault; leave out changes with which it cannot end."""
+    faults = as_faults(scene.faults)
+    machines = ((change, make(machine), scene) for change, make in _REMEDIES)
+    scenes = (
+        (f"without {fault}", machine, replace(scene, faults=[*faults[:number], *faults[number + 1 :]]))
+        for number, fault in enumerate(faults)
+    )
+    for change, changed, played in (*machines, *scenes):
         if changed is not None:
-            yield Remedy(change, simulate(algorithm, call, machine=changed, engine=engine, trials=trials).times_s[0])
+            with suppress(Error):
+                yield Remedy(change, run(machine=changed, scene=played).times_s[0])
 
 
 def _faster(
     algorithm: Algorithm,
     call: Call,
     machine: Machine,
+    scene: Scene,
     time_s: float,
     trials: Trials,
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
     """Return the faster algorithms, each with the parameters of the call that it declares."""
-    found = compare(_compared_with(algorithm, machine, among), [call], machine=machine, trials=trials).simulations
-    times = [Remedy(one.algorithm, one.times_s[0]) for one in found]
+    candidates = _compared_with(algorithm, machine, among)
+    found = compare(candidates, [call], machine=machine, scene=scene, trials=trials)
+    times = [Remedy(one.algorithm, one.times_s[0]) for one in found.simulations]
     return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)
