@@ -9,7 +9,7 @@ from hocket.definitions.memory import run
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import Verdict, verify
 from hocket.fitting import Fit, fit
-from hocket.fitting.measurements import Measurement, read_measurements
+from hocket.fitting.measurements import Measurement, read_measurements, tune_measured
 from hocket.rules.choosing import LIBRARY_RULES, choose
 from hocket.schedules.checking import verify_schedule
 from hocket.schedules.dependencies import dependency_graph
@@ -97,6 +97,7 @@ __all__ = [
     "simulate_together",
     "sweep",
     "tune",
+    "tune_measured",
     "verify",
     "verify_schedule",
 ]

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "find": (hocket.find, {"label": "allreduce/ring", "among": hocket.catalogue()}),
     "load": (hocket.load, {"path": "nowhere.py"}),
     "tune": (hocket.tune, TUNED),
+    "tune_measured": (
+        hocket.tune_measured,
+        {"measurements": [MEASURED, replace(MEASURED, algorithm="default")], "tolerance": 0.03, "order": "any"},
+    ),
     "simulate": (hocket.simulate, {**CALLED, **ON_MACHINE, "keep": ["events"], "on_trials": nothing}),
     "simulate a schedule": (hocket.simulate, {"what": RECORDED, "call": None, **ON_MACHINE}),
     "record": (hocket.record, {"algorithm": "allreduce/ring", "call": CALL}),

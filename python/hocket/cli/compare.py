@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.executors import ExecutorKind, open_executor
@@ -73,18 +72,8 @@ if TYPE_CHECKING:
     default=(),
     help=f"Also simulate the default choices of these: {', '.join(DEFAULTS)}.",
 )
-@click.option(
-    "--measured",
-    type=click.Path(),
-    multiple=True,
-    help="Also show measured times, of a file that `hocket fit` reads; may be given several times.",
-)
-@click.option(
-    "--measured-algorithm",
-    metavar="NAME",
-    multiple=True,
-    help="The algorithm of a file of --measured that does not name it, or `default`; once, or once for each file.",
-)
+@options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
+@options.measured_algorithm
 @options.load
 @options.executor
 @options.jobs
@@ -222,20 +211,11 @@ def compare(
 
 def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:
     """Return the measurements of files; those that do not tell it are of this collective and this number of ranks."""
-    if not files:
-        if algorithms:
-            raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
+    if not (files or algorithms):
         return []
-    from hocket.cli.measurements import of_files
-    from hocket.fitting.measurements import Told, read_measurements
+    from hocket.cli.measurements import measured_in
 
-    told = [
-        Told(name, ranks, collective=collective) for name in of_files("--measured-algorithm", algorithms, len(files))
-    ]
-    try:
-        found = [one for reading in map(read_measurements, files, told) for one in reading.measurements]
-    except Error as error:
-        raise Error(str(error).replace("expected --algorithm", "expected --measured-algorithm")) from None
+    found = measured_in(files, algorithms, collective=collective, ranks=ranks)
     if not found:
         raise click.UsageError(f"--measured: got no time of {collective} on {ranks} ranks, expected at least one")
     return found

@@ -8,8 +8,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from hocket._native import Error
 from hocket.cli import options
-from hocket.fitting.measurements import Told
+from hocket.fitting.measurements import Measurement, Told, read_measurements
 from hocket.simulating.simulation import MeasuredAs
 
 T = TypeVar("T")
@@ -60,6 +61,25 @@ def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]
             f"{option}: got {len(values)} values for {files} files, expected one, or one for each file"
         )
     return values
+
+
+def measured_in(
+    files: Sequence[str], algorithms: Sequence[str], *, collective: str | None, ranks: int | None
+) -> list[Measurement]:
+    """Return what the files of --measured have; those that do not tell it are of this collective and rank count.
+
+    Raises:
+        UsageError: There are algorithms without files, or not one for each file.
+        Error: A file cannot be read, or does not tell what it must.
+    """
+    if not files:
+        raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
+    names = of_files("--measured-algorithm", algorithms, len(files))
+    told = [Told(name, ranks, collective=collective) for name in names]
+    try:
+        return [one for reading in map(read_measurements, files, told) for one in reading.measurements]
+    except Error as error:
+        raise Error(str(error).replace("expected --algorithm", "expected --measured-algorithm")) from None
 
 
 _OPTIONS = (

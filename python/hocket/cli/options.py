@@ -292,6 +292,13 @@ _cadence = click.option(
     help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
     "'16 calls, every 100 us, 2 at a time'; also 'computing 50 us in 10 parts' beside each.",
 )
+measured = partial(click.option, "--measured", type=click.Path(), multiple=True)
+measured_algorithm = click.option(
+    "--measured-algorithm",
+    metavar="NAME",
+    multiple=True,
+    help="The algorithm of a file of --measured that does not name it, or `default`; once, or once for each file.",
+)
 faults = click.option(
     "--fault",
     "faults",

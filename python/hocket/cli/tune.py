@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,11 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
     is_flag=True,
     help="With --lab: tune by simulation, by measurement and by both, and print the regret and cost of each.",
 )
+@options.measured(
+    help="Decide from measured times alone, of a file that `hocket fit` reads; given several times, for several "
+    "algorithms."
+)
+@options.measured_algorithm
 @click.option("--trace", type=click.Path(), help="Decide for the calls in this trace of a program, by replaying it.")
 @click.option(
     "--baseline",
@@ -122,6 +128,8 @@ def tune(
     tolerance: float,
     check: bool,
     ways: bool,
+    measured: tuple[str, ...],
+    measured_algorithm: tuple[str, ...],
     trace: str | None,
     baseline: str | None,
     threshold: float,
@@ -143,7 +151,16 @@ def tune(
     if not (check or ways):
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
-    is_simulated = not (mpi or mpicc or mpiexec or hosts or lab)
+    measuring = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
+    if measured or measured_algorithm:
+        finding = {"machine": machine, "library": library, "check": check, "ways": ways, "trace": trace}
+        _refuse({**measuring, **finding, "baseline": baseline, "trials": trials}, "--measured, whose files have all times")
+        from hocket.cli.tune_measured import tune_files
+
+        asked: dict[str, Any] = {"tolerance": tolerance, "order": order}
+        _write(tune_files(measured, measured_algorithm, names, ranks, sizes, **asked), folder, as_json)
+        return
+    is_simulated = not any(measuring.values())
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
     order_is_fixed = order == "fixed"
@@ -155,8 +172,8 @@ def tune(
         )
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
-        measures = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
-        _only_simulates(ranks=ranks, sizes=sizes, **measures, check=check)
+        calls = {"ranks": ranks, "sizes": sizes, "check": check}
+        _refuse({**measuring, **calls}, "--trace, which tunes by simulation")
         by = options.required(model, "--machine", "the machine of the replay")
         shown: Any = {"folder": folder, "jobs": jobs, "as_json": as_json}
         tune_trace(trace, names, by, baseline, tolerance, threshold, order_is_fixed=order_is_fixed, **shown)
@@ -170,11 +187,11 @@ def tune(
         installation = found_installation(mpi, mpicc, mpiexec)
         launcher, entered = placed_in(installation, hosts, lab)
         choices = of_guidelines if check else of_the_catalogue
-        measured = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
-        work = ByMeasurement(measured, entered.summary if entered else hosts, limit_s, progress)
+        by_mpi = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
+        work = ByMeasurement(by_mpi, entered.summary if entered else hosts, limit_s, progress)
         if ways and entered is not None:
             points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
-            tune_ways(points, measured, Simulated(entered.built), entered, limit_s, as_json)
+            tune_ways(points, by_mpi, Simulated(entered.built), entered, limit_s, as_json)
             return
     plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order_is_fixed)
 
@@ -186,7 +203,12 @@ def tune(
     if check:
         _print_checked(checked(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
         return
-    tuning = tuned(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin)
+    _write(tuned(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin), folder, as_json)
+
+
+def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
+    """Write the files of a tuning, and print it."""
+    files.make_folder(folder)
     tuning.write(folder)
     own = None if tuning.own_file is None or tuning.exporter is None else f"{folder}/{tuning.exporter.file_name}"
     if as_json:
@@ -200,11 +222,11 @@ def _simulated(machine: Machine, trials: int | None, seed: int, library: Library
     return Simulated(machine, replace(repeated, threads=1), library.name if library else None)
 
 
-def _only_simulates(**given: object) -> None:
-    """Refuse options that contradict --trace, or that need measurements."""
+def _refuse(given: Mapping[str, object], beside: str) -> None:
+    """Refuse options that contradict another one."""
     for name, value in given.items():
         if value:
-            raise click.UsageError(f"--{name}: cannot be combined with --trace, which tunes by simulation")
+            raise click.UsageError(f"--{name}: cannot be combined with {beside}")
 
 
 def _calls(plan: Plan, check: bool) -> str:
@@ -238,7 +260,9 @@ def _print(tuning: Tuning, folder: str, own: str | None) -> None:
     click.echo(tuning.rules)
     for line in _judged(tuning):
         click.echo(line)
-    click.echo(f"rules, decisions, report and measurements: {folder}/")
+    is_read = "measured" in tuning.about
+    written = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
+    click.echo(f"{written}: {folder}/")
     if own is not None and tuning.exporter is not None:
         taken = " ".join(tuning.exporter.variables).replace("=FILE", f"={own}")
         click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
@@ -262,7 +286,10 @@ def _judged(tuning: Tuning) -> list[str]:
         noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
         lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
     else:
-        lines.append("no held-out call judges the decisions: the time limit was reached, or there is only one size")
+        reason = "the time limit was reached, or there is only one size"
+        if "measured" in tuning.about:
+            reason = "all times were used for deciding"
+        lines.append(f"no held-out call judges the decisions: {reason}")
     if tuning.order_over_default is not None:
         lines.append(order_cost(tuning.order_over_default))
     slower = [one for one in tuning.regrets if one.is_slower_than_default]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,4 +209,72 @@ def test_with_a_fixed_order_each_number_of_ranks_has_one_order(
 def test_what_contradicts_a_fixed_order_is_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
     for more in ("--machine cluster --library mpich", "--mpi mpich --machine cluster", "--check"):
         assert "--order: got fixed" in bad_input(f"tune allreduce -n 4 --order fixed {more} -o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+OSU = "# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n"
+TIMES_US = {
+    "recursive_doubling": {8: 5, 1024: 6, 65536: 100, 1 << 20: 2000},
+    "ring": {8: 15, 1024: 16, 65536: 60, 1 << 20: 1000},
+    "default": {8: 5.1, 1024: 9, 65536: 99, 1 << 20: 1500, 1 << 22: 9000},
+}
+
+
+def measured(folder: Path, *names: str) -> str:
+    """Write the times of algorithms as OSU's benchmarks do, and return the options that name the files."""
+    for name in names:
+        lines = "".join(f"{size:<10d}{time_us:>10.2f}\n" for size, time_us in TIMES_US[name].items())
+        (folder / name).write_text(OSU + lines)
+    return " ".join(f"--measured {folder}/{name} --measured-algorithm {name}" for name in names)
+
+
+def test_rules_from_measured_times(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    line = f"tune {measured(tmp_path, *TIMES_US)} -n 16 -o {tmp_path}/out"
+    out = hocket_command(line).out
+    assert out.startswith(
+        "allreduce[ranks=16, size=8..1024]: native\n"
+        "allreduce[ranks=16, size=1024..15775]: recursive_doubling\n"
+        "allreduce[ranks=16, size=15775..1048577]: ring\n"
+    )
+    assert "no held-out call judges the decisions: all times were used for deciding" in out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"decisions.json", "hocket.rules", "report.md"}
+    found = hocket_command(f"{line} --sizes 64KiB,1MiB --json").json
+    assert [one["choice"]["name"] for one in found["decisions"]] == ["ring"]
+    assert found["measured"] == ", ".join(f"{tmp_path}/{name}" for name in TIMES_US)
+    fixed = hocket_command(f"{line} --order fixed").out
+    assert fixed.startswith("order = fixed\nallreduce[ranks=16]: recursive_doubling\n"), "the order of a ring depends"
+
+
+def test_times_of_several_runs_are_an_interval() -> None:
+    def runs(algorithm: str, *times_s: float) -> list[hocket.Measurement]:
+        call = {"collective": "allreduce", "algorithm": algorithm, "ranks": 4, "size_bytes": 64}
+        return [hocket.Measurement(**call, time_s=time_s, source="a.csv:1") for time_s in times_s]  # type: ignore[arg-type]
+
+    apart = hocket.tune_measured([*runs("ring", 1.0, 1.1, 1.2), *runs("default", 1.3, 1.4, 1.5)])
+    assert apart.rules == "allreduce[ranks=4, size=64]: ring\n"
+    overlapping = hocket.tune_measured([*runs("ring", 1.0, 1.1, 1.4), *runs("default", 1.3, 1.4, 1.5)])
+    assert overlapping.rules == "allreduce[ranks=4, size=64]: native\n"
+    elsewhere = [replace(one, measured_as="osu") for one in runs("default", 1.0)]
+    with pytest.raises(hocket.Error, match="got times with measured_as isolated and osu, expected one of them"):
+        hocket.tune_measured([*runs("ring", 1.0), *elsewhere])
+    with pytest.raises(hocket.Error, match="got no call with times of two algorithms, expected at least one"):
+        hocket.tune_measured(runs("ring", 1.0, 2.0))
+    with pytest.raises(hocket.Error, match="order: got fixed, but no algorithm with one order"):
+        hocket.tune_measured([*runs("ring", 1.0), *runs("default", 2.0)], order="fixed")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("--machine cluster -n 16", "--machine: cannot be combined with --measured, whose files have all times"),
+        ("--mpi mpich -n 16", "--mpi: cannot be combined with --measured"),
+        ("", "ring: does not contain the number of ranks, expected --ranks"),
+        ("-n 16", "measurements: got no call with times of two algorithms, expected at least one"),
+        ("-n 16 --sizes 3B", "--measured: got no time of the calls to tune, expected times of at least two algorithms"),
+    ],
+)
+def test_measured_times_that_decide_nothing_are_refused(
+    more: str, told: str, bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    assert told in bad_input(f"tune {measured(tmp_path, 'ring')} {more} -o {tmp_path}/out")
     assert not (tmp_path / "out").exists()
