@@ -154,7 +154,9 @@ def tune(
     measuring = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
     if measured or measured_algorithm:
         finding = {"machine": machine, "library": library, "check": check, "ways": ways, "trace": trace}
-        _refuse({**measuring, **finding, "baseline": baseline, "trials": trials}, "--measured, whose files have all times")
+        _refuse(
+            {**measuring, **finding, "baseline": baseline, "trials": trials}, "--measured, whose files have all times"
+        )
         from hocket.cli.tune_measured import tune_files
 
         asked: dict[str, Any] = {"tolerance": tolerance, "order": order}
@@ -166,10 +168,6 @@ def tune(
     order_is_fixed = order == "fixed"
     if order_is_fixed and (library or check or ways):
         raise click.UsageError(f"--order: got {order}, expected no --library, --check or --ways beside it")
-    if order_is_fixed and machine is not None and not is_simulated:
-        raise click.UsageError(
-            f"--order: got {order}, expected either --machine or an MPI: all its choices are measured"
-        )
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
         calls = {"ranks": ranks, "sizes": sizes, "check": check}

@@ -86,6 +86,7 @@ class Measured:
     clock: Callable[[], float] = monotonic
     wait: Callable[[float], object] = sleep
     _ratios: dict[str, list[float]] = field(default_factory=dict)
+    _slow_at_all: dict[tuple[str, int], Mapping[Choice, str]] = field(default_factory=dict)
     ended: dict[tuple[str, Choice], str] = field(default_factory=dict)
     """The MPI's own algorithms that ended a program, by collective, with the reasons for leaving them out."""
 
@@ -99,6 +100,32 @@ class Measured:
             return self.choices(point)
         groups = ([one for one in group if order_of(point, one)] for group in self.choices(point).values())
         return {group[0]: group for group in groups if group}
+
+    def far_behind_at_all(self, points: Sequence[Point]) -> Mapping[Choice, str]:
+        """Return the choices that the model puts far behind at all points of a row, with reasons; later rows are alike.
+
+        An order needs times at all sizes, so nothing is left out at only some of them.
+        """
+        key = points[0].collective, points[0].ranks
+        if key not in self._slow_at_all:
+            least: dict[Choice, float] = {}
+            for point in points if self.model is not None else ():
+                said = self.predicted_s(point, [one for group in self.choices_at(point).values() for one in group])
+                best_s = min(said.values(), default=0.0)
+                for choice, time_s in said.items():
+                    least[choice] = min(least.get(choice, inf), time_s / best_s if best_s > 0 else 1.0)
+            self._slow_at_all[key] = {
+                choice: f"the machine predicts {over:.3g} times the fastest or more everywhere, above {self.factor:g}"
+                for choice, over in least.items()
+                if over > self.factor
+            }
+        return self._slow_at_all[key]
+
+    def predicted_s(self, point: Point, choices: Sequence[Choice]) -> dict[Choice, float]:
+        """Return what the model, if there is one, predicts for choices."""
+        if self.model is None:
+            return {}
+        return {choice: one.median_s for choice, one in predicted(point, self.model, choices).items()}
 
     def learn(self, found: Found) -> None:
         """Correct the model for each algorithm by the median ratio of measured to predicted times."""
@@ -156,8 +183,10 @@ def measure_points(
                 if records.found and by.clock() >= end_s:
                     return
                 share_s = max(end_s - by.clock(), 0.0) / left
-                # An order needs times at all sizes, however slow.
-                hopeless = {} if by.needs_one_order(point) else _hopeless(point, neighbors, records)
+                if by.needs_one_order(point):
+                    hopeless = by.far_behind_at_all(_row_of(point, (*neighbors, *points)))
+                else:
+                    hopeless = _hopeless(point, neighbors, records)
                 found = job.measure(point, hopeless, share_s)
                 by.learn(found)
                 records.add(found)
@@ -250,9 +279,14 @@ class _Pairs:
         return replace(found, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 
+def _row_of(point: Point, points: Iterable[Point]) -> list[Point]:
+    """Return the points of the same collective and number of ranks."""
+    return [one for one in points if (one.collective, one.ranks) == (point.collective, point.ranks)]
+
+
 def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
     """Return the choices that are far behind at both neighbours of a point, with the reason."""
-    alike = [p for p in neighbors if (p.collective, p.ranks) == (point.collective, point.ranks) and p in records.found]
+    alike = [p for p in _row_of(point, neighbors) if p in records.found]
     below = max((p for p in alike if p.size_bytes < point.size_bytes), default=None)
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
     if below is None or above is None:
@@ -282,9 +316,14 @@ class _Job(AbstractContextManager["_Job"]):
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._started()
         alike, in_one_order = self._by.choices_at(point), self._by.needs_one_order(point)
-        said = self._said(point, list(alike))
+        said = self._by.predicted_s(point, list(alike))
         ours, own = list(alike), [] if in_one_order else own_choices(self._variables, point)
-        skipped = {**self._by.far_behind(said), **{c: why for c, why in hopeless.items() if c in (*ours, *own)}}
+        skipped = {} if in_one_order else self._by.far_behind(said)
+        skipped |= {
+            choice: hopeless[choice]
+            for choice in (*ours, *own)
+            if all(one in hopeless for one in alike.get(choice, (choice,)))
+        }
         skipped |= {
             choice: why for (collective, choice), why in self._by.ended.items() if collective == point.collective
         }
@@ -324,11 +363,6 @@ class _Job(AbstractContextManager["_Job"]):
             self._turns.__enter__()
             self._variables = self._turns.variables()
         return self._turns
-
-    def _said(self, point: Point, choices: Sequence[Choice]) -> dict[Choice, float]:
-        if self._by.model is None:
-            return {}
-        return {c: one.median_s for c, one in predicted(point, self._by.model, choices).items()}
 
     def _ended_by(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
         """Return the MPI's own algorithm that ended the program; it is left out after the restart.

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hocket.definitions.machine import Machine
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.turns import Turns, Way
@@ -18,6 +19,7 @@ from hocket.tuning.measuring import MOMENTS, Measured, measure_points, own_choic
 from hocket.tuning.pairing import nominated, rivals
 from hocket.tuning.planning import Plan, concluded, decided, plan_of
 from hocket.tuning.records import Found, Records
+from hocket.tuning.simulating import Simulated
 
 RING, LINEAR = Choice("catalogue", "ring"), Choice("catalogue", "linear")
 POINT = Point("allreduce", 2, 64)
@@ -182,6 +184,27 @@ def test_with_a_fixed_order_reductions_have_one_order_however_slow(fake: FakeMac
     assert tuning.rules.startswith("order = fixed\nallreduce[ranks=3]: linear\nbroadcast[")
     assert {one.collective for one in tuning.own} == {"broadcast"}
     assert tuning.order_over_default == pytest.approx((2.0, 2.0))
+
+
+def test_with_a_fixed_order_a_machine_leaves_out_what_is_slow_at_all_sizes(fake: FakeMachine, tmp_path: Path) -> None:
+    plan = plan_of(["allreduce"], [8], [64, 1 << 20], confirms=True, order_is_fixed=True)
+    by = replace(fake.by(), order_is_fixed=True, model=Simulated(Machine.load("cluster")), factor=2.0)
+    with Records(tmp_path / "records", {}) as records:
+        measure_points(plan.training, (), by, records, limit_s=10)
+        measure_points(plan.held_out, plan.training, by, records, limit_s=10)
+        decisions = decided(plan, records, 0.03)
+    small, *others = records.found.values()
+    assert LINEAR in small.skipped and "everywhere, above 2" in small.skipped[LINEAR]
+    doubling = Choice("catalogue", "recursive_doubling")
+    best_s = min(small.predicted_s.values())
+    assert small.predicted_s[doubling] == pytest.approx(best_s), "the fastest of small sizes, slow at large ones"
+    assert all(
+        one.predicted_s[doubling] > 2 * min(one.predicted_s.values()) for one in others if one.point.size_bytes > 1e6
+    )
+    for one in others:
+        assert one.times.keys() == small.times.keys() >= {doubling, DEFAULT}
+        assert one.skipped.keys() == small.skipped.keys()
+    assert {one.choice.owner for one in next(iter(decisions.values()))} == {"catalogue"}
 
 
 def test_measurements_that_are_interrupted_go_on(fake: FakeMachine, tmp_path: Path) -> None:
