@@ -41,6 +41,8 @@ def samples() -> dict[str, list[bytes]]:
     for name, line in {
         "nccl-2": b"allreduce,0,65536,tree,simple,2,1,-1,-1,1\nbroadcast,32769,-1,ring,ll128,-1,-1,16,4,0\n",
         "rccl-2": b"allgather,1537,3072,ring,ll128,48,2,16,-1,-1,cpx,4\nreduce,0,9,pat,ll,-1,-1,-1\n",
+        "ncclx-2.json": b'{"rules": [{"filter": {"collective": "allgather", "bytesPerRank": "[0,8)", "nNodes": 2},\n'
+        b'"config": {"algorithm": "tree", "protocol": "simple", "channels": 4, "chunkSize": 65536}}]}\n',
         "ncclx-2": b"allgather,[0,2097152),tree,simple,4,2,(1,8],65536\nallreduce,*,ring,ll,-1,*,4\n",
     }.items():
         found[name].append(line)

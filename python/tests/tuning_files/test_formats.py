@@ -119,6 +119,7 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
 @given(strategies.ncclx_lines())
 def test_lines_of_ncclx_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "ncclx-2") == rules
+    assert again(rules, "ncclx-2.json") == rules
 
 
 NCCL = """# Single-node, small allreduce: use tree algorithm, registered buffers only
@@ -162,6 +163,31 @@ allgather,[8388608,16777216],ring,ll128,-1,*,*
 allreduce,[1048576,268435456],ring,ll128,-1,2,8
 allgather, [0,2097152], tree, simple, 4, 2, 8, 65536
 """
+
+
+NCCLX_JSON = """{
+  "rules": [
+    {"filter": {"collective": "allreduce", "bytesPerRank": "[0,1048576]"},
+     "config": {"algorithm": "ring", "protocol": "ll128"}},
+    {"filter": {"collective": "allgather", "bytesPerRank": "[0,2097152]", "nNodes": 2, "nLocalRanks": "8"},
+     "config": {"algorithm": "tree", "protocol": "simple", "channels": 4}},
+    {"filter": {"collective": "reducescatter", "bytesPerRank": "(1048576,)", "nNodes": "(1,)"},
+     "config": {"algorithm": "ring", "protocol": "simple", "chunkSize": 524288}}
+  ]
+}
+"""
+NCCLX_LINES = """allreduce,[0,1048576],ring,ll128,-1,*,*
+allgather,[0,2097152],tree,simple,4,2,8
+reducescatter,(1048576,),ring,simple,-1,(1,),*,524288
+"""
+
+
+def test_json_of_ncclx_says_what_its_lines_say(tmp_path: Path) -> None:
+    for name, text in (("a.ncclx-2.json", NCCLX_JSON), ("a.ncclx-2.csv", NCCLX_LINES)):
+        (tmp_path / name).write_text(text)
+    in_json, in_lines = read(tmp_path / "a.ncclx-2.json"), read(tmp_path / "a.ncclx-2.csv")
+    assert [rule.line for rule in in_json.rules] == [3, 5, 7]
+    assert in_json == in_lines
 
 
 def test_the_documented_lines_of_ncclx_are_read() -> None:
@@ -344,6 +370,20 @@ BAD = [
     ("nccl-2", "," * 300, "bad:1: longer than 254 bytes, expected a shorter line"),
     ("rccl-2", "reduce,0,1,ring,LL,1,1,1\n", 'bad:1: unknown protocol "LL", for which RCCL leaves the line out'),
     ("rccl-2", "reduce,0,1,ring,ll,1,1,1,1,1,dpx\n", 'bad:1: unknown partitionMode "dpx", for which RCCL leaves'),
+    ("ncclx-2.json", "[]", "bad:1: the file is not an object, expected an object with rules"),
+    ("ncclx-2.json", '{"rules": {}}', 'bad:1: "rules": expected a list'),
+    ("ncclx-2.json", '{"rules": [{"filter": {"collective": "reduce"}}]}', 'bad:1: "config" is missing'),
+    (
+        "ncclx-2.json",
+        '{"rules": [{"filter": {"nodes": 2}, "config": {}}]}',
+        'bad:1: unknown "nodes" in filter, expected c',
+    ),
+    ("ncclx-2.json", '{"rules": [\n{"filter": {}, "config": {}}]}', 'bad:2: unknown collective "", for which NCCLX'),
+    (
+        "ncclx-2.json",
+        '{"rules": [{"filter": {"collective": "reduce"}, "config": {"channels": [4]}}]}',
+        "bad:1: channels: got a list, expected a text or a whole number",
+    ),
     ("ncclx-2", "reduce,[4,2],ring,ll,1,1,1\n", 'bad:1: bytesPerRank: got "[4,2]", expected *, a number, or an'),
     ("ncclx-2", "reduce,*,ring,ll,1,1,-1\n", 'bad:1: nLocalRanks: got "-1", expected *, a number, or an interval'),
     ("ncclx-2", "reduce,*,ring,ll,-1,*,*,-1\n", 'bad:1: chunkSize: got "-1", for which NCCLX refuses the file'),
@@ -405,6 +445,7 @@ def test_a_file_tells_its_format_by_its_name(tmp_path: Path) -> None:
     for file, name in {"my.rules": "hocket", "rccl_tuner_gfx950.csv": "rccl-2", "nccl_tuner.conf": "nccl-2"}.items():
         assert format_of(file, None, "--to").name == name
     assert format_of("a.ncclx-2.csv", None, "--to").name == "ncclx-2"
+    assert format_of("a.ncclx-2.json", None, "--to").name == "ncclx-2.json"
     assert format_of("any.csv", None, "--to").name == "nccl-2"
     with pytest.raises(hocket.Error, match="the file name does not contain the format and version, expected one of"):
         format_of("tuned.json", None, "--to")

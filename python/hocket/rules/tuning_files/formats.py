@@ -15,7 +15,7 @@ from hocket.rules.tuning_files import (
     hocket_rules,
     mpich_json,
     nccl_csv,
-    ncclx_csv,
+    ncclx,
     openmpi_classic,
     openmpi_json,
     ucc_tune,
@@ -23,7 +23,7 @@ from hocket.rules.tuning_files import (
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
 from hocket.rules.tuning_files.form import Format, Rules
 
-_MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx_csv)
+_MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
 """The formats by name, each with the version of what reads it."""
@@ -43,7 +43,8 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     if name is not None:
         return FORMATS[among(option, name, FORMATS)]
     file = Path(fspath(path)).name
-    told = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
+    named = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
+    told = sorted(named, key=lambda each: len(each.name))[-1:]
     told = told or [each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names)][:1]
     if len(told) != 1:
         raise Error(

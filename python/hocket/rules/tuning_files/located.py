@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hocket.rules.tuning_files.form import at
+from hocket.rules.tuning_files.form import at, shown
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}
 _STRINGS = json.JSONDecoder()
 _DEEPEST = 100
+_INFINITE = ("inf", "Inf", "INF")
+_MANY = 20  # this many names are too long for an error
 _MOST_DIGITS = 18  # certain to fit 64 bits
 
 
@@ -51,6 +53,75 @@ def parse(text: str, file: str) -> Node:
     if reader.place < len(text):
         raise reader.expected("the end of the file")
     return node
+
+
+class Object:
+    """An object whose members have known names.
+
+    Args:
+        node: The object.
+        file: Its file, for errors.
+        what: What it is, for errors.
+        names: The names that its members may have.
+
+    Raises:
+        Error: It is no object, or a member has another name, or a name twice.
+    """
+
+    def __init__(self, node: Node, file: str, what: str, names: Sequence[str]) -> None:
+        if not isinstance(node.value, tuple):
+            raise at(file, node.line, f"{what} is not an object, expected an object with {', '.join(names)}")
+        self.file, self.line = file, node.line
+        self.members = {member.name: member for member in node.value}
+        for member in node.value:
+            if member.name not in names:
+                expected = ", ".join(names) if len(names) < _MANY else "an MPI function in small letters"
+                raise at(file, member.line, f"unknown {shown(member.name)} in {what}, expected {expected}")
+            if self.members[member.name] is not member:
+                raise at(
+                    file, self.members[member.name].line, f'"{member.name}" appears twice in {what}, expected it once'
+                )
+
+    def node(self, name: str) -> Node:
+        """Return the value of a member that must be there."""
+        if name not in self.members:
+            raise at(self.file, self.line, f'"{name}" is missing')
+        return self.members[name].node
+
+    def word(self, name: str, words: Sequence[str], default: str | None = None) -> str:
+        """Return a member that is one of some words; without a default it must be there."""
+        if default is not None and name not in self.members:
+            return default
+        node = self.node(name)
+        if node.value not in words:
+            raise at(self.file, node.line, f'"{name}": got {in_json(node)}, expected {" or ".join(words)}')
+        return str(node.value)
+
+    def number(self, name: str, most: int | None = None) -> int | None:
+        """Return a number, or None if it is missing or infinite."""
+        if name not in self.members:
+            return None
+        node = self.node(name)
+        if most is None and node.value in _INFINITE:
+            return None
+        if type(node.value) is not int or not 0 <= node.value <= (most or node.value):
+            expected = f"a whole number up to {most}" if most else 'a whole number or "inf"'
+            raise at(self.file, node.line, f'"{name}": got {in_json(node)}, expected {expected}')
+        return node.value
+
+    def items(self, name: str) -> list[Node]:
+        """Return the values of a member that is a list."""
+        node = self.node(name)
+        if not isinstance(node.value, list):
+            raise at(self.file, node.line, f'"{name}": expected a list')
+        return node.value
+
+
+def in_json(node: Node) -> str:
+    """Return the beginning of a value for an error."""
+    if isinstance(node.value, (list, tuple)):
+        return "a list" if isinstance(node.value, list) else "an object"
+    return json.dumps(node.value)[:40]
 
 
 class _Reader:

@@ -18,7 +18,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
 
 LIBRARY = "openmpi-6.0"
@@ -31,81 +31,24 @@ _TOP = ("$schema", "rule_file_version", "module", "comm_rank_distribution", "col
 _OF_COMMUNICATOR = ("comm_size_min", "comm_size_max", "comm_rank_distribution", "rules")
 _PARAMETERS = ("faninout", "seg_size", "reqs", MISSPELT)
 _OF_RULE = ("msg_size_min", "msg_size_max", "alg", *_PARAMETERS)
-_INFINITE = ("inf", "Inf", "INF")
 _MOST = (1 << 31) - 1
-_MANY = 20  # this many names are too long for an error
-
-
-class _Object:
-    """An object whose members have known names."""
-
-    def __init__(self, node: located.Node, file: str, what: str, names: Sequence[str]) -> None:
-        if not isinstance(node.value, tuple):
-            raise at(file, node.line, f"{what} is not an object, expected an object with {', '.join(names)}")
-        self.file, self.line = file, node.line
-        self.members = {member.name: member for member in node.value}
-        for member in node.value:
-            if member.name not in names:
-                expected = ", ".join(names) if len(names) < _MANY else "an MPI function in small letters"
-                raise at(file, member.line, f"unknown {shown(member.name)} in {what}, expected {expected}")
-            if self.members[member.name] is not member:
-                raise at(
-                    file, self.members[member.name].line, f'"{member.name}" appears twice in {what}, expected it once'
-                )
-
-    def node(self, name: str) -> located.Node:
-        if name not in self.members:
-            raise at(self.file, self.line, f'"{name}" is missing')
-        return self.members[name].node
-
-    def word(self, name: str, words: Sequence[str], default: str | None = None) -> str:
-        if default is not None and name not in self.members:
-            return default
-        node = self.node(name)
-        if node.value not in words:
-            raise at(self.file, node.line, f'"{name}": got {_shown(node)}, expected {" or ".join(words)}')
-        return str(node.value)
-
-    def number(self, name: str, most: int | None = None) -> int | None:
-        """Return a number, or None if it is missing or infinite."""
-        if name not in self.members:
-            return None
-        node = self.node(name)
-        if most is None and node.value in _INFINITE:
-            return None
-        if type(node.value) is not int or not 0 <= node.value <= (most or node.value):
-            expected = f"a whole number up to {most}" if most else 'a whole number or "inf"'
-            raise at(self.file, node.line, f'"{name}": got {_shown(node)}, expected {expected}')
-        return node.value
-
-    def items(self, name: str) -> list[located.Node]:
-        node = self.node(name)
-        if not isinstance(node.value, list):
-            raise at(self.file, node.line, f'"{name}": expected a list')
-        return node.value
-
-
-def _shown(node: located.Node) -> str:
-    if isinstance(node.value, (list, tuple)):
-        return "a list" if isinstance(node.value, list) else "an object"
-    return json.dumps(node.value)[:40]
 
 
 def _read(text: str, file: str) -> Rules:
-    top = _Object(located.parse(text, file), file, "the file", _TOP)
+    top = located.Object(located.parse(text, file), file, "the file", _TOP)
     version = top.node("rule_file_version")
     if version.value != _VERSION:
-        raise at(file, version.line, f'"rule_file_version": got {_shown(version)}, expected {_VERSION}')
+        raise at(file, version.line, f'"rule_file_version": got {located.in_json(version)}, expected {_VERSION}')
     top.word("module", ["tuned"])
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
     node = top.node("collectives")
-    functions = _Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
+    functions = located.Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
     found: list[Rule] = []
     for name in functions.members:
         function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
             found += _communicator(
-                _Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
+                located.Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
             )
     return Rules(LIBRARY, tuple(found))
 
@@ -115,13 +58,13 @@ def _their_name(function: str) -> str:
     return {"reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatterblock"}.get(function, function)
 
 
-def _communicator(communicator: _Object, function: str, placement: str) -> Iterator[Rule]:
+def _communicator(communicator: located.Object, function: str, placement: str) -> Iterator[Rule]:
     ranks = Span(communicator.number("comm_size_min") or 0, communicator.number("comm_size_max"))
     placement = communicator.word("comm_rank_distribution", _PLACEMENTS, placement)
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     is_closed = False
     for node in communicator.items("rules"):
-        rule = _Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
+        rule = located.Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
         sizes = Span(rule.number("msg_size_min") or 0, rule.number("msg_size_max"))
         is_closed |= sizes == ANY
         yield Rule(
@@ -131,10 +74,10 @@ def _communicator(communicator: _Object, function: str, placement: str) -> Itera
         yield Rule(function, None, ranks, measure=measure, placement=placement, line=communicator.line)
 
 
-def _choice(rule: _Object, function: str) -> Choice | None:
+def _choice(rule: located.Object, function: str) -> Choice | None:
     node = rule.node("alg")
     if type(node.value) not in (int, str) or (isinstance(node.value, int) and node.value < 0):
-        raise at(rule.file, node.line, f'"alg": got {_shown(node)}, expected a name or a number')
+        raise at(rule.file, node.line, f'"alg": got {located.in_json(node)}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
     known = LIBRARIES[LIBRARY].find(function, str(node.value))

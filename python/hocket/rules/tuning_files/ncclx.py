@@ -1,9 +1,12 @@
-"""NCCLX's tuner files, `NCCLX_TUNER_CONFIG_FILE`, as CSV: one line for each range of sizes and of nodes.
+"""NCCLX's tuner files, `NCCLX_TUNER_CONFIG_FILE`: a rule for each range of sizes and of nodes, as CSV or as JSON.
 
 A line is `collective,bytesPerRank,algorithm,protocol,channels,nNodes,nLocalRanks` and perhaps `,chunkSize`. The bytes
 per rank are those of NCCL's message, divided by the number of ranks. They, the nodes and the ranks per node are `*`, a
 number, or an interval such as `[0,4096)`, of which a bound may be missing. The first line decides that fits and whose
 algorithm the library can run. A line that NCCLX cannot read is an error of the communicator.
+
+A file whose name ends in `.json` has a list `rules`; each has its conditions in `filter` and the others in `config`, by
+the names of the columns. All but the collective, algorithm and protocol may be missing.
 
 Source: `comms/ncclx/meta/tuner` of torchcomms, as of July 2026: before, `bytes` was the whole message, and
 `numPipeOps,regBuff` stood before `chunkSize`.
@@ -11,16 +14,24 @@ Source: `comms/ncclx/meta/tuner` of torchcomms, as of July 2026: before, `bytes`
 
 from __future__ import annotations
 
+import json
 import re
 
 from hocket._native import Error
+from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, shown
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
 
 _LIBRARY = "ncclx-2"
 _COLUMNS = ("collective", "bytesPerRank", "algorithm", "protocol", "channels", "nNodes", "nLocalRanks", "chunkSize")
 _CHUNK = "chunkSize"
+_PARTS = {
+    "filter": ("collective", "bytesPerRank", "nNodes", "nLocalRanks"),
+    "config": ("algorithm", "protocol", "channels", "chunkSize"),
+}
+_MISSING = {"channels": "-1"}
+_UNTOLD = ("*", "-1", "")
 _OTHERWISE = "for which NCCLX refuses the file"
 _LARGEST = (1 << 63) - 1
 _NOTHING = Span(1, 0)
@@ -83,11 +94,41 @@ def _chunk(line: Line) -> tuple[tuple[str, int | str], ...]:
     return ((_CHUNK, found),) if found else ()
 
 
+def _read_json(text: str, file: str) -> Rules:
+    top = located.Object(located.parse(text, file), file, "the file", ["rules"])
+    return Rules(_LIBRARY, tuple(_rule(_line_of(node, file)) for node in top.items("rules")))
+
+
+def _line_of(node: located.Node, file: str) -> Line:
+    """Return a rule of JSON as the line of CSV that says the same."""
+    rule = located.Object(node, file, "a rule", ["filter", "config"])
+    parts = [located.Object(rule.node(part), file, part, names) for part, names in _PARTS.items()]
+    given = {name: _field(member.node, name, file) for part in parts for name, member in part.members.items()}
+    return Line(file, rule.line, [given.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
+
+
+def _field(node: located.Node, name: str, file: str) -> str:
+    if type(node.value) not in (int, str):
+        raise at(file, node.line, f"{name}: got {located.in_json(node)}, expected a text or a whole number")
+    return str(node.value).strip()
+
+
 def _write(rules: Rules) -> str:
-    return "\n".join([f"# {','.join(_COLUMNS)}", *map(_line, rules.rules)]) + "\n"
+    lines = (",".join(fields if fields[-1] else fields[:-1]) for fields in map(_fields, rules.rules))
+    return "\n".join([f"# {','.join(_COLUMNS)}", *lines]) + "\n"
 
 
-def _line(rule: Rule) -> str:
+def _write_json(rules: Rules) -> str:
+    return json.dumps({"rules": [_in_parts(rule) for rule in rules.rules]}, indent=2) + "\n"
+
+
+def _in_parts(rule: Rule) -> dict[str, dict[str, int | str]]:
+    fields = dict(zip(_COLUMNS, _fields(rule), strict=True))
+    told = {name: int(text) if text.isdecimal() else text for name, text in fields.items() if text not in _UNTOLD}
+    return {part: {name: told[name] for name in names if name in told} for part, names in _PARTS.items()}
+
+
+def _fields(rule: Rule) -> list[str]:
     if rule.choice is None:
         raise Error(f"{rule.function}: got a rule that leaves calls to NCCLX, expected an algorithm in every rule")
     if rule.power_of_two is not None or rule.placement != "any" or rule.conditions:
@@ -97,9 +138,8 @@ def _line(rule: Rule) -> str:
     if rule.sizes != ANY and rule.measure != LIBRARIES[_LIBRARY].measures.get(rule.function):
         raise Error(f"{rule.function}: got sizes as {rule.measure}, expected the bytes of a rank")
     fields = [name_of(rule.function), _interval(rule.sizes), *words_of(rule.choice, (_CHUNK,))]
-    chunk = dict(rule.choice.parameters).get(_CHUNK)
-    more = [str(chunk)] if chunk is not None else []
-    return ",".join([*fields, _interval(rule.nodes), _interval(rule.ranks_per_node), *more])
+    chunk = dict(rule.choice.parameters).get(_CHUNK, "")
+    return [*fields, _interval(rule.nodes), _interval(rule.ranks_per_node), str(chunk)]
 
 
 def _interval(span: Span) -> str:
@@ -112,4 +152,7 @@ def _interval(span: Span) -> str:
     return f"[{span.first},)" if span.last is None else f"[{span.first},{span.last}]"
 
 
-FORMATS = (Format(_LIBRARY, _LIBRARY, _read, _write),)
+FORMATS = (
+    Format(_LIBRARY, _LIBRARY, _read, _write),
+    Format(f"{_LIBRARY}.json", _LIBRARY, _read_json, _write_json),
+)
