@@ -31,11 +31,12 @@ from hocket.drawing.wording import (
     best_lines,
     default_lines,
     measured,
+    measured_table,
     not_compared_lines,
     played_words,
 )
 from hocket.rules.tuning_files import DEFAULTS, MPI_DEFAULTS, defaults_named
-from hocket.simulating.comparison import Beside, Comparison, Default, made_for, of_algorithm
+from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
@@ -401,25 +402,9 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
 
 def _print_measured(found: Comparison) -> None:
     """Print measured times beside simulated ones."""
-    columns = ["size", "measured", "simulated", "simulated / measured"]
-    rows = [
-        [
-            one.algorithm,
-            format_bytes(one.size_bytes),
-            format_time(one.measured_s),
-            *_simulated(one),
-        ]
-        for one in found.measured
-    ]
+    table = measured_table(found)
     click.echo()
-    print_table(["algorithm", *columns], rows, right=columns)
-
-
-def _simulated(one: Beside) -> tuple[str, str]:
-    """Return the simulated time, and it over the measured time; "-" if it is unknown."""
-    if one.simulated_s is None:
-        return "-", "-"
-    return format_time(one.simulated_s), f"{one.simulated_s / one.measured_s:.2f}"
+    print_table(table.columns, table.rows, right=table.right)
 
 
 def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce, wraps
 from typing import Any, TypeVar, cast
 
@@ -10,6 +11,7 @@ import click
 
 from hocket._native import Error
 from hocket.cli import options
+from hocket.explorer.questions import MeasuredFile
 from hocket.fitting.measurements import Measurement, Told, read_measurements
 from hocket.simulating.simulation import MeasuredAs
 
@@ -76,10 +78,38 @@ def measured_in(
         raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
     names = of_files("--measured-algorithm", algorithms, len(files))
     told = [Told(name, ranks, collective=collective) for name in names]
-    try:
+    with _options_named("algorithm"):
         return [one for reading in map(read_measurements, files, told) for one in reading.measurements]
+
+
+def measured_files(files: Sequence[str], algorithms: Sequence[str], ranks: Sequence[int]) -> tuple[MeasuredFile, ...]:
+    """Return the files of --measured, which can be read.
+
+    Raises:
+        UsageError: There are algorithms or ranks without files, or not one for each file.
+        Error: A file cannot be read, or does not tell what it must.
+    """
+    for option, values in (("--measured-algorithm", algorithms), ("--measured-ranks", ranks)):
+        if values and not files:
+            raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
+    told = (of_files("--measured-algorithm", algorithms, len(files)), of_files("--measured-ranks", ranks, len(files)))
+    found = tuple(MeasuredFile(*one) for one in zip(files, *told, strict=True))
+    with _options_named("algorithm", "ranks"):
+        for file in found:
+            _ = file.measurements
+    return found
+
+
+@contextmanager
+def _options_named(*names: str) -> Iterator[None]:
+    """Name the options of --measured in errors, where `hocket fit` has others."""
+    try:
+        yield
     except Error as error:
-        raise Error(str(error).replace("expected --algorithm", "expected --measured-algorithm")) from None
+        text = str(error)
+        for name in names:
+            text = text.replace(f"expected --{name}", f"expected --measured-{name}")
+        raise Error(text) from None
 
 
 _OPTIONS = (

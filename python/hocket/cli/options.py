@@ -299,6 +299,12 @@ measured_algorithm = click.option(
     multiple=True,
     help="The algorithm of a file of --measured that does not name it, or `default`; once, or once for each file.",
 )
+measured_ranks = click.option(
+    "--measured-ranks",
+    type=Read(_rank_count, name="P"),
+    multiple=True,
+    help="Number of ranks of a file of --measured that does not tell it; once, or once for each file.",
+)
 faults = click.option(
     "--fault",
     "faults",

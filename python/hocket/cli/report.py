@@ -7,6 +7,7 @@ import click
 from hocket.base import files
 from hocket.base.units import format_ranks
 from hocket.cli import completion, options
+from hocket.cli.measurements import measured_files
 from hocket.cli.output import progress
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import find_collective
@@ -47,6 +48,9 @@ from hocket.simulating.scenes import Scene
     multiple=True,
     help="Only this view; may be given several times.",
 )
+@options.measured(help="Measured times to show beside the simulated ones: a file that `hocket fit` reads.")
+@options.measured_algorithm
+@options.measured_ranks
 @options.load_paths
 def report(
     file: str,
@@ -64,6 +68,9 @@ def report(
     at: int | None,
     verify_ranks: tuple[int, ...],
     views: tuple[str, ...],
+    measured: tuple[str, ...],
+    measured_algorithm: tuple[str, ...],
+    measured_ranks: tuple[int, ...],
     load: tuple[str, ...],
 ) -> None:
     """Save the explorer's views of algorithms for a COLLECTIVE as one self-contained HTML FILE.
@@ -82,7 +89,7 @@ def report(
         sizes_bytes=options.required(sizes, "--sizes", "sizes such as 8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
-        named=Named(load=load),
+        named=Named(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
         algorithm=algorithm,
         size_bytes=at,
         verified_ranks=verify_ranks,

@@ -8,6 +8,7 @@ import click
 
 from hocket.base.packages import optional
 from hocket.cli import completion, options
+from hocket.cli.measurements import measured_files
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Named
 
@@ -24,8 +25,18 @@ from hocket.explorer.questions import Named
     shell_complete=completion.machines,
     help="A machine file that the page offers beside the presets; may be given several times.",
 )
+@options.measured(help="Measured times that the page shows beside simulated ones: a file that `hocket fit` reads.")
+@options.measured_algorithm
+@options.measured_ranks
 @options.load_paths
-def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...]) -> None:
+def serve(
+    port: int,
+    machines: tuple[str, ...],
+    measured: tuple[str, ...],
+    measured_algorithm: tuple[str, ...],
+    measured_ranks: tuple[int, ...],
+    load: tuple[str, ...],
+) -> None:
     """Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.
 
     The command prints an address with a token. The server answers only requests with this token.
@@ -34,7 +45,7 @@ def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...]) -> None:
         optional(package, extra="serve")
     from hocket.explorer import server
 
-    named = Named(load, machines)
+    named = Named(load, machines, measured_files(measured, measured_algorithm, measured_ranks))
     for machine in machines:
         Machine.load(machine)
     _ = named.algorithms  # report errors in the files now

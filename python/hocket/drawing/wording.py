@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hocket.definitions.library import Algorithm
     from hocket.definitions.machine import Machine
     from hocket.definitions.verification import Finding
-    from hocket.simulating.comparison import Best, Comparison
+    from hocket.simulating.comparison import Beside, Best, Comparison
     from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy
     from hocket.simulating.replays import Replay
@@ -215,6 +215,23 @@ def _times_the_bound(found: Comparison, best: Best) -> str:
     sizes = [size for size in found.finished_bytes if best.first_bytes <= size <= best.last_bytes]
     ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
     return f", {span(ratios)} times the lower bound" if ratios else ""
+
+
+def measured_table(found: Comparison) -> Words:
+    """Return measured times beside simulated ones; "-" where nothing was simulated."""
+    columns = ("size", "measured", "simulated", "simulated / measured")
+    rows = (
+        (one.algorithm, format_bytes(one.size_bytes), format_time(one.measured_s), *_simulated(one))
+        for one in found.measured
+    )
+    return Words(("algorithm", *columns), tuple(rows), columns)
+
+
+def _simulated(one: Beside) -> tuple[str, str]:
+    """Return the simulated time, and it over the measured time."""
+    if one.simulated_s is None:
+        return "-", "-"
+    return format_time(one.simulated_s), f"{one.simulated_s / one.measured_s:.2f}"
 
 
 def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.definitions.machine import Machine, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
+from hocket.fitting.measurements import Measurement, Told, read_measurements
 from hocket.rules.tuning_files import MPI_DEFAULTS
 from hocket.simulating.arrivals import described
 from hocket.simulating.comparison import compare, made_for
@@ -38,16 +39,38 @@ _SHOWN_FILE = "machine"
 
 
 @dataclass(frozen=True)
+class MeasuredFile:
+    """A file of measured times.
+
+    Attributes:
+        path: The file.
+        algorithm: Its algorithm, if it does not name it.
+        ranks: Its number of ranks, if it does not tell it.
+    """
+
+    path: str
+    algorithm: str | None = None
+    ranks: int | None = None
+
+    @cached_property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Its times."""
+        return read_measurements(self.path, Told(self.algorithm, self.ranks)).measurements
+
+
+@dataclass(frozen=True)
 class Named:
     """Files that the user named on the command line and a page may use.
 
     Attributes:
         load: Python files that define algorithms.
         machines: Machine files; presets need not be named.
+        measured: Files of measured times.
     """
 
     load: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
+    measured: tuple[MeasuredFile, ...] = ()
 
     @cached_property
     def algorithms(self) -> tuple[Algorithm, ...]:
@@ -111,6 +134,14 @@ class Question:
             few = "fewer ranks, sizes or algorithms"
             raise Error(f"got {simulations} simulations, expected at most {_MOST_SIMULATIONS}: {few}")
         self._values()
+
+    @cached_property
+    def measured(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
+        """The measured times of such calls on the last rank count, by file; none in a scene."""
+        call = self.collective, self.ranks[-1]
+        files = () if self.scene.given else self.named.measured
+        found = {file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files}
+        return {file: times for file, times in found.items() if times}
 
     @property
     def is_random(self) -> bool:

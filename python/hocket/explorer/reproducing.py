@@ -38,9 +38,10 @@ def comparing(question: Question) -> Source:
     """Return the source of a comparison."""
     words = ["compare", question.collective, *question.names, "--ranks", str(question.ranks[-1])]
     defaults = f", defaults={list(question.defaults)}" if question.defaults else ""
+    measured = ", measured=measured" if question.measured else ""
     body = f"""\
-calls = [{_call(question, question.ranks[-1])} for size_bytes in {_sizes(question)}]
-found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)}{defaults})
+{_measured(question)}calls = [{_call(question, question.ranks[-1])} for size_bytes in {_sizes(question)}]
+found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)}{defaults}{measured})
 for best in found.best():
     print(best)"""
     words += [
@@ -48,8 +49,22 @@ for best in found.best():
         *_scene_words(question),
         *_trial_words(question),
         *(["--defaults"] if question.defaults else []),
+        *_measured_words(question),
     ]
     return Source(_command(question, words), _python(question, _candidates(question), body))
+
+
+def _measured_words(question: Question) -> list[str]:
+    files = [word for file in question.measured for word in ("--measured", file.path)]
+    names = [file.algorithm for file in question.measured if file.algorithm is not None]
+    return [*files, *(word for name in names for word in ("--measured-algorithm", name))]
+
+
+def _measured(question: Question) -> str:
+    """Return the lines that read measured times, if there are any."""
+    files = ((json.dumps(file.path), f"Told({file.algorithm!r}, {file.ranks})") for file in question.measured)
+    lines = "".join(f"    *hocket.read_measurements({path}, {told}).measurements,\n" for path, told in files)
+    return f"from hocket.fitting.measurements import Told\n\nmeasured = [\n{lines}]\n" if lines else ""
 
 
 def mapping(question: Question) -> Source:

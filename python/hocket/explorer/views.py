@@ -31,6 +31,7 @@ from hocket.drawing.wording import (
     explanation_tables,
     finding_text,
     measured,
+    measured_table,
     not_compared_lines,
     ranks_of_path,
     trials_words,
@@ -46,6 +47,7 @@ from hocket.explorer.reproducing import (
     simulating,
     verifying,
 )
+from hocket.fitting.measurements import Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import Kept, Simulation, Trials, simulate
@@ -142,22 +144,34 @@ def _times(question: Question, on_done: OnDone) -> View:
     def note(done: int) -> None:
         on_done(done, _simulations(question))
 
-    found = _compared(question, question.ranks[-1], note, defaults=question.defaults)
+    measurements = [one for times in question.measured.values() for one in times]
+    found = _compared(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
     libraries = dict.fromkeys(default.library for default in found.defaults)
     choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(found, name)]
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in found.simulations)
     return View(
         found.title,
         comparing(question),
-        facts=(*best_lines(found), *choices, *_scene(question), *_trials(question)),
+        facts=(*best_lines(found), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
         refusals=tuple(not_compared_lines(found)),
         chart=_wide(found.plot()) if has_lines else None,
-        tables=(_times_table(found),),
+        tables=(_times_table(found), *([measured_table(found)] if found.measured else [])),
     )
 
 
+def _measured_as(measurements: Iterable[Measurement]) -> list[tuple[str, str]]:
+    """Return how times were measured that simulated ones are not."""
+    ways = sorted({one.measured_as for one in measurements} - {"isolated"})
+    return [("measured", f"as {way}; simulated as isolated") for way in ways]
+
+
 def _compared(
-    question: Question, ranks: int, on_done: Callable[[int], object], *, defaults: tuple[str, ...] = ()
+    question: Question,
+    ranks: int,
+    on_done: Callable[[int], object],
+    *,
+    defaults: tuple[str, ...] = (),
+    measurements: Sequence[Measurement] = (),
 ) -> Comparison:
     """Compare on one rank count; `on_done` receives the number of finished simulations."""
     calls = question.calls(ranks, question.sizes_bytes)
@@ -169,6 +183,7 @@ def _compared(
         scene=question.scene,
         trials=replace(question.trials, threads=threads),
         defaults=defaults,
+        measured=measurements,
         on_done=lambda found: on_done(len(found.simulations) + len(found.not_compared)),
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.checks import one_line
-from hocket.explorer.questions import Named, read_question
+from hocket.explorer.questions import MeasuredFile, Named, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, OnDone, view
 
@@ -30,7 +30,8 @@ _BETWEEN_S = 0.2  # seconds between progress messages
 
 def command(named: Named) -> Sequence[str]:
     """Return the command that starts the process; it finds the same modules as this process."""
-    given = json.dumps({"load": named.load, "machines": named.machines})
+    measured = [(one.path, one.algorithm, one.ranks) for one in named.measured]
+    given = json.dumps([named.load, named.machines, measured])
     return [sys.executable, "-c", _START, json.dumps(sys.path), given]
 
 
@@ -39,7 +40,8 @@ def main() -> None:
     lines, output = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # output of loaded programs must not mix with answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    named = Named(**{name: tuple(paths) for name, paths in json.loads(sys.argv[2]).items()})
+    load, machines, measured = json.loads(sys.argv[2])
+    named = Named(tuple(load), tuple(machines), tuple(MeasuredFile(*one) for one in measured))
     asked: queue.Queue[str] = queue.Queue()
 
     def listen() -> None:

@@ -17,9 +17,10 @@ import pytest
 import hocket
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.wording import TOLD_APART
-from hocket.explorer.questions import Named, Question, read_question
+from hocket.explorer.questions import MeasuredFile, Named, Question, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
+from hocket.explorer.worker import command
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
 
@@ -120,6 +121,48 @@ def test_times_are_those_of_a_comparison() -> None:
     (best,) = found.facts
     assert best[0] == "8 B to 64 B" and best[1].startswith("swing, 2.00 to")
     assert {row["line"] for row in rows_of(found.chart)} == {"ring", "swing", "lower bound"}
+
+
+def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    osu, table = tmp_path / "osu.txt", tmp_path / "times.csv"
+    osu.write_text("# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n8    5.00\n64   6.00\n")
+    table.write_text("collective,algorithm,ranks,size_bytes,time_s\nallreduce,swing,4,8,1e-5\n")
+    files = Named(measured=(MeasuredFile(str(osu), "ring", 8), MeasuredFile(str(table))))
+    found = seen("times", question(files))
+    simulated_s = hocket.simulate("allreduce/ring", hocket.Call(ranks=8, size_bytes=8)).time_s.mean
+    assert found.tables[1].rows[0] == ("ring", "8 B", "5.000 us", format_time(simulated_s), f"{simulated_s / 5e-6:.2f}")
+    assert found.facts[-1] == ("measured", "as osu; simulated as isolated")
+    assert "ring, measured" in {row["line"] for row in rows_of(found.chart)}
+    assert found.source is not None
+    again = run(found.source.python)[1]["found"]
+    assert [one.measured_s for one in again.measured] == pytest.approx([5e-6, 6e-6])
+    words = shlex.split(found.source.command)[1:]
+    assert str(table) not in words, "it has no time of such a call"
+    assert [one["measured_s"] for one in hocket_command(*words, "--json").json["measured"]] == pytest.approx(
+        [5e-6, 6e-6]
+    )
+    assert len(seen("times", question(files, ranks="16")).tables) == 1
+    assert len(seen("times", question(files, arrive="rank 3, 20 us")).tables) == 1
+    told = json.loads(command(files)[-1])
+    assert told == [[], [], [[str(osu), "ring", 8], [str(table), None, None]]]
+
+
+def test_a_report_shows_measured_times(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    osu, page = tmp_path / "osu.txt", tmp_path / "page.html"
+    osu.write_text("# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n8    5.00\n")
+    line = f"report {page} allreduce ring --ranks 8 --sizes 8B --view times --measured {osu}"
+    hocket_command(f"{line} --measured-algorithm ring --measured-ranks 8")
+    assert "simulated / measured" in page.read_text()
+    unnamed = bad_input(f"{line} --measured-ranks 8")
+    assert unnamed == f"{osu}: does not name the algorithm, expected --measured-algorithm"
+    told = bad_input(f"{line} --measured-algorithm ring")
+    assert told == f"{osu}: does not contain the number of ranks, expected --measured-ranks"
+    twice = bad_input(f"{line} --measured-algorithm ring --measured-ranks 8 --measured-ranks 4")
+    assert twice == "--measured-ranks: got 2 values for 1 files, expected one, or one for each file"
+    alone = line.replace(f"--measured {osu}", "--measured-ranks 4")
+    assert bad_input(alone) == "--measured-ranks: got 4, expected --measured beside it"
 
 
 def test_times_with_noise_have_intervals() -> None:
