@@ -48,7 +48,7 @@ RECORDED = hocket.record("allreduce/ring", CALL)
 REPLAYED = {"trace": TRACE, "machine": "cluster", "rules": "", "scale_compute": 1.0, "trials": hocket.Trials()}
 TUNED = {
     **{"collectives": "barrier", "ranks": 2, "sizes": "8B", "machine": "cluster", "library": "mpich-5.0"},
-    **{"tolerance": 0.03, "trials": hocket.Trials(), "folder": None},
+    **{"tolerance": 0.03, "trials": hocket.Trials(), "folder": None, "executor": None},
 }
 VERIFIED = {"ranks": [2], "parameters": {}, "executor": None, "on_done": nothing}
 RUN = {"operator": "sum", "commutative": True, "root": 0, "in_place": False, "parameters": {}}

@@ -65,6 +65,7 @@ def test_the_ranks_of_an_mpi_job_give_the_same_table(spec: Path, ranks: int) -> 
 COMMANDS = {
     "compare": ["compare", "allreduce", "--ranks", "16", "--sizes", "8B..4KiB", "--machine", "jitter-paper", "--json"],
     "verify": ["verify", "allreduce", "ring", "--ranks", "1-6", "--json"],
+    "tune": ["tune", "allreduce", "--ranks", "4", "--machine", "cluster", "--output", "tuned", "--json"],
 }
 
 
@@ -72,15 +73,17 @@ COMMANDS = {
 @pytest.mark.parametrize(
     "kind", [pytest.param("dask", marks=pytest.mark.dask), pytest.param("mpi", marks=[pytest.mark.mpi, needs_mpi])]
 )
-def test_other_commands_give_the_same_results(kind: str, command: str) -> None:
+def test_other_commands_give_the_same_results(kind: str, command: str, tmp_path: Path) -> None:
     job = [str(MPIEXEC), "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m", "hocket"]
 
-    def output(run: list[str]) -> str:
-        env = {**os.environ, **ON_FEW_PROCESSORS}
-        return subprocess.run(run, env=env, capture_output=True, text=True, timeout=120, check=True).stdout
+    def output(place: str, run: list[str]) -> str:
+        (tmp_path / place).mkdir()
+        kept = {"cwd": tmp_path / place, "env": {**os.environ, **ON_FEW_PROCESSORS}}
+        return subprocess.run(run, **kept, capture_output=True, text=True, timeout=120, check=True).stdout
 
-    elsewhere = output([*(job if kind == "mpi" else HOCKET), *COMMANDS[command], "--executor", kind, "--jobs", "2"])
-    assert json.loads(elsewhere) == json.loads(output([*HOCKET, *COMMANDS[command]]))
+    start = job if kind == "mpi" else HOCKET
+    elsewhere = output("elsewhere", [*start, *COMMANDS[command], "--executor", kind, "--jobs", "2"])
+    assert json.loads(elsewhere) == json.loads(output("here", [*HOCKET, *COMMANDS[command]]))
 
 
 def test_a_program_of_ones_own_stays_in_this_process() -> None:

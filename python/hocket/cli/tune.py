@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from hocket.base import files
+from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.cli import completion, options
@@ -108,6 +109,7 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
     type=options.Read(files.writable_folder, name="DIR"),
     help="Folder for the results; optional with --check.",
 )
+@options.executor
 @options.jobs
 @yes_option
 @options.as_json
@@ -136,6 +138,7 @@ def tune(
     trials: int | None,
     seed: int,
     output: str | None,
+    executor: ExecutorKind,
     jobs: int,
     yes: bool,
     as_json: bool,
@@ -152,6 +155,9 @@ def tune(
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     measuring = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
+    simulates = machine is not None and not (trace or measured or any(measuring.values()))
+    if executor.name != "local" and not simulates:
+        raise click.UsageError(f"--executor: got {executor.name}, expected --machine and no other source of times")
     if measured or measured_algorithm:
         finding = {"machine": machine, "library": library, "check": check, "ways": ways, "trace": trace}
         _refuse(
@@ -180,7 +186,8 @@ def tune(
         raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")
     numbers = options.required(ranks, "--ranks", "numbers of ranks")
     if model is not None and is_simulated:
-        work: Work = BySimulation(model, jobs, progress)
+        pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs))
+        work: Work = BySimulation(model, pool, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
         launcher, entered = placed_in(installation, hosts, lab)

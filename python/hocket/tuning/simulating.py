@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -80,7 +81,7 @@ def simulate_points(
         records.add(found)
         on_done()
 
-    do_all(lambda point: _found(point, by), missing, executor=executor, on_done=keep)
+    do_all(partial(_found, by=by), missing, executor=executor, on_done=keep)
 
 
 def predicted(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hocket.base.checks import instance, number, path, several, several_sizes, text, whole
 from hocket.base.names import among
@@ -26,6 +26,9 @@ from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
 from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, BySimulation, Work
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 _RECORDS, _CHECKED = "measurements.jsonl", "guidelines.jsonl"
 
 
@@ -40,6 +43,7 @@ def tune(
     trials: Trials | None = None,
     order: Literal["any", "fixed"] = "any",
     folder: str | Path | None = None,
+    executor: Executor | None = None,
 ) -> Tuning:
     """Choose an algorithm for each collective on a machine, by simulation; `hocket tune` can also measure.
 
@@ -59,6 +63,7 @@ def tune(
         order: With "fixed", results of reductions must not depend on the size, to the last bit. The regrets then say
             what this costs.
         folder: The folder that keeps results and from which tuning resumes; by default none.
+        executor: Who simulates, any of `concurrent.futures`; by default threads, one per processor.
 
     Raises:
         Error: A collective, machine, library or order is unknown; a number of ranks or a size is invalid; or the
@@ -75,7 +80,7 @@ def tune(
     by = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
     is_fixed = among("order", order, ("any", "fixed")) == "fixed"
     plan = plan_of(tuned_collectives(names), counts, sizes_bytes, order_is_fixed=is_fixed)
-    return tuned(plan, BySimulation(by), share, folder=place, machine=on)
+    return tuned(plan, BySimulation(by, executor), share, folder=place, machine=on)
 
 
 def tuned(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hocket.base.parallel import Shown, unseen, workers
+from hocket.base.parallel import Shown, unseen
 from hocket.base.units import format_ranks
 from hocket.simulating.effort import simulation_s
 from hocket.tuning.candidates import algorithm_of, call_at
@@ -17,6 +17,9 @@ from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, simulate_points
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
 """The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
@@ -28,12 +31,12 @@ class BySimulation:
 
     Attributes:
         by: Settings of simulations.
-        jobs: Number of points at a time; by default one per processor.
+        executor: Who simulates; by default threads, one per processor.
         shown: Shows the progress of each stage.
     """
 
     by: Simulated
-    jobs: int | None = None
+    executor: Executor | None = None
     shown: Shown = unseen
 
     confirms: bool = False
@@ -73,8 +76,8 @@ class BySimulation:
 
     def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
         """Simulate all points, without a time limit."""
-        with workers(self.jobs) as executor, self.shown("simulating", len(points)) as on_done:
-            simulate_points(points, self.by, records, executor=executor, on_done=on_done)
+        with self.shown("simulating", len(points)) as on_done:
+            simulate_points(points, self.by, records, executor=self.executor, on_done=on_done)
 
 
 @dataclass(frozen=True)
