@@ -47,6 +47,16 @@ def test_the_scene_is_below_the_title() -> None:
         assert (subtitle[0], subtitle[-1]) == (f"arrivals: {late}", "red: the critical path")
 
 
+def test_tags_of_a_cadence_are_numbered() -> None:
+    call = hocket.Call(ranks=4, size_bytes=4096)
+    found = hocket.simulate("allreduce/ring", call, cadence="4 calls", keep=["events"])
+    chart = found.plot().to_dict()
+    assert chart["layer"][0]["encoding"]["color"]["scale"]["domain"] == [0, 1, 2, 3]
+    rows = chart["datasets"][chart["layer"][0]["data"]["name"]]
+    first = {tag: min(row["start"] for row in rows if row["tag"] == tag) for tag in range(4)}
+    assert sorted(first.values()) == list(first.values()), "in the order of the calls"
+
+
 def test_nothing_to_draw() -> None:
     with pytest.raises(hocket.Error, match="nothing to draw"):
         space_time_chart(_traced("broadcast/binomial", 1).events, title="one rank")

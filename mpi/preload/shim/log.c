@@ -120,8 +120,8 @@ void log_ran(const struct operation *operation)
         return;
     char algorithm[128];
     hocket_algorithm(operation->program, algorithm, sizeof algorithm);
-    print_line("rank %d: %s, %zu B, %d ranks: %s, %.3f us", shim.world_rank, call->function, counted.bytes,
-               counted.ranks, algorithm, 1e6 * counted.time_s);
+    print_line("rank %d: %s, %zu B, %d rank%s: %s, %.3f us", shim.world_rank, call->function, counted.bytes,
+               counted.ranks, counted.ranks == 1 ? "" : "s", algorithm, 1e6 * counted.time_s);
 }
 
 /* HOCKET_LOG */

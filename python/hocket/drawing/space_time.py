@@ -24,6 +24,7 @@ _MOST_LABELS = 32
 _LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 1200  # pixels
 _PATH_COLOUR = "#d62728"
 _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect": "#b279a2", "disconnect": "#ff9da6"}
+_MOST_TAG = 9999  # shown as it is
 _TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3a5f", "#9ccc65")
 
 
@@ -61,6 +62,10 @@ def space_time_chart(
     works = [_row(event, scale) for event in known if event.kind in _KINDS and event.end_s > event.start_s]
     messages = list(_messages(known, scale))
     tags = sorted({row["tag"] for row in messages})
+    if tags and tags[-1] > _MOST_TAG:  # calls of a cadence have tags of many digits: number them in their order
+        places = {tag: place for place, tag in enumerate(tags)}
+        messages = [{**row, "tag": places[row["tag"]]} for row in messages]
+        tags = list(range(len(tags)))
     colours = alt.Color("tag:O").scale(domain=tags, range=[_TAGS[i % len(_TAGS)] for i in range(len(tags))])
     kinds = [kind for kind in _KINDS if any(row["what"] == kind for row in works)]
     kind_colours = alt.Color("what:N").scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]).title("work")

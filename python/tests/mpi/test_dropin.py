@@ -481,6 +481,8 @@ def test_every_call_is_told(mpi: Mpi) -> None:
     ran = mpi.run(2, [mpi.compiled("mixed.c")], ["allreduce[size=4..5]: linear"], "calls")
     assert "hocket: rank 1: MPI_Allreduce, 4 B, 2 ranks: allreduce linear, " in ran.errors
     assert "hocket: rank 1: MPI_Barrier left to MPI: no rule for it" in ran.errors
+    alone = mpi.run(1, [mpi.compiled("mixed.c")], ["allreduce[size=4..5]: linear"], "calls")
+    assert "hocket: rank 0: MPI_Allreduce, 4 B, 1 rank: allreduce linear, " in alone.errors
 
 
 def test_a_library_for_another_mpi_says_so(mpi: Mpi) -> None:
