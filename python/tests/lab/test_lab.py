@@ -15,7 +15,7 @@ import pytest
 from hocket import Call, simulate
 from hocket.definitions.machine import Machine
 from hocket.lab import building
-from hocket.lab.laboratory import Lab, labs
+from hocket.lab.laboratory import Lab, labs, temporary
 from hocket.mpi import Installation
 from tests.conftest import Ran
 
@@ -255,6 +255,19 @@ def test_a_program_runs_in_a_lab_that_is_up(
     assert status[first]["processes"] == 0 and status[second]["what"].startswith("small, 9 nodes")
     assert hocket_command(f"lab down {first}").out == f"lab {first}: removed\n"
     assert left() == {second}
+
+
+@pytest.mark.usefixtures("can_build")
+def test_streams_keep_links_busy_whatever_the_host_is_set_to() -> None:
+    netns = pytest.importorskip("pyroute2").netns
+    with temporary(Machine.parse(text(STAR))) as lab:
+        netns.pushns(building.vertex_namespace(lab.name, 0))
+        try:
+            settings = Path("/proc/sys/net/ipv4")
+            found = [(settings / name).read_text().strip() for name in ("tcp_congestion_control", "tcp_sack")]
+        finally:
+            netns.popns()
+    assert found == ["reno", "0"]
 
 
 def test_a_command_ends_when_an_interface_goes_down(
