@@ -142,7 +142,7 @@ def test_a_scene_is_asked_for_and_kept_in_the_address(opened: Opened) -> None:
     assert fault in opened.shown("times")
     assert opened.page.input_value("#arrive") == "rank 3, 20 us"
     opened.tab("space-time")
-    assert "hocket simulate allreduce neighbours" in opened.shown("space-time")
+    assert "hocket explain allreduce neighbours" in opened.shown("space-time")
     opened.fill(arrive="rank 3")
     opened.page.click("#run")
     opened.status('arrive: got "rank 3", expected ranks and how late they are')
