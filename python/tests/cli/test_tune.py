@@ -206,6 +206,12 @@ def test_with_a_fixed_order_each_number_of_ranks_has_one_order(
     assert same.rules in rules
 
 
+@pytest.mark.parametrize("more", ["--mpi mpich -n 4", "--machine cluster --trace calls.json", "-n 4"])
+def test_only_simulations_of_a_machine_go_elsewhere(bad_input: Callable[..., str], tmp_path: Path, more: str) -> None:
+    told = bad_input(f"tune allreduce {more} --executor dask -o", tmp_path / "out")
+    assert told == "--executor: got dask, expected --machine and no other source of times"
+
+
 def test_what_contradicts_a_fixed_order_is_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:
     for more in ("--machine cluster --library mpich", "--check"):
         assert "--order: got fixed" in bad_input(f"tune allreduce -n 4 --order fixed {more} -o", tmp_path / "out")
