@@ -155,8 +155,8 @@ def tune(
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     measuring = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
-    simulates = machine is not None and not (trace or measured or any(measuring.values()))
-    if executor.name != "local" and not simulates:
+    is_simulated = not any(measuring.values())
+    if executor.name != "local" and (machine is None or trace or measured or not is_simulated):
         raise click.UsageError(f"--executor: got {executor.name}, expected --machine and no other source of times")
     if measured or measured_algorithm:
         finding = {"machine": machine, "library": library, "check": check, "ways": ways, "trace": trace}
@@ -168,7 +168,6 @@ def tune(
         asked: dict[str, Any] = {"tolerance": tolerance, "order": order}
         _write(tune_files(measured, measured_algorithm, names, ranks, sizes, **asked), folder, as_json)
         return
-    is_simulated = not any(measuring.values())
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
     order_is_fixed = order == "fixed"
