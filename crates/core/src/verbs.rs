@@ -190,26 +190,27 @@ impl Pair {
         Self { states: [State::New; 2], moments, received: Received { source: 0, len: 0 } }
     }
 
-    /// Takes the outcomes that are there, the receive's first. Returns true if both are; otherwise the branch waits for
-    /// one of them only, so that it goes on once, usually when both are there.
+    /// Takes the outcomes that are there.
     #[inline(always)]
-    fn advance(&mut self, rank: &Rank<'_>, both: &SendRecv) -> bool {
-        for branch in [1, 0] {
-            if let State::Waits(ticket) = self.states[branch] {
-                rank.set_moment(self.moments[branch]);
-                let step = || if branch == 0 { both.send() } else { both.recv() };
-                self.states[branch] = rank.take(step, ticket);
-                self.moments[branch] = rank.moment();
-                if let (1, State::Done) = (branch, self.states[branch]) {
-                    self.received = rank.received();
-                }
+    fn take(&mut self, rank: &Rank<'_>, both: &SendRecv) {
+        for branch in 0..2 {
+            let State::Waits(ticket) = self.states[branch] else { continue };
+            rank.set_moment(self.moments[branch]);
+            let step = || if branch == 0 { both.send() } else { both.recv() };
+            self.states[branch] = rank.take(step, ticket);
+            self.moments[branch] = rank.moment();
+            if let (1, State::Done) = (branch, self.states[branch]) {
+                self.received = rank.received();
             }
-            let State::Done = self.states[branch] else {
-                self.states[branch].wait(rank);
-                return false;
-            };
         }
-        true
+    }
+
+    /// Whether an outcome is missing. The branch waits for one of them, the receive's first, so that it goes on once,
+    /// usually when both are there.
+    #[inline(always)]
+    fn waits(&self, rank: &Rank<'_>) -> bool {
+        let missing = self.states.into_iter().rev().find(|state| !matches!(state, State::Done));
+        missing.inspect(|state| state.wait(rank)).is_some()
     }
 }
 
@@ -219,12 +220,18 @@ impl Future for Exchange<'_> {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Received> {
         let Self { rank, both, begun } = &mut *self;
         let start = rank.moment();
-        let begun = begun.get_or_insert_with(|| {
-            let mut begun = Pair::at(start, rank);
-            rank.issue_both(both, &mut begun);
-            begun
-        });
-        if !begun.advance(rank, both) {
+        let begun = match begun {
+            None => {
+                let begun = begun.insert(Pair::at(start, rank));
+                rank.issue_both(both, begun);
+                begun
+            }
+            Some(begun) => {
+                begun.take(rank, both);
+                begun
+            }
+        };
+        if begun.waits(rank) {
             rank.set_moment(start);
             return Poll::Pending;
         }
