@@ -11,24 +11,22 @@ use crate::world::Symbolic;
 /// The values of all ranks' results.
 pub type Results = Vec<Vec<Value>>;
 
-/// Checks the results of `world`, also against the results of the first order of messages, kept in `first`.
-pub fn results(world: &Symbolic<'_>, first: &mut Option<Results>) -> Option<Counterexample> {
+/// Checks the results of `world`, also against the results of the first order of messages of each protocol, kept in `first`.
+pub fn results(world: &Symbolic<'_>, first: &mut [Option<Results>; 2]) -> Option<Counterexample> {
     let results: Results = (0..world.call.ranks).map(|rank| world.result(rank)).collect();
+    let is_right = first.iter().flatten().any(|known| *known == results);
+    let wrong = if is_right { None } else { wrong_element(world, &results).or_else(|| ranks_differ(world, &results)) };
+    wrong.or_else(|| runs_differ(world, results, &mut first[usize::from(world.is_rendezvous)]))
+}
+
+fn wrong_element(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {
+    let is_alike = world.call.collective == Collective::Allreduce;
+    let is_known = |rank: usize, element: usize| rank > 0 && is_alike && results[0][element] == results[rank][element];
     let mut walk = Walk::default();
-    for (rank, values) in results.iter().enumerate() {
-        for (element, value) in values.iter().enumerate() {
-            let is_known = rank > 0 && world.call.collective == Collective::Allreduce && results[0][element] == *value;
-            if let Some(found) = if is_known { None } else { element_is_right(world, rank, element, *value, &mut walk) }
-            {
-                return Some(found);
-            }
-        }
-    }
-    let differs = match world.call.collective {
-        Collective::Allreduce => ranks_differ(world, &results),
-        _ => None,
-    };
-    differs.or_else(|| runs_differ(world, &results, first))
+    let elements = results.iter().enumerate().flat_map(|(rank, values)| (0..values.len()).map(move |at| (rank, at)));
+    elements
+        .filter(|(rank, element)| !is_known(*rank, *element))
+        .find_map(|(rank, element)| wrong_contributions(world, rank, element, results[rank][element], &mut walk))
 }
 
 /// The expected contributions to an element: one element of each of some ranks, in rank order.
@@ -91,7 +89,7 @@ fn block_with(call: &Call, element: usize) -> usize {
     if first < call.ranks { first } else { 0 }
 }
 
-fn element_is_right(
+fn wrong_contributions(
     world: &Symbolic<'_>,
     rank: usize,
     element: usize,
@@ -104,18 +102,17 @@ fn element_is_right(
     if got.iter().copied().eq(wanted.contributions()) {
         return None;
     }
-    let wanted: Vec<_> = wanted.contributions().collect();
-    let mut sorted = got.to_vec();
-    sorted.sort_unstable();
-    let is_complete = sorted == wanted;
+    got.sort_unstable();
+    let is_complete = got.iter().copied().eq(wanted.contributions());
     if is_complete && world.call.commutative {
         return None;
     }
+    let wanted: Vec<_> = wanted.contributions().collect();
     let kind = if is_complete { Kind::OperandOrder } else { Kind::WrongResult };
     let span = world.call.result_of(rank).part(element, 1);
     let got_text =
         if value == Value::UNDEFINED { "nothing: it was never written".to_owned() } else { arena.show(value) };
-    let mut details = if is_complete { Vec::new() } else { differences(&wanted, &sorted) };
+    let mut details = if is_complete { Vec::new() } else { differences(&wanted, got) };
     details.extend(world.last_write(rank, span));
     Some(Counterexample {
         kind,
@@ -160,6 +157,9 @@ fn some(names: &[String]) -> String {
 }
 
 fn ranks_differ(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {
+    if world.call.collective != Collective::Allreduce {
+        return None;
+    }
     for (rank, values) in results.iter().enumerate() {
         if let Some(element) = (0..values.len()).find(|i| values[*i] != results[0][*i]) {
             let arena = &world.arena;
@@ -178,8 +178,11 @@ fn ranks_differ(world: &Symbolic<'_>, results: &Results) -> Option<Counterexampl
     None
 }
 
-fn runs_differ(world: &Symbolic<'_>, results: &Results, first: &mut Option<Results>) -> Option<Counterexample> {
-    let first = first.get_or_insert_with(|| results.clone());
+fn runs_differ(world: &Symbolic<'_>, results: Results, first: &mut Option<Results>) -> Option<Counterexample> {
+    let Some(first) = first else {
+        *first = Some(results);
+        return None;
+    };
     for (rank, (values, before)) in results.iter().zip(first.iter()).enumerate() {
         if let Some(element) = (0..values.len()).find(|i| values[*i] != before[*i]) {
             let arena = &world.arena;

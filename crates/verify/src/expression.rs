@@ -1,6 +1,6 @@
 //! Symbolic values: contributions, and the order in which they were combined.
 
-use hocket_core::{Error, Result, budget};
+use hocket_core::{Call, Error, Result, budget};
 use rustc_hash::FxHashMap;
 
 /// A value: an index into the [`Arena`]. Equal values combine the same contributions in the same order, except for
@@ -49,11 +49,11 @@ pub struct Contribution {
     pub element: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// How a value came about.
 enum Node {
     Undefined,
     Leaf(Contribution),
-    Combined(Value, Value),
+    Combined([Value; 2]),
 }
 
 /// Memory that walks through values reuse.
@@ -63,40 +63,51 @@ pub struct Walk {
     stack: Vec<Value>,
 }
 
-/// All values of a verification, each stored once.
+/// All values of a verification, each stored once: undefined memory, the contributions of all ranks, and what was combined.
 pub struct Arena {
-    nodes: Vec<Node>,
-    /// The leftmost contribution of each value; the least one if operands may be swapped.
-    first: Vec<Option<Contribution>>,
-    known: FxHashMap<Node, Value>,
+    contributions: Vec<Contribution>,
+    /// The first contribution of each rank, and the end.
+    of_rank: Vec<u32>,
+    /// The operands of each combined value.
+    operands: Vec<[Value; 2]>,
+    /// The leftmost contribution of each combined value; the least one if operands may be swapped.
+    first: Vec<Value>,
+    known: FxHashMap<[Value; 2], Value>,
     is_commutative: bool,
     /// Why there is no room for more values; then whatever is combined is undefined.
     refusal: Option<Error>,
 }
 
-/// Initial room, in values.
+/// Initial room, in combined values.
 const FEW: usize = 256;
 
-/// The memory of one value: in the lists, and in the table with its spare places.
-const VALUE_BYTES: f64 = (size_of::<Node>() + size_of::<Option<Contribution>>()) as f64 + TABLE_BYTES;
-const TABLE_BYTES: f64 = (size_of::<(Node, Value)>() + 1) as f64 * 8.0 / 7.0;
+/// The memory of one combined value: in the lists, and in the table with its spare places.
+const COMBINED_BYTES: f64 = size_of::<[Value; 3]>() as f64 + TABLE_BYTES;
+const TABLE_BYTES: f64 = (size_of::<([Value; 2], Value)>() + 1) as f64 * 8.0 / 7.0;
 
-/// A lower bound of the memory for `values` different values, in bytes.
-pub fn bytes_of(values: f64) -> f64 {
-    values * VALUE_BYTES
+/// A lower bound of the memory for so many different values, in bytes.
+pub fn bytes_of(contributions: f64, combined: f64) -> f64 {
+    contributions * size_of::<Contribution>() as f64 + combined * COMBINED_BYTES
 }
 
 impl Arena {
-    pub fn new(is_commutative: bool) -> Self {
-        let mut arena = Self {
-            nodes: Vec::with_capacity(FEW),
+    /// The values before any operation of this call.
+    pub fn new(call: &Call) -> Self {
+        let elements = |rank: u32| 0..call.input_of(rank as usize).len as u32;
+        let of_rank = |rank| elements(rank).map(move |element| Contribution { rank, element });
+        let ends = (0..call.ranks as u32).scan(0, |end, rank| {
+            *end += elements(rank).end;
+            Some(*end)
+        });
+        Self {
+            contributions: (0..call.ranks as u32).flat_map(of_rank).collect(),
+            of_rank: [0].into_iter().chain(ends).collect(),
+            operands: Vec::with_capacity(FEW),
             first: Vec::with_capacity(FEW),
             known: FxHashMap::default(),
-            is_commutative,
+            is_commutative: call.commutative,
             refusal: None,
-        };
-        arena.add(Node::Undefined, None);
-        arena
+        }
     }
 
     /// Why there is no room for more values; further combinations are then undefined.
@@ -104,66 +115,68 @@ impl Arena {
         self.refusal.as_ref()
     }
 
-    pub fn leaf(&mut self, contribution: Contribution) -> Value {
-        self.intern(Node::Leaf(contribution))
+    /// The contributions of a rank.
+    pub fn input_of(&self, rank: usize) -> impl Iterator<Item = Value> + use<> {
+        (self.of_rank[rank]..self.of_rank[rank + 1]).map(|before| Value(before + 1))
+    }
+
+    /// The place of a combined value in the lists; none for other values.
+    fn place(&self, value: Value) -> Option<usize> {
+        value.index().checked_sub(1 + self.contributions.len())
     }
 
     /// `left` combined with `right`, in this order.
     pub fn combine(&mut self, left: Value, right: Value) -> Value {
-        let place = |value: Value| (self.first[value.0 as usize], value);
-        let is_swapped = self.is_commutative && place(right) < place(left);
-        self.intern(if is_swapped { Node::Combined(right, left) } else { Node::Combined(left, right) })
-    }
-
-    fn intern(&mut self, node: Node) -> Value {
-        if let Some(known) = self.known.get(&node) {
+        let first = |value| self.place(value).map_or(value, |at| self.first[at]);
+        let is_swapped = self.is_commutative && (first(right), right) < (first(left), left);
+        let (operands, first) = if is_swapped { ([right, left], first(right)) } else { ([left, right], first(left)) };
+        if let Some(known) = self.known.get(&operands) {
             return *known;
         }
         if let Err(refusal) = self.make_room() {
             self.refusal = Some(refusal);
             return Value::UNDEFINED;
         }
-        let first = match node {
-            Node::Undefined => None,
-            Node::Leaf(contribution) => Some(contribution),
-            Node::Combined(left, _) => self.first[left.0 as usize],
-        };
-        let value = self.add(node, first);
-        self.known.insert(node, value);
-        value
-    }
-
-    fn add(&mut self, node: Node, first: Option<Contribution>) -> Value {
-        self.nodes.push(node);
+        self.operands.push(operands);
         self.first.push(first);
-        Value((self.nodes.len() - 1) as u32)
+        let value = Value((self.contributions.len() + self.operands.len()) as u32);
+        self.known.insert(operands, value);
+        value
     }
 
     /// Makes room for one more value. While the table doubles, the old and the new one exist.
     fn make_room(&mut self) -> Result<()> {
-        let values = self.nodes.len();
-        if values < self.nodes.capacity() && self.known.len() < self.known.capacity() {
+        let values = self.operands.len();
+        if values < self.operands.capacity() && self.known.len() < self.known.capacity() {
             return Ok(());
         }
-        let more = bytes_of(values as f64) + TABLE_BYTES * values as f64;
+        let more = bytes_of(0.0, values as f64) + TABLE_BYTES * values as f64;
         budget::check(format_args!("{values} expressions and as many more"), more)?;
-        self.nodes.reserve_exact(values);
+        self.operands.reserve_exact(values);
         self.first.reserve_exact(values);
         self.known.reserve(values);
         Ok(())
     }
 
+    fn node(&self, value: Value) -> Node {
+        match self.place(value) {
+            Some(at) => Node::Combined(self.operands[at]),
+            None if value == Value::UNDEFINED => Node::Undefined,
+            None => Node::Leaf(self.contributions[value.index() - 1]),
+        }
+    }
+
     /// The first `most` contributions of a value, leftmost first, without undefined operands.
-    pub fn contributions<'w>(&self, value: Value, most: usize, walk: &'w mut Walk) -> &'w [Contribution] {
+    pub fn contributions<'w>(&self, value: Value, most: usize, walk: &'w mut Walk) -> &'w mut [Contribution] {
         let Walk { found, stack } = walk;
         found.clear();
         stack.clear();
         stack.push(value);
         while let Some(value) = stack.pop() {
-            match self.nodes[value.0 as usize] {
+            match self.node(value) {
                 Node::Undefined => {}
                 Node::Leaf(contribution) => found.push(contribution),
-                Node::Combined(left, right) => stack.extend([right, left]),
+                Node::Combined([left, right]) => stack.extend([right, left]),
             }
             if found.len() == most {
                 break;
@@ -175,16 +188,16 @@ impl Arena {
     /// The order in which the contributions to each value are combined, whichever elements they are; none of undefined
     /// values.
     pub fn orders(&self) -> Vec<Option<Order>> {
-        let mut orders: Vec<Option<Order>> = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
-            let order = match node {
+        let values = 1 + self.contributions.len() + self.operands.len();
+        let mut orders: Vec<Option<Order>> = Vec::with_capacity(values);
+        for value in 0..values as u32 {
+            orders.push(match self.node(Value(value)) {
                 Node::Undefined => None,
                 Node::Leaf(contribution) => Some(Order::of_rank(contribution.rank)),
-                Node::Combined(left, right) => {
+                Node::Combined([left, right]) => {
                     orders[left.index()].zip(orders[right.index()]).map(|(left, right)| left.then(right))
                 }
-            };
-            orders.push(order);
+            });
         }
         orders
     }
@@ -205,10 +218,10 @@ impl Arena {
         if text.len() > most {
             return;
         }
-        match self.nodes[value.0 as usize] {
+        match self.node(value) {
             Node::Undefined => text.push_str("undefined"),
             Node::Leaf(contribution) => text.push_str(&contribution.rank.to_string()),
-            Node::Combined(left, right) => {
+            Node::Combined([left, right]) => {
                 text.push_str(if is_outermost { "" } else { "(" });
                 self.write(left, false, text, most);
                 text.push('+');

@@ -37,7 +37,7 @@ pub fn verify(
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Verdict> {
-    let mut arena = Arena::new(call.commutative);
+    let mut arena = Arena::new(call);
     let mut results = [None, None];
     let mut overtaking = 0;
     let mut runs_again = limits.runs_again;
@@ -46,7 +46,7 @@ pub fn verify(
         let world = run(program, call, world);
         world.check_ran()?;
         overtaking = overtaking.max(world.overtaking());
-        let found = world.finding().or_else(|| check::results(&world, &mut results[usize::from(is_rendezvous)]));
+        let found = world.finding().or_else(|| check::results(&world, &mut results));
         if found.is_some() || !std::mem::take(&mut runs_again) {
             return Ok(found);
         }
@@ -56,8 +56,7 @@ pub fn verify(
         let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices, is_interrupted);
         let world = run(program, call, world.in_reverse(is_reversed));
         world.check_ran()?;
-        let results = &mut results[usize::from(is_rendezvous)];
-        Ok(world.differs_from(&first).or_else(|| check::results(&world, results)))
+        Ok(world.differs_from(&first).or_else(|| check::results(&world, &mut results)))
     });
     Ok(Verdict { overtaking, ..verdict? })
 }

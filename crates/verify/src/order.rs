@@ -18,7 +18,7 @@ pub fn orders(
     call: &Call,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<BTreeSet<Order>>> {
-    let (mut arena, mut choices) = (Arena::new(call.commutative), Choices::new(Limits::default()));
+    let (mut arena, mut choices) = (Arena::new(call), Choices::new(Limits::default()));
     let world = run(program, call, Symbolic::new(call, false, &mut arena, &mut choices, is_interrupted));
     world.check_ran()?;
     let orders = world.arena.orders();

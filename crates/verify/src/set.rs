@@ -18,12 +18,16 @@ pub struct Set {
 impl Set {
     /// The numbers below `end` that are not in the set, in ascending order.
     pub fn missing(&self, end: usize) -> impl Iterator<Item = usize> {
-        let missing = move |at: usize| {
-            let bits_of_end = end - 64 * at;
-            let below = if bits_of_end < 64 { (1 << bits_of_end) - 1 } else { u64::MAX };
-            numbers(!self.word(at) & below).map(move |bit| 64 * at + bit)
-        };
-        (self.full..end.div_ceil(64)).flat_map(missing)
+        let (mut at, mut missing) = (self.full, !self.first);
+        from_fn(move || {
+            while missing == 0 && 64 * (at + 1) < end {
+                at += 1;
+                missing = !self.word(at);
+            }
+            let number = 64 * at + missing.trailing_zeros() as usize;
+            missing &= missing.wrapping_sub(1);
+            (number < end).then_some(number)
+        })
     }
 
     /// This set with an additional number.
@@ -75,15 +79,6 @@ impl Set {
     fn rest(&self) -> &[u64] {
         self.rest.as_deref().unwrap_or_default()
     }
-}
-
-/// The positions of the bits that are set, in ascending order.
-fn numbers(mut word: u64) -> impl Iterator<Item = usize> {
-    from_fn(move || {
-        let bit = (word != 0).then(|| word.trailing_zeros() as usize);
-        word &= word.wrapping_sub(1);
-        bit
-    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use hocket_core::{
 };
 
 use crate::choices::{Choices, Decision};
-use crate::expression::{Arena, Contribution, Value, bytes_of};
+use crate::expression::{Arena, Value, bytes_of};
 use crate::finding::{Counterexample, Kind};
 use crate::set::Set;
 
@@ -84,7 +84,7 @@ enum Begun {
 struct Undecided {
     waiting: Waiting,
     what: What,
-    /// The senders whose messages the receive may take, as last determined; for a completion, one meaningless entry.
+    /// The senders whose messages the receive may take, as last determined; none for a completion.
     senders: Vec<u32>,
 }
 
@@ -107,8 +107,15 @@ impl Undecided {
         }
     }
 
-    fn decision(&self, from: u32) -> Decision {
-        let from = matches!(self.what, What::Receive { .. }).then_some(from);
+    /// Number of ways in which the operation can go on.
+    fn ways(&self) -> usize {
+        match self.what {
+            What::Completion(_) => 1,
+            What::Receive { .. } => self.senders.len(),
+        }
+    }
+
+    fn decision(&self, from: Option<u32>) -> Decision {
         Decision { rank: self.waiting.rank, step: Some(self.waiting.step + 1), from }
     }
 
@@ -212,11 +219,10 @@ impl Step {
 }
 
 impl State {
-    fn new(call: &Call, rank: usize, arena: &mut Arena) -> Self {
+    fn new(call: &Call, rank: usize, arena: &Arena) -> Self {
         let mut state = Self { result: vec![Value::UNDEFINED; call.result_room(rank)], ..Self::default() };
         let span = call.input_of(rank);
-        let leaf = |element| Contribution { rank: rank as u32, element: element as u32 };
-        let values = (0..span.len).map(|element| arena.leaf(leaf(element)));
+        let values = arena.input_of(rank);
         match span.buffer {
             Buffer::Input => state.input = values.collect(),
             _ => values.zip(&mut state.result[span.range()]).for_each(|(value, place)| *place = value),
@@ -258,7 +264,7 @@ pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let contributions = (0..call.ranks).map(|rank| call.input_of(rank).len as f64).sum::<f64>();
     let vector = call.input_of(0).len as f64;
     let combined = if call.collective.reduces() { contributions - vector } else { 0.0 };
-    let bytes = values_bytes + steps_bytes + bytes_of(contributions + combined);
+    let bytes = values_bytes + steps_bytes + bytes_of(contributions, combined);
     budget::check(format_args!("verifying {} ranks", call.ranks), bytes)
 }
 
@@ -451,43 +457,45 @@ impl<'a> Symbolic<'a> {
         self.has_news[waiting.rank] = true;
         match what {
             What::Completion(received) => self.finish(waiting, received),
-            What::Receive { into, tag, .. } => {
-                self.take_message(&Posted { waiting, into }, Source::Rank(from), tag);
+            What::Receive { into, source, tag } => {
+                self.take_message(&Posted { waiting, into }, from.map_or(source, Source::Rank), tag);
             }
         }
         true
     }
 
     /// The undecided operation that goes on, and the sender of the message that it takes.
-    fn next_decision(&mut self) -> Option<(usize, u32)> {
+    fn next_decision(&mut self) -> Option<(usize, Option<u32>)> {
         let undecided = &mut self.undecided;
+        let mut ways = 0;
         for index in 0..undecided.len() {
             let (earlier, rest) = undecided.split_at_mut(index);
-            if self.has_news[rest[0].waiting.rank] {
-                rest[0].look(earlier, &self.mailboxes);
+            let one = &mut rest[0];
+            if self.has_news[one.waiting.rank] {
+                one.look(earlier, &self.mailboxes);
             }
+            ways += one.ways();
         }
         self.has_news.fill(false);
-        if let Some(index) = undecided.iter().position(|one| one.is_decided() && !one.senders.is_empty()) {
-            return Some((index, undecided[index].senders[0]));
-        }
-        let alternatives = undecided.iter().map(|one| one.senders.len()).sum();
-        if alternatives == 0 {
+        if ways == 0 {
             return None;
         }
-        let mut choice = self.choices.decide(alternatives);
-        for (index, one) in undecided.iter().enumerate() {
-            match one.senders.get(choice) {
-                Some(from) => {
-                    if alternatives > 1 {
-                        self.choices.note(one.decision(*from));
-                    }
-                    return Some((index, *from));
-                }
-                None => choice -= one.senders.len(),
-            }
+        if let Some(index) = undecided.iter().position(|one| one.is_decided() && one.ways() > 0) {
+            return Some((index, undecided[index].senders.first().copied()));
         }
-        None
+        let mut way = self.choices.decide(ways);
+        let is_chosen = |one: &Undecided| {
+            one.ways().checked_sub(way + 1).is_some() || {
+                way -= one.ways();
+                false
+            }
+        };
+        let index = undecided.iter().position(is_chosen)?;
+        let from = undecided[index].senders.get(way).copied();
+        if ways > 1 {
+            self.choices.note(undecided[index].decision(from));
+        }
+        Some((index, from))
     }
 
     /// A counterexample if decisions differ from those after the same decisions in an earlier run.
@@ -575,20 +583,10 @@ impl<'a> Symbolic<'a> {
     fn complete_step(&mut self, waiting: Waiting, received: Received) {
         if waiting.is_racing {
             let what = What::Completion(received);
-            self.undecided.push(Undecided { waiting, what, senders: vec![0] });
+            self.undecided.push(Undecided { waiting, what, senders: Vec::new() });
         } else {
             self.finish(waiting, received);
         }
-    }
-
-    fn combined(&mut self, sources: &[Value], targets: &[Value], side: Side) -> Vec<Value> {
-        let arena = &mut *self.arena;
-        let operands = sources.iter().zip(targets);
-        let combine = |(source, target): (&Value, &Value)| match side {
-            Side::Left => arena.combine(*source, *target),
-            Side::Right => arena.combine(*target, *source),
-        };
-        operands.map(combine).collect()
     }
 
     fn deadlock(&self, rank: usize, stuck: &[usize]) -> Counterexample {
@@ -858,17 +856,21 @@ impl<'a> Symbolic<'a> {
     fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<Begun> {
         let step = self.begin(at, Verb::Combine, Some(source), Some(target))?;
         let state = &self.ranks[at.rank];
-        let (sources, targets) = (state.read(source).to_vec(), state.read(target).to_vec());
+        let (sources, targets) = (state.read(source), state.read(target));
         let is_undefined = |values: &[Value]| values.iter().position(|value| *value == Value::UNDEFINED);
-        let undefined = is_undefined(&sources)
+        let undefined = is_undefined(sources)
             .map(|at| source.part(at, 1))
-            .or_else(|| is_undefined(&targets).map(|at| target.part(at, 1)));
+            .or_else(|| is_undefined(targets).map(|at| target.part(at, 1)));
         if let Some(span) = undefined {
             let (expected, got) = ("an operand that was written".to_owned(), format!("{span}, which never was"));
             self.report(self.counterexample(Kind::UndefinedOperand, at.rank, step, expected, got));
             return None;
         }
-        let combined = self.combined(&sources, &targets, side);
+        let combine = |(source, target): (&Value, &Value)| match side {
+            Side::Left => self.arena.combine(*source, *target),
+            Side::Right => self.arena.combine(*target, *source),
+        };
+        let combined: Vec<_> = sources.iter().zip(targets).map(combine).collect();
         self.ranks[at.rank].write(target, combined);
         Some(self.end_local(at, step))
     }
@@ -1022,7 +1024,7 @@ mod tests {
 
     fn found(is_rendezvous: bool, steps: impl FnOnce(&mut Symbolic<'_>)) -> Option<Kind> {
         let call = Call::new(Collective::Allreduce, 2, 2);
-        let (mut arena, mut choices) = (Arena::new(true), Choices::new(Limits::default()));
+        let (mut arena, mut choices) = (Arena::new(&call), Choices::new(Limits::default()));
         let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices, &|| false);
         steps(&mut world);
         while world.next().is_some() {}
