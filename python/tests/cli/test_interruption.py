@@ -47,8 +47,10 @@ def test_ctrl_c_ends_a_command_within_a_second(tmp_path: Path, line: str) -> Non
 
 
 def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "torus.toml").write_text(TORUS)
     (tmp_path / "g.toml").write_text(
-        'ranks = [4, 8192]\nsizes = "8B..1KiB"\ncollective = "alltoall"\n[algorithms]\nlinear = {}\n'
+        'ranks = [4, 1024]\nsizes = "8B..1KiB"\ncollective = "alltoall"\nmachine = "torus.toml"\n'
+        "[algorithms]\nlinear = {}\n"
     )
     journal = tmp_path / "g.csv.partial.jsonl"
     words = [sys.executable, "-m", "hocket", "sweep", "g.toml", "-o", "g.csv", "--yes", "--jobs", "1"]
