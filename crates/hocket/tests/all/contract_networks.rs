@@ -8,6 +8,7 @@ use hocket_machine::{Machine, Topology};
 use hocket_simulate::{Engine, Kind, Options, Outcome, Platform};
 
 use crate::bounds::check_bound;
+use crate::turns;
 
 /// Keys of `[network]`, and of the node or the host.
 const MODELS: [[&str; 2]; 10] = [
@@ -100,16 +101,14 @@ fn apart() -> Platform {
     Platform::new(&Machine::parse(&format!("name = \"apart\"\n[network]\n{network}\n"), "apart.toml").unwrap()).unwrap()
 }
 
-/// Checks each call on every network; in turns, on half of them, another call on the others.
-fn check(networks: impl IntoIterator<Item = ([&'static str; 2], &'static str)>, in_turns: bool) {
+/// Checks each call on every network, or on every second or third.
+fn check(networks: impl IntoIterator<Item = ([&'static str; 2], &'static str)>, turns: usize) {
     let platforms: Vec<_> = networks.into_iter().map(|(model, shape)| (platform(model, shape), model, shape)).collect();
     let apart = apart();
     for entry in CATALOGUE {
         for (number, call) in accepted(entry).enumerate() {
             let always = simulate(entry, &call, &apart, Options::default()).unwrap();
-            // Unlike the numbers, their bits do not repeat with the parameters.
-            let (first, step) = if in_turns { (number.count_ones() as usize % 2, 2) } else { (0, 1) };
-            for (platform, model, shape) in platforms.iter().skip(first).step_by(step) {
+            for (platform, model, shape) in turns::of(&platforms, number, turns) {
                 let outcome = run(entry, &call, platform);
                 let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
                 assert_eq!(sent(&outcome), sent(&always), "{entry} with {model:?} on {shape} in {call:?}");
@@ -126,7 +125,7 @@ fn check(networks: impl IntoIterator<Item = ([&'static str; 2], &'static str)>, 
 
 #[test]
 fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_model() {
-    check(MODELS.map(|model| (model, SHAPES[0])), true);
+    check(MODELS.map(|model| (model, SHAPES[0])), 2);
 }
 
 #[test]
@@ -137,7 +136,7 @@ fn every_algorithm_ends_and_its_bytes_cross_their_links_on_every_model_and_topol
         shapes.iter().flat_map(|shape| models.map(|model| (MODELS[model], *shape))).collect::<Vec<_>>()
     };
     let models = MODELS.map(|model| (model, SHAPES[0])).to_vec();
-    check([models, on(of_links, [0, 4]), on(of_nodes, [0, 6])].concat(), false);
+    check([models, on(of_links, [0, 4]), on(of_nodes, [0, 6])].concat(), 1);
 }
 
 /// Software latency, then two links one after the other, with a router between them in `packets`: of ten packets of 64 ns

@@ -6,6 +6,8 @@ use hocket_core::{Call, Collective, Result, Unit};
 use hocket_machine::Machine;
 use hocket_simulate::{Ends, Engine, Many, Options, Platform, Trials, simulate_trials};
 
+use crate::turns;
+
 const RENDEZVOUS: &str = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"";
 const LOGGP: &str =
     "model = \"loggp\"\nL = \"2 us\"\no = \"0.7 us\"\ng = \"1.1 us\"\nG = \"0.3 ns/B\"\nO = \"0.1 ns/B\"";
@@ -135,7 +137,7 @@ fn engines_agree_on_one_port_where_dataflow_applies() {
     let exchanges = |entry: &Entry, call: &Call| names.contains(&entry.name) && !hands_over(entry, call);
     let machines = [("", ARRIVALS), ("protocol = \"eager\"", STALLS), ("send_overhead = \"0.4 us\"", TAILS)];
     for (number, (entry, call)) in all_calls().enumerate() {
-        for (more, noise) in machines.into_iter().skip(number.count_ones() as usize % 2).step_by(2) {
+        for &(more, noise) in turns::of(&machines, number, 2) {
             let platform = hockney_of_ports("1", more, noise);
             let what = || format!("{entry} on {:?} with {:?} in {call:?}", platform.network, platform.noise);
             let dataflow = match many(entry, &call, &platform, first(8), Engine::Dataflow) {

@@ -9,6 +9,8 @@ use hocket_record::{Costs, Form, Schedule, record};
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 use hocket_verify::{Exploration, Limits};
 
+use crate::turns;
+
 /// The schedule of an algorithm; none when its shape depends on timing.
 fn recorded(entry: &Entry, call: &Call) -> Option<Schedule> {
     let schedule = record(entry.program(), call);
@@ -82,23 +84,35 @@ fn machine((network, local): (&str, &str), ranks_per_node: usize, ports: usize) 
 /// Algorithms whose branches wait for each other's data: they are recorded in another order than they run in.
 const WITH_BRANCHES_THAT_WAIT: [&str; 3] = ["edge_disjoint_trees", "trinaryx3", "trinaryx3_overlapped"];
 
-#[test]
-fn a_schedule_takes_the_time_of_its_program_where_messages_meet() {
+/// Checks each call on every machine, or on every second or third.
+fn check_where_messages_meet(turns: usize) {
     let shapes = [(1, 1), (1, 3), (2, 2)];
     let on = |(ranks_per_node, ports)| NETWORKS.map(|network| machine(network, ranks_per_node, ports));
     let machines: Vec<_> = shapes.into_iter().flat_map(on).collect();
     let options = Options { engine: Engine::Events, ..Options::default() };
     let entries = CATALOGUE.iter().filter(|entry| !WITH_BRANCHES_THAT_WAIT.contains(&entry.name));
     for entry in entries {
-        for call in accepted(entry).filter(|call| [3, 8, 10].contains(&call.ranks)) {
+        let calls = accepted(entry).filter(|call| [3, 8, 10].contains(&call.ranks));
+        for (number, call) in calls.enumerate() {
             let Some(schedule) = recorded(entry, &call) else { continue };
-            for platform in &machines {
+            for platform in turns::of(&machines, number, turns) {
                 let program = simulate(entry, &call, platform, options).unwrap();
                 let again = hocket_simulate::simulate(&schedule, &call, platform, options).unwrap();
                 assert_eq!(again, program, "{entry} in {call:?} on {:?}", platform.network);
             }
         }
     }
+}
+
+#[test]
+fn a_schedule_takes_the_time_of_its_program_where_messages_meet() {
+    check_where_messages_meet(3);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn a_schedule_takes_the_time_of_its_program_wherever_messages_meet() {
+    check_where_messages_meet(1);
 }
 
 #[test]

@@ -26,4 +26,5 @@ mod symmetry;
 mod together;
 mod tori;
 mod trinaryx3;
+mod turns;
 mod worlds;

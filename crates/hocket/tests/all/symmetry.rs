@@ -7,6 +7,8 @@ use hocket_core::{Call, Collective, Program, Rank, Symmetry};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Outcome, Platform, Trials};
 
+use crate::turns;
+
 /// Calls of an algorithm, with equal blocks among them, at numbers of ranks that can have a symmetry.
 fn calls(entry: &'static Entry) -> impl Iterator<Item = Call> {
     cases::rank_counts().flat_map(move |ranks| {
@@ -104,14 +106,16 @@ fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
     let in_cadence = |text| Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
     let cadences = ["3 calls", "3 calls, every 2 us", "4 calls, 2 at a time"].map(in_cadence);
     let scenes: Vec<_> = Way::ALL.map(|(_, way)| Scene::from(way)).into_iter().chain(cadences).collect();
+    let machines = machines();
+    let cases: Vec<_> = scenes.iter().flat_map(|scene| machines.iter().map(move |at| (scene, at))).collect();
     for entry in CATALOGUE {
         let calls = calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place);
-        for call in calls.filter(|call| (entry.about.symmetry)(call).is_some()) {
-            for (scene, platform) in scenes.iter().flat_map(|scene| machines().into_iter().map(move |at| (scene, at))) {
+        for (number, call) in calls.filter(|call| (entry.about.symmetry)(call).is_some()).enumerate() {
+            for (scene, platform) in turns::of(&cases, number, 2) {
                 let subject = Subject::Listed(entry);
                 let of = |engine| {
                     let (gap, options) = (Gap::default(), Options { engine, ..Options::default() });
-                    let found = simulate_trials(&subject, &call, &platform, gap, scene, Trials::default(), options);
+                    let found = simulate_trials(&subject, &call, platform, gap, scene, Trials::default(), options);
                     found.map(|found| (found.many.ends, found.times_s)).unwrap()
                 };
                 assert_eq!(
