@@ -22,7 +22,7 @@ software_latency = "1 us"
 reduce_bandwidth = "10 GB/s"
 """
 MACHINE = hocket.Machine.parse(PACKETS, "packets.toml")
-MESSAGE_S, PACKET_S = 1e-6, 2e-7
+MESSAGE_S, PACKET_S = 2e-6, 2e-7
 
 
 def test_messages_and_packets_of_all_algorithms_are_about_those_of_the_simulation() -> None:

@@ -17,7 +17,7 @@ const RECORDED_S: f64 = 5e-7;
 /// The cost of a recorded message in a further trial.
 const REPEATED_S: f64 = 3e-9;
 /// The cost of a message with contention.
-const SHARED_S: f64 = 1e-6;
+const SHARED_S: f64 = 2e-6;
 /// The cost of a packet on all links of its route together.
 const PACKET_S: f64 = 2e-7;
 

@@ -42,12 +42,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// Sorts by rank and time, then by kind and peer: the same order in both engines.
+    /// Sorts by rank and time, then by kind, peer, tag and bytes: the same order in all engines.
     pub(crate) fn sort(records: &mut [Self]) {
         let what = |r: &Self| (r.kind, r.peer, r.tag);
-        records.sort_by(|a, b| {
+        records.sort_unstable_by(|a, b| {
             let times = a.start_s.total_cmp(&b.start_s).then(a.end_s.total_cmp(&b.end_s));
-            a.rank.cmp(&b.rank).then(times).then(what(a).cmp(&what(b)))
+            let sizes = a.bytes.total_cmp(&b.bytes);
+            a.rank.cmp(&b.rank).then(times).then(what(a).cmp(&what(b))).then(sizes)
         });
     }
 }

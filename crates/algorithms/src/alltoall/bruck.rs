@@ -20,6 +20,7 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::about::rotates;
+use crate::shapes::packed_blocks;
 use crate::shapes::radix::{distances, powers, radix, radix_of};
 use crate::{About, Steps};
 
@@ -49,15 +50,15 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
     for (number, step) in steps(c).enumerate() {
         let moving: Vec<_> = step.moving(c).collect();
-        for (i, way) in moving.iter().enumerate() {
-            r.copy(c.block(travelling, *way), c.block(outgoing, i)).await;
+        for (ordered, packed) in packed_blocks(c, &moving, travelling, outgoing) {
+            r.copy(ordered, packed).await;
         }
         let (to, from) = ((rank + step.distance) % size, (rank + size - step.distance) % size);
         let packed = |span| c.blocks(span, 0, moving.len());
         let send = r.send_with(to, packed(outgoing), Steps::options(c, number));
         r.join(send, r.recv(from, packed(arrived))).await;
-        for (i, way) in moving.iter().enumerate() {
-            r.copy(c.block(arrived, i), c.block(travelling, *way)).await;
+        for (ordered, packed) in packed_blocks(c, &moving, travelling, arrived) {
+            r.copy(packed, ordered).await;
         }
     }
     for way in 0..size {

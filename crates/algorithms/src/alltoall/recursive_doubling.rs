@@ -17,6 +17,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{flips, needs_power_of_two};
+use crate::shapes::packed_blocks;
 use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About =
@@ -46,13 +47,13 @@ pub async fn store_and_forward(
     for step in 0..steps {
         rounds.enter(step).await;
         let (bit, peer) = (1 << step, peer(step));
-        let moving = || (0..size).filter(|way| way & bit != 0).enumerate();
-        for (i, way) in moving() {
-            r.copy(c.block(travelling, way), c.block(outgoing, i)).await;
+        let moving: Vec<_> = (0..size).filter(|way| way & bit != 0).collect();
+        for (ordered, packed) in packed_blocks(c, &moving, travelling, outgoing) {
+            r.copy(ordered, packed).await;
         }
         r.sendrecv(peer, c.blocks(outgoing, 0, size / 2), peer, c.blocks(arrived, 0, size / 2)).await;
-        for (i, way) in moving() {
-            r.copy(c.block(arrived, i), c.block(travelling, way)).await;
+        for (ordered, packed) in packed_blocks(c, &moving, travelling, arrived) {
+            r.copy(packed, ordered).await;
         }
     }
     rounds.end().await;

@@ -29,6 +29,7 @@ use hocket_core::{Call, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
 use crate::about::rotates;
+use crate::shapes::packed_blocks;
 use crate::shapes::rounds::{Rounds, change, distinct, release};
 
 /// Whether ports set up circuits while other ports carry messages.
@@ -115,13 +116,13 @@ impl Blocks {
         }
         let side = usize::from(digit.1 < 0);
         let (outgoing, arrived) = (self.packed[side], self.packed[2 + side]);
-        for (i, way) in moving.iter().enumerate() {
-            r.copy(c.block(self.travelling, *way), c.block(outgoing, i)).await;
+        for (ordered, packed) in packed_blocks(c, &moving, self.travelling, outgoing) {
+            r.copy(ordered, packed).await;
         }
         let packed = |span| c.blocks(span, 0, moving.len());
         r.sendrecv_with((to, packed(outgoing)), (from, packed(arrived)), side as Tag).await;
-        for (i, way) in moving.iter().enumerate() {
-            r.copy(c.block(arrived, i), c.block(self.travelling, *way)).await;
+        for (ordered, packed) in packed_blocks(c, &moving, self.travelling, arrived) {
+            r.copy(packed, ordered).await;
         }
     }
 }
