@@ -92,6 +92,17 @@ fn time_and_messages_are_those_of_the_formulas() {
 
 #[test]
 fn engines_agree_to_the_last_bit() {
+    compare_engines(2);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn engines_agree_to_the_last_bit_on_all_machines() {
+    compare_engines(1);
+}
+
+/// Compares the engines for each call on two machines, and on every one of the others, or on every second.
+fn compare_engines(turns: usize) {
     let on_hockney = [("rendezvous", PORTS[0]), ("rendezvous", PORTS[1]), ("eager", PORTS[0])];
     let on_hockney = on_hockney.map(|(protocol, ports)| hockney(protocol, ports));
     let platforms: Vec<_> =
@@ -99,7 +110,7 @@ fn engines_agree_to_the_last_bit() {
     let (always, others) = platforms.split_at(2);
     for entry in CATALOGUE {
         for (number, call) in accepted(entry).filter(cases::is_for_long_sweeps).enumerate() {
-            let others = turns::of(others, number, 2).filter(|_| call.ranks <= 33);
+            let others = turns::of(others, number, turns).filter(|_| call.ranks <= 33);
             for (platform, compared) in always.iter().chain(others) {
                 let Ok(dataflow) = outcome(entry, &call, platform, Engine::Dataflow) else { continue };
                 let events = outcome(entry, &call, platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));

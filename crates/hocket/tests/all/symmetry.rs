@@ -103,6 +103,17 @@ fn a_simulation_of_some_ranks_gives_the_bits_of_a_simulation_of_all() {
 
 #[test]
 fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
+    compare_scenes(2);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn all_scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
+    compare_scenes(1);
+}
+
+/// Compares the engines for each call in every scene and machine, or in every second.
+fn compare_scenes(turns: usize) {
     let in_cadence = |text| Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
     let cadences = ["3 calls", "3 calls, every 2 us", "4 calls, 2 at a time"].map(in_cadence);
     let scenes: Vec<_> = Way::ALL.map(|(_, way)| Scene::from(way)).into_iter().chain(cadences).collect();
@@ -111,7 +122,7 @@ fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
     for entry in CATALOGUE {
         let calls = calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place);
         for (number, call) in calls.filter(|call| (entry.about.symmetry)(call).is_some()).enumerate() {
-            for (scene, platform) in turns::of(&cases, number, 2) {
+            for (scene, platform) in turns::of(&cases, number, turns) {
                 let subject = Subject::Listed(entry);
                 let of = |engine| {
                     let (gap, options) = (Gap::default(), Options { engine, ..Options::default() });
