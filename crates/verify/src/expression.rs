@@ -65,9 +65,8 @@ pub struct Walk {
 
 /// All values of a verification, each stored once: undefined memory, the contributions of all ranks, and what was combined.
 pub struct Arena {
+    /// In the order of the ranks.
     contributions: Vec<Contribution>,
-    /// The first contribution of each rank, and the end.
-    of_rank: Vec<u32>,
     /// The operands of each combined value.
     operands: Vec<[Value; 2]>,
     /// The leftmost contribution of each combined value; the least one if operands may be swapped.
@@ -93,15 +92,10 @@ pub fn bytes_of(contributions: f64, combined: f64) -> f64 {
 impl Arena {
     /// The values before any operation of this call.
     pub fn new(call: &Call) -> Self {
-        let elements = |rank: u32| 0..call.input_of(rank as usize).len as u32;
+        let elements = |rank| 0..call.input_of(rank as usize).len as u32;
         let of_rank = |rank| elements(rank).map(move |element| Contribution { rank, element });
-        let ends = (0..call.ranks as u32).scan(0, |end, rank| {
-            *end += elements(rank).end;
-            Some(*end)
-        });
         Self {
             contributions: (0..call.ranks as u32).flat_map(of_rank).collect(),
-            of_rank: [0].into_iter().chain(ends).collect(),
             operands: Vec::with_capacity(FEW),
             first: Vec::with_capacity(FEW),
             known: FxHashMap::default(),
@@ -117,7 +111,8 @@ impl Arena {
 
     /// The contributions of a rank.
     pub fn input_of(&self, rank: usize) -> impl Iterator<Item = Value> + use<> {
-        (self.of_rank[rank]..self.of_rank[rank + 1]).map(|before| Value(before + 1))
+        let before = |rank| self.contributions.partition_point(|one| (one.rank as usize) < rank) as u32;
+        (before(rank)..before(rank + 1)).map(|before| Value(before + 1))
     }
 
     /// The place of a combined value in the lists; none for other values.

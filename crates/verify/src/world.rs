@@ -484,18 +484,17 @@ impl<'a> Symbolic<'a> {
             return Some((index, undecided[index].senders.first().copied()));
         }
         let mut way = self.choices.decide(ways);
-        let is_chosen = |one: &Undecided| {
-            one.ways().checked_sub(way + 1).is_some() || {
-                way -= one.ways();
-                false
+        for (index, one) in undecided.iter().enumerate() {
+            if way < one.ways() {
+                let from = one.senders.get(way).copied();
+                if ways > 1 {
+                    self.choices.note(one.decision(from));
+                }
+                return Some((index, from));
             }
-        };
-        let index = undecided.iter().position(is_chosen)?;
-        let from = undecided[index].senders.get(way).copied();
-        if ways > 1 {
-            self.choices.note(undecided[index].decision(from));
+            way -= one.ways();
         }
-        Some((index, from))
+        None
     }
 
     /// A counterexample if decisions differ from those after the same decisions in an earlier run.

@@ -22,6 +22,7 @@ use hocket_core::{Call, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::{GROUP, Groups};
+use crate::shapes::packed_blocks;
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "inside + (groups-1)*P")
     .exact_when(|c| Groups::of(c).are_equal())
@@ -46,8 +47,8 @@ async fn within(r: &Rank<'_>, c: &Call, members: &Range<usize>, bundles: Span) {
     for on in 0..count {
         let (to, from) = ((place + on) % count, (place + count - on) % count);
         let carried = carried_by(c, members, to);
-        for (i, destination) in carried.iter().enumerate() {
-            r.copy(c.block(c.input(r), *destination), c.block(outgoing, i)).await;
+        for (ordered, packed) in packed_blocks(c, &carried, c.input(r), outgoing) {
+            r.copy(ordered, packed).await;
         }
         if on > 0 {
             let (data, into) = (c.blocks(outgoing, 0, carried.len()), c.blocks(arrived, 0, destinations));

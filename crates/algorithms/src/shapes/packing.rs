@@ -10,10 +10,11 @@ use hocket_core::{Call, Span};
 /// packed     [1 2|4]
 /// ```
 pub fn packed_blocks(call: &Call, blocks: &[usize], ordered: Span, packed: Span) -> impl Iterator<Item = (Span, Span)> {
-    let mut before = 0;
-    blocks.chunk_by(|one, next| one + 1 == *next).map(move |run| {
-        before += run.len();
-        (call.blocks(ordered, run[0], run.len()), call.blocks(packed, before - run.len(), run.len()))
+    let mut next = 0;
+    blocks.chunk_by(|one, other| one + 1 == *other).map(move |run| {
+        let first = next;
+        next += run.len();
+        (call.blocks(ordered, run[0], run.len()), call.blocks(packed, first, run.len()))
     })
 }
 

@@ -91,6 +91,18 @@ fn check(
 
 #[test]
 fn every_algorithm_gives_the_result_of_its_collective() {
+    // Where nothing is combined, operators only tell the size of elements.
+    check_all(|entry| if entry.collective.reduces() { 1 } else { 2 });
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn every_algorithm_gives_the_result_of_its_collective_with_elements_of_all_sizes() {
+    check_all(|_| 1);
+}
+
+/// Checks each call with every n-th operator; n depends on the algorithm.
+fn check_all(turns: fn(&Entry) -> usize) {
     let operators = [operator("u64", "sum").unwrap(), operator("matrix2x2_u64", "prod").unwrap()];
     for entry in CATALOGUE {
         let (mut accepted, parameters) = (0, cases::parameters(entry));
@@ -98,9 +110,7 @@ fn every_algorithm_gives_the_result_of_its_collective() {
         for (number, call) in calls.enumerate() {
             let circuits = std::iter::once(Circuits::default());
             let check = |operator| check(entry, &call, &parameters, operator, circuits.clone());
-            // Where nothing is combined, operators only tell the size of elements: one in turns.
-            let turns = if entry.collective.reduces() { 1 } else { operators.len() };
-            accepted += turns::of(&operators, number, turns).map(check).sum::<usize>();
+            accepted += turns::of(&operators, number, turns(entry)).map(check).sum::<usize>();
         }
         assert!(accepted > 0, "{entry} refused every call");
     }

@@ -101,7 +101,7 @@ fn apart() -> Platform {
     Platform::new(&Machine::parse(&format!("name = \"apart\"\n[network]\n{network}\n"), "apart.toml").unwrap()).unwrap()
 }
 
-/// Checks each call on every network, or on every second or third.
+/// Checks each call on every `turns`-th network.
 fn check(networks: impl IntoIterator<Item = ([&'static str; 2], &'static str)>, turns: usize) {
     let platforms: Vec<_> = networks.into_iter().map(|(model, shape)| (platform(model, shape), model, shape)).collect();
     let apart = apart();

@@ -101,7 +101,7 @@ fn engines_agree_to_the_last_bit_on_all_machines() {
     compare_engines(1);
 }
 
-/// Compares the engines for each call on two machines, and on every one of the others, or on every second.
+/// Compares the engines for each call on two machines, and on every `turns`-th of the others.
 fn compare_engines(turns: usize) {
     let on_hockney = [("rendezvous", PORTS[0]), ("rendezvous", PORTS[1]), ("eager", PORTS[0])];
     let on_hockney = on_hockney.map(|(protocol, ports)| hockney(protocol, ports));

@@ -112,7 +112,7 @@ fn all_scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
     compare_scenes(1);
 }
 
-/// Compares the engines for each call in every scene and machine, or in every second.
+/// Compares the engines for each call on every `turns`-th pair of a scene and a machine.
 fn compare_scenes(turns: usize) {
     let in_cadence = |text| Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
     let cadences = ["3 calls", "3 calls, every 2 us", "4 calls, 2 at a time"].map(in_cadence);
