@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from hocket.cli import main
 # Slow examples are no failure: the computer may be busy.
 settings.register_profile("whatever_the_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("whatever_the_load")
+
+# In the background of a script, the tests would ignore Ctrl-C, and so would the commands that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TRACE = Path(__file__).parents[2] / "studies" / "hocket_studies" / "ft-class-a-16-ranks.hktrace"
 """The trace of a real program."""
