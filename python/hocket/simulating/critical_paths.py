@@ -231,20 +231,23 @@ class _Messages:
         """Return the times of a message alone between two ranks; pairs at the same distance share one simulation."""
         key = (*self._distance(source, destination), size_bytes)
         if key not in self.known:
-            self.known[key] = {kind: self._after(kind, source, destination, size_bytes) for kind in _MESSAGES}
+            message = (source, destination, size_bytes)
+            wait_s = 2 * max(self._ends(self.machine, self._alone(*message, {})).values())
+            self.known[key] = {kind: self._after(wait_s, self._alone(*message, {kind: wait_s})) for kind in _MESSAGES}
         return self.known[key]
 
     def delay_s(self, send: Event, recv: Event) -> dict[str, float]:
         """Return how much later the ends of a message are with the faults, if it is alone."""
-        message, starts_s = (send.rank, recv.rank, int(send.bytes)), {"send": send.start_s, "recv": recv.start_s}
         none = dict.fromkeys(_MESSAGES, 0.0)
         if not self.faults:
             return none
+        starts_s = {"send": send.start_s, "recv": recv.start_s}
+        alone = self._alone(send.rank, recv.rank, int(send.bytes), starts_s)
         try:
-            ends = self._ends(self.machine, *message, starts_s, self.faults)
+            ends = self._ends(self.machine, alone, self.faults)
         except Error:  # alone, it would be on a link that goes down for good
             return none
-        without = self._ends(self.machine, *message, starts_s)
+        without = self._ends(self.machine, alone)
         return {kind: max(ends[kind] - without[kind], 0.0) for kind in _MESSAGES}
 
     def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
@@ -254,28 +257,18 @@ class _Messages:
         node = source // size
         return (node == destination // size, node == (self.ranks - 1) // size, source == destination)
 
-    def _after(self, late: str, source: int, destination: int, size_bytes: int) -> dict[str, dict[str, float]]:
-        """Return the times if the send or the receive is late."""
-        message = (source, destination, size_bytes)
-        wait_s = 2 * max(self._ends(self.machine, *message, {}).values())
-        done = self._ends(self.machine, *message, {late: wait_s})
+    def _after(self, wait_s: float, alone: Schedule) -> dict[str, dict[str, float]]:
+        """Return the times of a message alone if the send or the receive waits for so long."""
+        done = self._ends(self.machine, alone)
         found = {kind: {"all": end_s - wait_s} for kind, end_s in done.items() if end_s >= wait_s}
         for part, variant in self.variants.items():
-            less = done if variant is None else self._ends(variant, *message, {late: wait_s})
+            less = done if variant is None else self._ends(variant, alone)
             for kind, parts in found.items():
                 parts[part] = 2 * (done[kind] - less[kind])
         return found
 
-    def _ends(
-        self,
-        machine: Machine,
-        source: int,
-        destination: int,
-        size_bytes: int,
-        starts_s: Mapping[str, float],
-        faults: Faults = (),
-    ) -> dict[str, float]:
-        """Return the ends of the send and the receive, which start at these times, or else at 0 s."""
+    def _alone(self, source: int, destination: int, size_bytes: int, starts_s: Mapping[str, float]) -> Schedule:
+        """Return a message whose send and receive start at these times, or else at 0 s."""
         span = {"buffer": "result", "offset": 0, "len": size_bytes}
         actions = {
             source: {"send": {"to": destination, "tag": 0, "data": span}},
@@ -287,5 +280,9 @@ class _Messages:
             waits = [] if wait_s is None else [{"action": {"compute": {"time_s": wait_s}}}]
             tasks[rank] = [*waits, {"action": action, **({"after": [0]} if waits else {})}]
         data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": tasks}
-        found = simulate(Schedule.of("a message alone", data), machine=machine, faults=faults, keep=["events"])
+        return Schedule.of("a message alone", data)
+
+    def _ends(self, machine: Machine, alone: Schedule, faults: Faults = ()) -> dict[str, float]:
+        """Return the ends of the send and the receive of a message."""
+        found = simulate(alone, machine=machine, faults=faults, keep=["events"])
         return {event.kind: event.end_s for event in found.events if event.kind in _MESSAGES}
