@@ -64,32 +64,34 @@ def _size_bytes(algorithm: hocket.Algorithm, size_bytes: int) -> int:
 
 
 @pytest.mark.parametrize("model", _MACHINES)
-@pytest.mark.parametrize("ranks", [1, 5, 8])
-def test_paths_of_the_whole_catalogue_add_up(model: str, ranks: int) -> None:
+def test_paths_of_the_whole_catalogue_add_up(model: str) -> None:
     checked = 0
-    for algorithm in hocket.catalogue():
-        try:
+    # Each algorithm is on 5 ranks on every other machine, and on 8 on the rest.
+    for turn, algorithm in enumerate(hocket.catalogue(), start=[*_MACHINES].index(model)):
+        for ranks in (1, (5, 8)[turn % 2]):
             call = hocket.Call(ranks=ranks, size_bytes=_size_bytes(algorithm, 10_000))
-            found = hocket.simulate(algorithm, call, machine=_MACHINES[model], keep=["events"])
-        except hocket.Error:
-            continue  # refused
-        steps = critical_path(found, machine=_MACHINES[model])
-        (time_s,) = found.times_s
-        parts_s = total(steps)
-        assert math.isclose(math.fsum(parts_s.values()), time_s, rel_tol=1e-9), algorithm.label
-        assert min(parts_s.values()) >= -1e-9 * time_s, algorithm.label
-        assert not steps or steps[0].start_s == 0
-        for one, other in pairwise(steps):
-            assert (one.end_s, one.event.rank) == (other.start_s, other.from_rank), algorithm.label
-        checked += 1
-    assert checked > 50
+            try:
+                found = hocket.simulate(algorithm, call, machine=_MACHINES[model], keep=["events"])
+            except hocket.Error:
+                continue  # refused
+            steps = critical_path(found, machine=_MACHINES[model])
+            (time_s,) = found.times_s
+            parts_s = total(steps)
+            assert math.isclose(math.fsum(parts_s.values()), time_s, rel_tol=1e-9), algorithm.label
+            assert min(parts_s.values()) >= -1e-9 * time_s, algorithm.label
+            assert not steps or steps[0].start_s == 0
+            for one, other in pairwise(steps):
+                assert (one.end_s, one.event.rank) == (other.start_s, other.from_rank), algorithm.label
+            checked += 1
+    assert checked > 150
 
 
-@pytest.mark.parametrize("model", ["hockney", "loggp", "links", "packets", "host"])
-def test_paths_with_late_ranks_begin_where_a_rank_arrives(model: str) -> None:
+@pytest.mark.parametrize(("model", "first"), [("hockney", 1), ("loggp", 0), ("links", 1), ("packets", 0), ("host", 1)])
+def test_paths_with_late_ranks_begin_where_a_rank_arrives(model: str, first: int) -> None:
     arrivals_s = [0.0, 2.9e-6, 0.5e-6, 0.0, 3e-6, 1e-6, 2e-6, 3e-6]
     begun = set()
-    for algorithm in hocket.catalogue():
+    # Every other algorithm: the others are on other machines.
+    for algorithm in hocket.catalogue()[first::2]:
         try:
             call = hocket.Call(ranks=8, size_bytes=_size_bytes(algorithm, 10_000))
             found = hocket.simulate(algorithm, call, machine=_MACHINES[model], arrivals=arrivals_s, keep=["events"])
