@@ -326,7 +326,7 @@ _EXCHANGE_PACKETS = 4
 def _exchange_runs(scope: Scope) -> list[_Run]:
     """Every algorithm on large tori, with short messages; those of 4096 nodes for hours, in the full scope only."""
     most = scope.most_ranks_log2 if scope.name != "default" else 10
-    settings = _within(((16, 16), (32, 32), (16, 16, 16), (64, 64)), replace(scope, most_ranks_log2=most))
+    settings = _within(_LARGE_TORI, replace(scope, most_ranks_log2=most))
     return _every_algorithm([replace(setting, packets=_EXCHANGE_PACKETS) for setting in settings], _EXCHANGE_GAPS)
 
 
