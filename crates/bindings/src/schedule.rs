@@ -168,6 +168,11 @@ impl PythonSchedule {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// Bytes that are equal if and only if the schedules are.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
     /// Refuses to pass the tasks to Python if there is no memory for them.
     fn check_data(&self) -> PyResult<()> {
         wire::check_operations(self.0.task_count() as f64)

@@ -136,6 +136,15 @@ impl Schedule {
         self.packed(rank).unpack(draft);
     }
 
+    /// Bytes that are equal if and only if the schedules are.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let numbers = [self.element_bytes, self.ranks.len()].into_iter().chain(self.scratch.iter().copied());
+        let lengths = self.ranks.iter().map(Range::len);
+        let mut bytes: Vec<u8> = numbers.chain(lengths).flat_map(usize::to_le_bytes).collect();
+        self.ranks.iter().for_each(|rank| bytes.extend(&self.bytes[rank.clone()]));
+        bytes
+    }
+
     fn packed(&self, rank: usize) -> Packed<'_> {
         Packed(&self.bytes[self.ranks[rank].clone()])
     }

@@ -131,7 +131,7 @@ def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) ->
     if call.ranks > _MOST_RANKS_COMPARED:
         return None
     try:
-        return hashlib.sha256(record(algorithm, call, machine=machine).as_bytes("json")).digest()
+        return hashlib.sha256(record(algorithm, call, machine=machine).content.to_bytes()).digest()
     except Error:
         return None  # the operations depend on times
 
