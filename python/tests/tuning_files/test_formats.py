@@ -30,6 +30,7 @@ from . import strategies
 
 SIZES = [0, 1, 8, 9, 1000, 4096, 65536, 1 << 20]
 RANKS = [1, 2, 3, 4, 7, 8, 33, 64, 4097]
+few = settings(max_examples=40)
 
 
 def again(rules: Rules, name: str) -> Rules:
@@ -43,21 +44,25 @@ def test_hocket_rules_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "hocket") == rules
 
 
+@few
 @given(strategies.tables("openmpi-4.1", has_requests=False))
 def test_classic_files_of_version_1_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "openmpi-4.1") == rules
 
 
+@few
 @given(strategies.tables("openmpi-5.0", has_requests=True))
 def test_classic_files_of_version_2_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "openmpi-5.0") == rules
 
 
+@few
 @given(strategies.tables("openmpi-6.0", has_requests=True))
 def test_classic_files_for_the_new_meaning_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "openmpi-6.0-classic") == rules
 
 
+@few
 @given(strategies.tables("openmpi-6.0", has_requests=True, placements=["any", "one-per-node", "single-node"]))
 def test_json_of_open_mpi_decides_as_it_was_written(rules: Rules) -> None:
     read_again = again(rules, "openmpi-6.0")
@@ -65,6 +70,7 @@ def test_json_of_open_mpi_decides_as_it_was_written(rules: Rules) -> None:
     same_decisions(rules, read_again)
 
 
+@few
 @given(strategies.trees())
 def test_trees_of_mpich_are_read_as_they_were_written(rules: Rules) -> None:
     read_again = again(rules, "mpich-5.0")
@@ -109,6 +115,7 @@ def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
         written(Rules("nccl-2", (Rule("allreduce", ring, Span(8, 8000)),)), FORMATS["nccl-2"])
 
 
+@few
 @given(st.sampled_from(["nccl-2", "rccl-2"]).flatmap(strategies.nccl_lines))
 def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> None:
     read_again = again(rules, rules.library)
@@ -116,6 +123,7 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
         assert read_again.of(function) == rules.of(function)
 
 
+@few
 @given(strategies.ncclx_lines())
 def test_lines_of_ncclx_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "ncclx-2") == rules
@@ -219,7 +227,7 @@ def test_intervals_of_ncclx(text: str, span: Span) -> None:
     assert again(rules, "ncclx-2") == rules
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(strategies.hocket_rules(is_simple=True))
 def test_trees_of_mpich_decide_the_same_when_they_are_written_again(rules: Rules) -> None:
     tree = again(converted(rules, "mpich-5.0").rules, "mpich-5.0")
