@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,7 @@ def _text(keys: Mapping[str, str]) -> str:
     return ", ".join(f"{key} {value}" for key, value in keys.items())
 
 
+@cache
 def presets() -> tuple[str, ...]:
     """Return the names of the machines that come with Hocket."""
     return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
