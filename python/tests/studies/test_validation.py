@@ -26,10 +26,14 @@ from tests.conftest import Ran
 from tests.mpi.conftest import wrappers
 
 
-def test_exact_closed_forms_are_exact() -> None:
-    found = closed_forms()
-    assert len(found.cases) > 500 and found.sizes[-1] < 1e-12
-    assert "0 of them are above it" in found.incomparable
+@pytest.fixture(scope="module")
+def closed() -> Comparison:
+    return closed_forms()
+
+
+def test_exact_closed_forms_are_exact(closed: Comparison) -> None:
+    assert len(closed.cases) > 500 and closed.sizes[-1] < 1e-12
+    assert "0 of them are above it" in closed.incomparable
 
 
 def test_loggops_is_what_formulas_by_hand_say() -> None:
@@ -100,7 +104,10 @@ def test_numbers_of_a_claim_are_compared_if_they_are_alike(
     assert [(case.other, case.hocket) for case in numbers(claim)] == pairs
 
 
-def test_command(hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_command(
+    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, closed: Comparison, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("hocket_studies.validation.writing.closed_forms", lambda: closed)
     monkeypatch.setattr("hocket_studies.validation.writing.STUDIES", {"optical": STUDIES["optical"]})
     found = hocket_command(f"study validation --quick --json --simgrid-python /no/python -o {tmp_path}").json
     rows = {row["source"]: row for row in found["rows"]}
