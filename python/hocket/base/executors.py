@@ -90,7 +90,13 @@ def _client(distributed: Any, scheduler: Any) -> Any:
 @contextmanager
 def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
     distributed = optional("distributed", extra="dask")
-    own = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    own = {
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        # Any free port: a scheduler beside this one may have the usual port.
+        "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"},
+        "silence_logs": logging.CRITICAL,
+    }
     try:
         with (
             nullcontext(kind.address) if kind.address else distributed.LocalCluster(n_workers=jobs, **own) as scheduler,
