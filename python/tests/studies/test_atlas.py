@@ -2,18 +2,23 @@
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import hocket
 from hocket.definitions.machine import presets
-from hocket_studies import atlas
+from hocket_studies import STUDIES, atlas
 from hocket_studies.atlas import MACHINES
 from tests.conftest import Ran
 
 
-def test_a_machine_is_fitted_and_judged(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_machine_is_fitted_and_judged(
+    hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few = {"quick": replace(STUDIES["atlas"].scopes["quick"], points=16)}
+    monkeypatch.setitem(STUDIES, "atlas", replace(STUDIES["atlas"], scopes=few))
     found = hocket_command(f"study atlas --quick --figure 3 --figure 4 -o {tmp_path}")
     assert found.status == 0, found.err
     with (tmp_path / "lumi.csv").open() as file:
