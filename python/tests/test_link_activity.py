@@ -108,7 +108,7 @@ def test_a_page_has_a_slider_over_the_parts() -> None:
 
 @pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".html", b"<!DOCTYPE html>")])
 def test_files(ending: str, begins: bytes) -> None:
-    picture = activity_picture(PASSAGES, network("torus"), ending, title="x", end_s=8e-6)
+    picture = activity_picture(PASSAGES, network("torus", "dims = [4]"), ending, title="x", end_s=8e-6)
     assert picture.lstrip().startswith(begins)
     if ending == ".html":
         assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
