@@ -135,6 +135,7 @@ def test_overlaps_count_all_steps() -> None:
 def test_all_data_can_be_computed_and_drawn(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if data == "exchanges":  # whole exchanges of 256 nodes take a second each
         monkeypatch.setattr("hocket_studies.pacing._LARGE_TORI", ((8, 8),))
+    monkeypatch.setattr("hocket_studies.pacing._DURATIONS_US", (0, 100))
     rows = compute(data)
     for figure in STUDIES["pacing"].figures:
         if figure.data == data:
