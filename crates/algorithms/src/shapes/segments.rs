@@ -31,17 +31,12 @@ impl Segments {
 
 /// Sends one segment to a peer and receives another one at the same time, as far as there are any.
 pub async fn exchange(r: &Rank<'_>, peer: usize, to_send: Option<Span>, to_receive: Option<Span>) {
-    let send = async {
-        if let Some(segment) = to_send {
-            r.send(peer, segment).await;
-        }
-    };
-    let receive = async {
-        if let Some(segment) = to_receive {
-            r.recv(peer, segment).await;
-        }
-    };
-    r.join(send, receive).await;
+    match (to_send, to_receive) {
+        (Some(outgoing), Some(incoming)) => drop(r.sendrecv(peer, outgoing, peer, incoming).await),
+        (Some(outgoing), None) => r.send(peer, outgoing).await,
+        (None, Some(incoming)) => drop(r.recv(peer, incoming).await),
+        (None, None) => (),
+    }
 }
 
 #[cfg(test)]
