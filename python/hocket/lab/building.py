@@ -1,9 +1,9 @@
 """Making and removing the namespaces, cables, routes and shapers of a lab. Needs Linux, root and pyroute2.
 
 Each end of a cable has a shaper: HTB at the rate of its link, with two classes. The first is for packets shorter than
-128 bytes, mostly acknowledgements, which never wait behind data. The second is for all other packets, with a queue of
-`QUEUE_PACKETS`. A packet has at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is
-1514/1448 of the link's rate.
+128 bytes, mostly acknowledgements, which never wait behind data. The second is for all other packets. It has a queue of
+`QUEUE_PACKETS` or, if the link is shared fairly, a queue for each pair of nodes; these queues take turns. A packet has
+at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is 1514/1448 of the link's rate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -37,15 +37,20 @@ BATCH_PACKETS = 4
 """Packets that TCP passes on at once. One by one, they cost much processor time; many pass an idle link as one."""
 WINDOW_BYTES = 4 << 20
 """The data of a stream that may be under way: more than a message, so that acknowledgements behind data do no harm."""
+MOST_BYTES_PER_S = 12.5e6
+"""The largest rate of a link: 100 Mbit/s. Above it, the processors limit the rate rather than the network."""
+OPEN_BYTES_PER_S = round(2 * MOST_BYTES_PER_S)
+"""The rate of a shaper that is faster than any link."""
 DATA_INTERFACE = "data0"
 CONTROL_INTERFACE = "control0"
-_BURST_BYTES = 4096
+_BURST_BYTES = 2 * FRAME_BYTES
+"""Of one packet, a link loses time whenever the host is late. Of more, short messages pass faster than at its rate."""
 _SHORT_BYTES = 128
 _FOLDER = Path("/run/netns")
 _FIRST_DATA = IPv4Address("10.77.0.1")
 _FIRST_CONTROL = IPv4Address("10.76.0.1")
 _CONTROL = IPv4Address("10.76.255.254")
-DATA_CLASS = 0x10020
+DATA_CLASS, DATA_QUEUES = 0x10020, 0x200000
 _ROOT, _ALL, _SHORT = 0x10000, 0x10001, 0x10010
 _CONTROLLER = "control"
 _SECONDS_TO_END = 2.0
@@ -230,21 +235,22 @@ def _furnish(lab: str, wiring: Wiring, vertex: int, rate_bytes_per_s: float) -> 
         indices = {}
         for number, cable in enumerate(wiring.cables):
             if vertex in (cable.forth.source, cable.forth.target):
-                indices[number] = _furnish_cable(ns, number, cable, vertex, rate_bytes_per_s)
+                indices[number] = _furnish_cable(ns, wiring, number, vertex, rate_bytes_per_s)
         _add_routes(ns, wiring, vertex, indices)
 
 
-def _furnish_cable(ns: Any, number: int, cable: Cable, vertex: int, rate_bytes_per_s: float) -> int:
+def _furnish_cable(ns: Any, wiring: Wiring, number: int, vertex: int, rate_bytes_per_s: float) -> int:
     index = int(ns.link_lookup(ifname=f"c{number}")[0])
-    ns.link("set", index=index, gso_max_segs=BATCH_PACKETS, state="up")
-    far = cable.link_from(vertex).target
-    ns.neigh("add", dst=data_address(far), lladdr=_mac(number, far), ifindex=index, state="permanent")
+    ns.link("set", index=index, gso_max_segs=BATCH_PACKETS, txqlen=QUEUE_PACKETS, state="up")
+    link = wiring.cables[number].link_from(vertex)
+    ns.neigh("add", dst=data_address(link.target), lladdr=_mac(number, link.target), ifindex=index, state="permanent")
+    pairs = wiring.pairs.get(link.id, ())
     with kernel("shaping (HTB, u32, pfifo)"):
-        _shape(ns, index, rate_bytes_per_s)
+        _shape(ns, index, rate_bytes_per_s, pairs)
     return index
 
 
-def _shape(ns: Any, index: int, rate_bytes_per_s: float) -> None:
+def _shape(ns: Any, index: int, rate_bytes_per_s: float, pairs: Sequence[tuple[int, int]]) -> None:
     rate = frame_rate(rate_bytes_per_s)
     ns.tc("add", "htb", index, handle=_ROOT, default=DATA_CLASS & 0xFFFF)
     ns.tc("add-class", "htb", index, handle=_ALL, parent=_ROOT, **_at_most(rate, rate))
@@ -252,7 +258,7 @@ def _shape(ns: Any, index: int, rate_bytes_per_s: float) -> None:
     ns.tc("add-class", "htb", index, handle=DATA_CLASS, parent=_ALL, prio=1, **_at_most(rate - rate // 10, rate))
     is_short = f"0x0000/{0x10000 - _SHORT_BYTES:#06x}+2"  # the total length in the IP header
     ns.tc("add-filter", "u32", index, parent=_ROOT, prio=1, protocol=0x0800, target=_SHORT, keys=[is_short])
-    add_queue(ns, index)
+    add_queues(ns, index, DATA_CLASS, DATA_QUEUES, pairs)
 
 
 def frame_rate(rate_bytes_per_s: float) -> int:
@@ -260,9 +266,18 @@ def frame_rate(rate_bytes_per_s: float) -> int:
     return round(rate_bytes_per_s * FRAME_BYTES / (FRAME_BYTES - HEADER_BYTES))
 
 
-def add_queue(ns: Any, index: int) -> None:
-    """Give the class for data a plain queue."""
-    ns.tc("replace", "pfifo", index, handle=0x200000, parent=DATA_CLASS, limit=QUEUE_PACKETS)
+def add_queues(ns: Any, index: int, shaper: int, handle: int, pairs: Sequence[tuple[int, int]]) -> None:
+    """Put queues behind a shaper: one for each of these pairs of nodes, or a single one if there are no pairs."""
+    if not pairs:
+        ns.tc("replace", "pfifo", index, handle=handle, parent=shaper, limit=QUEUE_PACKETS)
+        return
+    ns.tc("replace", "htb", index, handle=handle, parent=shaper, default=0)
+    for queue, nodes in enumerate(pairs, start=handle + 1):
+        # Faster than the shaper, so that all queues with packets may send, and do so in turns of a quantum.
+        turns = {"quantum": BATCH_PACKETS * FRAME_BYTES, **_at_most(OPEN_BYTES_PER_S, OPEN_BYTES_PER_S)}
+        ns.tc("add-class", "htb", index, handle=queue, parent=handle, **turns)
+        ends = [f"{int(_FIRST_DATA) + node}/0xffffffff+{place}" for node, place in zip(nodes, (12, 16), strict=True)]
+        ns.tc("add-filter", "u32", index, parent=handle, prio=1, protocol=0x0800, target=queue, keys=ends)
 
 
 def _at_most(rate: int, ceil: int) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Gates: links of a lab that are slow or down for a time after the start of each measured call.
 
-A gate is a second shaper (TBF) of a link, between its HTB and its queue. An open gate passes packets faster than any
+A gate is a second shaper (TBF) of a link, between its HTB and its queues. An open gate passes packets faster than any
 link. A gate keeps packets back and loses none. Packets shorter than 128 bytes, mostly acknowledgements, pass beside it.
 """
 
@@ -18,8 +18,8 @@ from itertools import groupby
 from hocket._native import Error
 from hocket.base.units import format_time
 from hocket.lab import building
-from hocket.lab.building import FRAME_BYTES, QUEUE_PACKETS
-from hocket.lab.laboratory import MOST_BYTES_PER_S, Lab
+from hocket.lab.building import FRAME_BYTES, OPEN_BYTES_PER_S, QUEUE_PACKETS
+from hocket.lab.laboratory import Lab
 from hocket.lab.wiring import Wiring
 from hocket.simulating.faults import Faults, changes_of_links
 
@@ -30,10 +30,9 @@ LEAST_S = 5e-3
 """The shortest time between two changes of a link: a change takes about 1 ms."""
 _LEAD_S, _MOST_LEAD_S = 50e-3, 3.2
 """From naming a start to the start: all ranks must know it by then. A missed start doubles it, others halve it."""
-_HANDLE = 0x300000
+_HANDLE, _QUEUES = 0x300000, 0x400000
 _BURST_BYTES = 1600
 """One packet, which passes at once after a change; TBF cuts batches of packets."""
-_OPEN_BYTES_PER_S = 2 * MOST_BYTES_PER_S
 _DOWN_BYTES_PER_S = 500.0
 """One packet in 3 s. TBF has no lower rate."""
 _DISCARD = 9  # a port
@@ -52,12 +51,15 @@ class Gate:
         self._full_bytes_per_s = building.frame_rate(lab.rate_bytes_per_s)
         self._part = 1.0
         self._far = building.data_address(way.target)
+        self._pairs = lab.wiring.pairs.get(link, ())
         with ExitStack() as stack:
             self._kick = stack.enter_context(_socket(lab.name, way.source, f"c{number}"))
             self._ns = stack.enter_context(NetNS(namespace))
             self._index = int(self._ns.link_lookup(ifname=f"c{number}")[0])
+            stack.callback(self._add_queues, building.DATA_CLASS, building.DATA_QUEUES)  # without the gate
             self._shape("replace")
-            self._sockets = stack.pop_all()
+            self._add_queues(_HANDLE + 1, _QUEUES)
+            self._parts = stack.pop_all()
 
     def let(self, part: float) -> None:
         """Let so large a part of the link's bandwidth pass from now on."""
@@ -69,11 +71,14 @@ class Gate:
 
     def close(self) -> None:
         """Remove the gate."""
-        with self._sockets, building.kernel("shaping (pfifo)"):
-            building.add_queue(self._ns, self._index)
+        self._parts.close()
+
+    def _add_queues(self, shaper: int, handle: int) -> None:
+        with building.kernel("shaping (HTB, u32, pfifo)"):
+            building.add_queues(self._ns, self._index, shaper, handle, self._pairs)
 
     def _shape(self, command: str) -> None:
-        rate = self._part * self._full_bytes_per_s if self._part < 1 else _OPEN_BYTES_PER_S
+        rate = self._part * self._full_bytes_per_s if self._part < 1 else OPEN_BYTES_PER_S
         rate = max(round(rate), _DOWN_BYTES_PER_S)
         limit = QUEUE_PACKETS * FRAME_BYTES
         where = {"handle": _HANDLE, "parent": building.DATA_CLASS}

@@ -22,15 +22,13 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import AXES, Topology
 from hocket.definitions.variants import with_network
 from hocket.lab import building
-from hocket.lab.building import Sent
+from hocket.lab.building import MOST_BYTES_PER_S, Sent
 from hocket.lab.wiring import Wiring
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import crowded
 from hocket.simulating.scenes import Scene
 
-MOST_BYTES_PER_S = 12.5e6
 _LEAST_BYTES_PER_S = 1000.0
-"""The largest rate of a link: 100 Mbit/s. Above it, the processors limit the rate rather than the network."""
 _STATE = Path("/run/hocket-lab")
 _TEMPORARY = re.compile(r"of-([0-9]+)")
 _RATE = "network.link_bandwidth_bytes_per_s"
@@ -172,7 +170,8 @@ class Lab:
         nodes, switches = self.wiring.topology.nodes, self.wiring.topology.switches
         parts = format_count(nodes, "node") + (f" and {format_count(switches, 'switch')}" if switches else "")
         rate = f"{format_count(len(self.wiring.cables), 'cable')} of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
-        return f"{self.machine.name}, {parts}, {rate}" + ("" if self.scale == 1 else f", scale {self.scale}")
+        sharing = "shared fairly" if self.wiring.pairs else "first come, first served"
+        return f"{self.machine.name}, {parts}, {rate}, {sharing}" + ("" if self.scale == 1 else f", scale {self.scale}")
 
     def sent(self) -> dict[int, Sent]:
         """Return the data that left over each link since the lab was built, by the number of the link."""
@@ -247,7 +246,8 @@ def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
             f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s in the lab, "
             f"expected at least {_LEAST_BYTES_PER_S:g} B/s"
         )
-    return Lab(name, machine, scale, Wiring.of(topology))
+    is_fair = machine.quantities.get("network.sharing") == "fair"
+    return Lab(name, machine, scale, Wiring.of(topology, is_fair=is_fair))
 
 
 def labs() -> list[str]:

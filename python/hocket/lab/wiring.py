@@ -7,14 +7,17 @@ are the same as in the simulator: each vertex knows the cable for packets to eac
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from hocket._native import Error
 from hocket.definitions.topology import Link, Topology, Vertex
 
 MOST_VERTICES = 256
 """The largest number of namespaces on one host."""
+MOST_PAIRS = 4096
+"""The largest number of pairs of nodes, summed over all links, that share them fairly: each needs a queue."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,22 @@ class Wiring:
         vertices: Its nodes, then its switches.
         cables: Pairs of links.
         next_hops: The cable over which packets leave, by vertex and destination node.
+        pairs: The pairs of nodes that share a link fairly, by the number of the link; empty if packets leave in the
+            order in which they come.
     """
 
     topology: Topology
     vertices: tuple[Vertex, ...]
     cables: tuple[Cable, ...]
     next_hops: Mapping[tuple[int, int], int]
+    pairs: Mapping[int, Sequence[tuple[int, int]]]
 
     @staticmethod
-    def of(topology: Topology) -> Wiring:
+    def of(topology: Topology, *, is_fair: bool) -> Wiring:
         """Return the wiring of a topology.
+
+        Its links are shared fairly if that is asked for and takes at most `MOST_PAIRS` queues; otherwise, packets leave
+        in the order in which they come.
 
         Raises:
             Error: The topology is too large for a host, a link has no opposite, or a next hop depends on the start of a
@@ -63,7 +72,9 @@ class Wiring:
             raise Error(f"{topology.file}: has {size} nodes and switches, expected at most {MOST_VERTICES} for a lab")
         vertices, links = topology.parts(max(size, topology.directed_links))
         cables = _cables(topology, links)
-        return Wiring(topology, vertices, cables, _next_hops(topology, vertices, links, cables))
+        next_hops, pairs = _routes(topology, vertices, links, cables)
+        has_queues = is_fair and sum(map(len, pairs.values())) <= MOST_PAIRS
+        return Wiring(topology, vertices, cables, next_hops, pairs if has_queues else {})
 
     def reached(self, start: int, down: Container[int]) -> set[int]:
         """Return the vertices to which there are ways over links that are not down.
@@ -110,17 +121,19 @@ def _cables(topology: Topology, links: tuple[Link, ...]) -> tuple[Cable, ...]:
     return tuple(cables)
 
 
-def _next_hops(
+def _routes(
     topology: Topology, vertices: tuple[Vertex, ...], links: tuple[Link, ...], cables: tuple[Cable, ...]
-) -> dict[tuple[int, int], int]:
+) -> tuple[dict[tuple[int, int], int], dict[int, list[tuple[int, int]]]]:
+    """Return the next hops, and the pairs of nodes whose routes pass each link."""
     cable_of = {link.id: number for number, cable in enumerate(cables) for link in cable.links}
     nodes = [vertex for vertex in vertices if vertex.ranks]
-    found: dict[tuple[int, int], int] = {}
-    for source in nodes:
-        for target in nodes:
-            for hop in topology.route(source.ranks[0], target.ranks[0]):
-                at, cable = links[hop.link].source, cable_of[hop.link]
-                if found.setdefault((at, target.id), cable) != cable:
-                    where = f"at {vertices[at].name} the route to {target.name} depends on its source"
-                    raise Error(f"{topology.file}: {where}, which a lab cannot build")
-    return found
+    next_hops: dict[tuple[int, int], int] = {}
+    pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for source, target in product(nodes, nodes):
+        for hop in topology.route(source.ranks[0], target.ranks[0]):
+            at, cable = links[hop.link].source, cable_of[hop.link]
+            pairs[hop.link].append((source.id, target.id))
+            if next_hops.setdefault((at, target.id), cable) != cable:
+                where = f"at {vertices[at].name} the route to {target.name} depends on its source"
+                raise Error(f"{topology.file}: {where}, which a lab cannot build")
+    return next_hops, pairs

@@ -26,7 +26,7 @@ TREE = 'topology = "fat_tree"\ndown = [4, 2]\nup = [1, 2]'
 def checked(topology: str, *faults: str) -> None:
     found = Topology.parse(text(topology))
     assert found is not None
-    check(changes_of_links(faults, Machine.parse(text(topology))), Wiring.of(found), 5e6)
+    check(changes_of_links(faults, Machine.parse(text(topology))), Wiring.of(found, is_fair=True), 5e6)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,8 @@ def test_a_change_that_fails_ends_the_sample_and_removes_the_gates(
     monkeypatch.setattr("hocket.lab.building.queues", lambda *_: left)
     found = Topology.parse(text(STAR))
     assert found is not None
-    lab = SimpleNamespace(name="star", machine=Machine.parse(text(STAR)), wiring=Wiring.of(found), rate_bytes_per_s=5e6)
+    wiring = Wiring.of(found, is_fair=True)
+    lab = SimpleNamespace(name="star", machine=Machine.parse(text(STAR)), wiring=wiring, rate_bytes_per_s=5e6)
     with pytest.raises(Error, match="shaping"), gates(cast("Lab", lab), "link 0 <-> switch, 20 ms.., 13 %") as played:
         assert played is not None
         time.sleep(max(played.begin() + 0.2 - time.monotonic(), 0))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_a_table_a_picture_and_times_of_the_machine(
     more = f"--scale 1/1000 --plot {picture}"
     found = compared(hocket_command, installation, torus, "allreduce", 9, "ring", more)
     assert found.status == 0
-    assert "18 cables of 40 Mbit/s each way, scale 1/1000" in found.out
+    assert "18 cables of 40 Mbit/s each way, shared fairly, scale 1/1000" in found.out
     # 16 steps of 32 KiB / 9, over one or two links of 5 GB/s.
     assert " us" in found.out and " ms" not in found.out
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -268,6 +269,30 @@ def test_streams_keep_links_busy_whatever_the_host_is_set_to() -> None:
         finally:
             netns.popns()
     assert found == ["reno", "0"]
+
+
+@pytest.mark.usefixtures("can_build")
+@pytest.mark.parametrize("sharing", ["fair", "queue"])
+def test_pairs_of_nodes_have_queues_of_their_own_where_sharing_is_fair(sharing: str) -> None:
+    pyroute2 = pytest.importorskip("pyroute2")
+    machine = text(STAR).replace('sharing = "fair"', f'sharing = "{sharing}"')
+    with temporary(Machine.parse(machine)) as lab, building.datagrams(lab.name, 0) as sender:
+        for _ in range(3):
+            sender.sendto(bytes(1000), (building.data_address(5), 9))
+        for vertex, cable, pairs in (
+            (0, 0, [(0, node) for node in range(1, 8)]),
+            (8, 5, [(node, 5) for node in range(8) if node != 5]),
+        ):
+            with pyroute2.NetNS(building.vertex_namespace(lab.name, vertex)) as ns:
+                index = ns.link_lookup(ifname=f"c{cable}")[0]
+                sent = {each["handle"]: packets_of(each) for each in ns.get_classes(index)}
+            assert sent[building.DATA_CLASS] == 3
+            queues = [sent[handle] for handle in sorted(sent) if handle > building.DATA_QUEUES]
+            assert queues == ([3 * (pair == (0, 5)) for pair in pairs] if sharing == "fair" else [])
+
+
+def packets_of(traffic_class: Any) -> int:
+    return int(traffic_class.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")["packets"])
 
 
 def test_a_command_ends_when_an_interface_goes_down(

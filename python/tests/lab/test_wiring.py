@@ -28,7 +28,7 @@ TOPOLOGIES = {
 def wiring(topology: str) -> Wiring:
     found = Topology.parse(text(topology))
     assert found is not None
-    return Wiring.of(found)
+    return Wiring.of(found, is_fair=True)
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
@@ -44,6 +44,7 @@ def test_packets_take_the_routes_of_the_simulator(topology: str) -> None:
                 at = link.target
             route = wired.topology.route(source.ranks[0], target.ranks[0])
             assert links == [hop.link for hop in route]
+            assert all(wired.pairs[link].count((source.id, target.id)) == 1 for link in links)
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES.values(), ids=TOPOLOGIES.keys())
