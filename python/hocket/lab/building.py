@@ -1,9 +1,10 @@
 """Making and removing the namespaces, cables, routes and shapers of a lab. Needs Linux, root and pyroute2.
 
 Each end of a cable has a shaper: HTB at the rate of its link, with two classes. The first is for packets shorter than
-128 bytes, mostly acknowledgements, which never wait behind data. The second is for all other packets. It has a queue of
-`QUEUE_PACKETS` or, if the link is shared fairly, a queue for each pair of nodes; these queues take turns. A packet has
-at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is 1514/1448 of the link's rate.
+128 bytes, mostly acknowledgements, which never wait behind data. The second is for all other packets. It has one
+queue or, if the link is shared fairly, a queue for each pair of nodes; these queues take turns. A queue has room for
+`QUEUE_PACKETS`. A packet has at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is
+1514/1448 of the link's rate.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ OPEN_BYTES_PER_S = round(2 * MOST_BYTES_PER_S)
 DATA_INTERFACE = "data0"
 CONTROL_INTERFACE = "control0"
 _BURST_BYTES = 2 * FRAME_BYTES
-"""Of one packet, a link loses time whenever the host is late. Of more, short messages pass faster than at its rate."""
+"""With one packet, a link loses time whenever the host is late. With more than two, short messages pass faster than at
+its rate."""
 _SHORT_BYTES = 128
 _FOLDER = Path("/run/netns")
 _FIRST_DATA = IPv4Address("10.77.0.1")
@@ -241,6 +243,7 @@ def _furnish(lab: str, wiring: Wiring, vertex: int, rate_bytes_per_s: float) -> 
 
 def _furnish_cable(ns: Any, wiring: Wiring, number: int, vertex: int, rate_bytes_per_s: float) -> int:
     index = int(ns.link_lookup(ifname=f"c{number}")[0])
+    # HTB makes queues of txqlen packets.
     ns.link("set", index=index, gso_max_segs=BATCH_PACKETS, txqlen=QUEUE_PACKETS, state="up")
     link = wiring.cables[number].link_from(vertex)
     ns.neigh("add", dst=data_address(link.target), lladdr=_mac(number, link.target), ifindex=index, state="permanent")
@@ -267,7 +270,10 @@ def frame_rate(rate_bytes_per_s: float) -> int:
 
 
 def add_queues(ns: Any, index: int, shaper: int, handle: int, pairs: Sequence[tuple[int, int]]) -> None:
-    """Put queues behind a shaper: one for each of these pairs of nodes, or a single one if there are no pairs."""
+    """Put queues behind a shaper: one for each of these pairs of nodes, or a single one if there are no pairs.
+
+    HTB cannot be changed: with pairs, the shaper must not have queues of this handle yet.
+    """
     if not pairs:
         ns.tc("replace", "pfifo", index, handle=handle, parent=shaper, limit=QUEUE_PACKETS)
         return
@@ -276,6 +282,7 @@ def add_queues(ns: Any, index: int, shaper: int, handle: int, pairs: Sequence[tu
         # Faster than the shaper, so that all queues with packets may send, and do so in turns of a quantum.
         turns = {"quantum": BATCH_PACKETS * FRAME_BYTES, **_at_most(OPEN_BYTES_PER_S, OPEN_BYTES_PER_S)}
         ns.tc("add-class", "htb", index, handle=queue, parent=handle, **turns)
+        # The ends of a packet, in its IP header.
         ends = [f"{int(_FIRST_DATA) + node}/0xffffffff+{place}" for node, place in zip(nodes, (12, 16), strict=True)]
         ns.tc("add-filter", "u32", index, parent=handle, prio=1, protocol=0x0800, target=queue, keys=ends)
 

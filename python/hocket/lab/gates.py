@@ -56,10 +56,10 @@ class Gate:
             self._kick = stack.enter_context(_socket(lab.name, way.source, f"c{number}"))
             self._ns = stack.enter_context(NetNS(namespace))
             self._index = int(self._ns.link_lookup(ifname=f"c{number}")[0])
-            stack.callback(self._add_queues, building.DATA_CLASS, building.DATA_QUEUES)  # without the gate
             self._shape("replace")
+            stack.callback(self._add_queues, building.DATA_CLASS, building.DATA_QUEUES)  # without the gate
             self._add_queues(_HANDLE + 1, _QUEUES)
-            self._parts = stack.pop_all()
+            self._cleanup = stack.pop_all()
 
     def let(self, part: float) -> None:
         """Let so large a part of the link's bandwidth pass from now on."""
@@ -71,7 +71,7 @@ class Gate:
 
     def close(self) -> None:
         """Remove the gate."""
-        self._parts.close()
+        self._cleanup.close()
 
     def _add_queues(self, shaper: int, handle: int) -> None:
         with building.kernel("shaping (HTB, u32, pfifo)"):

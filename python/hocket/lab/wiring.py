@@ -1,4 +1,4 @@
-"""The plan for a machine's network on one host: cables, addresses, and next hops. This module builds nothing.
+"""The plan for a machine's network on one host: cables, next hops, and which nodes share a link. It builds nothing.
 
 Each node or switch of the topology is a network namespace. Two opposite links are the two directions of a cable. Routes
 are the same as in the simulator: each vertex knows the cable for packets to each node.
@@ -17,7 +17,7 @@ from hocket.definitions.topology import Link, Topology, Vertex
 MOST_VERTICES = 256
 """The largest number of namespaces on one host."""
 MOST_PAIRS = 4096
-"""The largest number of pairs of nodes, summed over all links, that share them fairly: each needs a queue."""
+"""The largest number of queues of a lab: one for each link and each pair of nodes whose route passes it."""
 
 
 @dataclass(frozen=True)
