@@ -95,11 +95,7 @@ fn mix(number: u64) -> u64 {
 
 impl PartialEq for Schedule {
     fn eq(&self, other: &Self) -> bool {
-        let sizes = |one: &Self| (one.element_bytes, one.ranks.len(), one.tasks);
-        let all = || 0..self.ranks.len();
-        sizes(self) == sizes(other)
-            && self.scratch == other.scratch
-            && all().all(|rank| self.packed(rank).0 == other.packed(rank).0)
+        self.sizes().eq(other.sizes()) && self.contents().eq(other.contents())
     }
 }
 
@@ -138,11 +134,20 @@ impl Schedule {
 
     /// Bytes that are equal if and only if the schedules are.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let numbers = [self.element_bytes, self.ranks.len()].into_iter().chain(self.scratch.iter().copied());
-        let lengths = self.ranks.iter().map(Range::len);
-        let mut bytes: Vec<u8> = numbers.chain(lengths).flat_map(usize::to_le_bytes).collect();
-        self.ranks.iter().for_each(|rank| bytes.extend(&self.bytes[rank.clone()]));
+        let mut bytes: Vec<u8> = self.sizes().flat_map(usize::to_le_bytes).collect();
+        self.contents().for_each(|content| bytes.extend(content));
         bytes
+    }
+
+    /// The sizes of an element, of the ranks' working memories, and of their packed tasks.
+    fn sizes(&self) -> impl Iterator<Item = usize> {
+        let numbers = [self.element_bytes, self.ranks.len()].into_iter().chain(self.scratch.iter().copied());
+        numbers.chain(self.ranks.iter().map(Range::len))
+    }
+
+    /// The packed tasks of each rank.
+    fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ranks()).map(|rank| self.packed(rank).0)
     }
 
     fn packed(&self, rank: usize) -> Packed<'_> {

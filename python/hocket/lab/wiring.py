@@ -16,7 +16,7 @@ from hocket.definitions.topology import Link, Topology, Vertex
 
 MOST_VERTICES = 256
 """The largest number of namespaces on one host."""
-MOST_PAIRS = 4096
+MOST_QUEUES = 4096
 """The largest number of queues of a lab: one for each link and each pair of nodes whose route passes it."""
 
 
@@ -60,8 +60,8 @@ class Wiring:
     def of(topology: Topology, *, is_fair: bool) -> Wiring:
         """Return the wiring of a topology.
 
-        Its links are shared fairly if that is asked for and takes at most `MOST_PAIRS` queues; otherwise, packets leave
-        in the order in which they come.
+        Its links are shared fairly if `is_fair`, and if that takes at most `MOST_QUEUES` queues. Otherwise, packets
+        leave in the order in which they come.
 
         Raises:
             Error: The topology is too large for a host, a link has no opposite, or a next hop depends on the start of a
@@ -73,7 +73,7 @@ class Wiring:
         vertices, links = topology.parts(max(size, topology.directed_links))
         cables = _cables(topology, links)
         next_hops, pairs = _routes(topology, vertices, links, cables)
-        has_queues = is_fair and sum(map(len, pairs.values())) <= MOST_PAIRS
+        has_queues = is_fair and sum(map(len, pairs.values())) <= MOST_QUEUES
         return Wiring(topology, vertices, cables, next_hops, pairs if has_queues else {})
 
     def reached(self, start: int, down: Container[int]) -> set[int]:
@@ -130,9 +130,10 @@ def _routes(
     next_hops: dict[tuple[int, int], int] = {}
     pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for source, target in product(nodes, nodes):
+        pair = (source.id, target.id)
         for hop in topology.route(source.ranks[0], target.ranks[0]):
             at, cable = links[hop.link].source, cable_of[hop.link]
-            pairs[hop.link].append((source.id, target.id))
+            pairs[hop.link].append(pair)
             if next_hops.setdefault((at, target.id), cable) != cable:
                 where = f"at {vertices[at].name} the route to {target.name} depends on its source"
                 raise Error(f"{topology.file}: {where}, which a lab cannot build")

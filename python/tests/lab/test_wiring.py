@@ -64,6 +64,19 @@ def test_a_rank_is_at_its_node() -> None:
         wiring(TORUS).node_of(9)
 
 
+@pytest.mark.parametrize(
+    ("topology", "is_shared"),
+    [
+        ('topology = "torus"\ndims = [6, 6]', True),
+        ('topology = "torus"\ndims = [8, 8]', False),
+        ('topology = "crossbar"\nnodes = 45', True),
+        ('topology = "crossbar"\nnodes = 46', False),
+    ],
+)
+def test_links_are_shared_fairly_up_to_a_number_of_queues(topology: str, is_shared: bool) -> None:
+    assert bool(wiring(topology).pairs) == is_shared
+
+
 def test_a_network_that_is_too_large_is_refused() -> None:
     with pytest.raises(Error, match=f"has 1024 nodes and switches, expected at most {MOST_VERTICES} for a lab"):
         wiring('topology = "torus"\ndims = [32, 32]')
