@@ -30,7 +30,11 @@ impl Default for Again {
 
 impl Again {
     /// Resumes the program until it waits for something outside or ends. Calls `poll_again` before each further poll.
-    pub fn poll(&self, mut program: Pin<&mut impl Future<Output = ()>>, mut poll_again: impl FnMut()) -> Poll<()> {
+    pub fn poll(
+        &self,
+        mut program: Pin<&mut (dyn Future<Output = ()> + '_)>,
+        mut poll_again: impl FnMut(),
+    ) -> Poll<()> {
         loop {
             let polled = program.as_mut().poll(&mut Context::from_waker(&self.waker));
             if polled.is_ready() || !self.flag.0.load(Ordering::Relaxed) {
@@ -49,80 +53,9 @@ pub(crate) fn nth<T>(slice: Pin<&mut [T]>, index: usize) -> Pin<&mut T> {
     unsafe { slice.map_unchecked_mut(|slice| &mut slice[index]) }
 }
 
-/// Up to this many, ranks are "few": all are ready from the start, and their programs lie in one block of memory. Of
-/// more, "many", each program is made when its rank begins, and its memory is reused when it has ended.
+/// Up to this many, ranks are "few": all are ready from the start. Of more, "many", a rank begins only when it is called
+/// or when no other can go on. Seats are made in blocks of this many.
 pub(crate) const FEW: usize = 1 << 16;
-
-/// Values with stable addresses. Slots of dropped values are reused, the latest first, which is still in the cache.
-pub(crate) struct PinnedSlots<T> {
-    /// The first slots, which never grow beyond their capacity.
-    first: Vec<Option<T>>,
-    /// The others in blocks, none of which grows beyond its capacity of [`FEW`].
-    others: Vec<Vec<Option<T>>>,
-    free: Vec<u32>,
-}
-
-impl<T> PinnedSlots<T> {
-    /// These values, at most [`FEW`], each in the slot of its index.
-    pub fn few(values: impl ExactSizeIterator<Item = T>) -> Self {
-        Self { first: values.map(Some).collect(), others: Vec::new(), free: Vec::new() }
-    }
-
-    /// No values as yet.
-    pub fn none() -> Self {
-        Self { first: Vec::with_capacity(FEW), others: Vec::new(), free: Vec::new() }
-    }
-
-    /// An empty slot.
-    pub fn vacant(&mut self) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            return slot;
-        }
-        if self.first.len() < self.first.capacity().min(FEW) {
-            self.first.push(None);
-            return (self.first.len() - 1) as u32;
-        }
-        if self.others.last().is_none_or(|block| block.len() == FEW) {
-            self.others.push(Vec::with_capacity(FEW));
-        }
-        let blocks = self.others.len();
-        let block = &mut self.others[blocks - 1];
-        block.push(None);
-        (blocks * FEW + block.len() - 1) as u32
-    }
-
-    /// The content of this slot.
-    #[inline(always)]
-    fn slot(&mut self, slot: u32) -> &mut Option<T> {
-        let slot = slot as usize;
-        match self.first.get_mut(slot) {
-            Some(value) => value,
-            None => &mut self.others[slot / FEW - 1][slot % FEW],
-        }
-    }
-
-    /// Puts a value into an empty slot.
-    pub fn fill(&mut self, slot: u32, value: T) {
-        let place = self.slot(slot);
-        if place.is_none() {
-            *place = Some(value);
-        }
-    }
-
-    /// The pinned content of this slot.
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    pub fn get(&mut self, slot: u32) -> Pin<&mut Option<T>> {
-        // SAFETY: values are moved only into empty slots, before they are pinned here; no block grows beyond its
-        // capacity, so that values keep their addresses; and nothing else gives access to a value.
-        unsafe { Pin::new_unchecked(self.slot(slot)) }
-    }
-
-    /// Makes an empty slot vacant.
-    pub fn free(&mut self, slot: u32) {
-        self.free.push(slot);
-    }
-}
 
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
 /// then the next 64; likewise blocks of 64^2 ranks, and so on. A sweep uses memory that is close together.
@@ -369,37 +302,5 @@ mod tests {
         let mut ranks: Vec<_> = std::iter::from_fn(|| ready.pop()).collect();
         ranks.sort_unstable();
         assert!((0..FEW).eq(ranks));
-    }
-
-    #[test]
-    fn values_stay_where_they_are_and_slots_are_taken_again() {
-        let mut slots = PinnedSlots::none();
-        let address = |slots: &mut PinnedSlots<u32>, slot: u32| std::ptr::from_ref(&*slots.get(slot)).addr();
-        let places: Vec<_> = (0..3 * FEW as u32)
-            .map(|value| {
-                let slot = slots.vacant();
-                slots.fill(slot, value);
-                (slot, address(&mut slots, slot))
-            })
-            .collect();
-        for (value, (slot, place)) in places.iter().enumerate() {
-            assert_eq!((*slots.get(*slot), address(&mut slots, *slot)), (Some(value as u32), *place));
-        }
-        let (last, _) = places[2 * FEW + 1];
-        slots.get(last).set(None);
-        slots.free(last);
-        assert_eq!([slots.vacant(), slots.vacant()], [last, 3 * FEW as u32]);
-    }
-
-    #[test]
-    fn values_that_are_there_from_the_start_stay_where_they_are() {
-        let mut slots = PinnedSlots::few([1, 2].into_iter());
-        let place = std::ptr::from_ref(&*slots.get(1)).addr();
-        for value in 0..100 {
-            let slot = slots.vacant();
-            slots.fill(slot, value);
-            assert_eq!(*slots.get(slot), Some(value));
-        }
-        assert_eq!((*slots.get(1), std::ptr::from_ref(&*slots.get(1)).addr()), (Some(2), place));
     }
 }

@@ -44,7 +44,7 @@ pub use moment::{Moment, Moments, Position, later_s};
 pub use neighbors::{Blocks, Edge, Neighborhood, Neighbors, Sent};
 pub use nodes::{Listed, Nodes};
 pub use path::{Path, Woken};
-pub use program::{AnyProgram, Fleet, Home, Program, Repeated, check_ranks, run};
+pub use program::{AnyProgram, Home, Program, Repeated, Restartable, Steps, check_ranks, run};
 pub use rank::{Rank, Ranks, View};
 pub use seat::{Ground, Seat, Seats};
 pub use span::{Buffer, Span};

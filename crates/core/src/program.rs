@@ -1,11 +1,12 @@
 //! Programs, and running them in a world.
 
-use std::cell::RefCell;
-use std::future::Future;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
-use crate::executor::{Again, FEW, PinnedSlots};
+use crate::executor::{Again, FEW};
 use crate::rank::{Rank, Ranks};
 use crate::seat::{Ground, Seat, Seats};
 use crate::world::World;
@@ -22,32 +23,27 @@ pub trait Program: Sync {
     }
 }
 
+/// The steps of one rank.
+pub type Steps<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
 /// Any program. Worlds take programs through this trait, so that programs and worlds are compiled once each.
 pub trait AnyProgram: Sync {
     /// As [`Program::symmetry`].
     fn symmetry(&self, call: &Call) -> Option<Symmetry>;
     /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
-    /// The programs of all ranks of a world, not yet started.
-    fn on<'a>(&'a self, ranks: &'a Ranks<'a>, call: &'a Call) -> Box<dyn Fleet + 'a>;
-    /// The program of one rank, as a part of another program.
-    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
-    /// The program of one rank of its world, for repeated runs of the same call.
-    fn repeated(&'static self, world: Rc<dyn Home>, call: Rc<Call>) -> Box<dyn Repeated>;
+    /// The program of one rank.
+    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Steps<'a>;
+    /// The program of one rank, not yet begun, to be begun several times.
+    fn restartable<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Box<dyn Restartable + 'a>;
 }
 
-/// The programs of all ranks, each resumed by its number.
-pub trait Fleet {
-    /// Starts or resumes `rank` until it waits or ends. Returns the moment of its end if it ends now.
-    fn resume(&mut self, rank: usize) -> Option<Moment>;
-}
-
-/// A program that can be started anew without allocating memory.
-pub trait Repeated {
-    /// Starts the program again.
-    fn restart(&mut self);
-    /// Resumes the program until it waits or ends. Returns true if it has ended now. No effect on an ended program.
-    fn resume(&mut self, again: &Again) -> bool;
+/// The program of one rank, which is begun again in the same memory.
+pub trait Restartable {
+    /// Begins the program, from its start.
+    fn begin(&mut self);
+    /// Resumes the program, and drops it when it ends. Ready at once if it is not begun.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
 }
 
 /// A world of which this process is one rank.
@@ -65,45 +61,113 @@ impl<P: Program> AnyProgram for P {
 
     fn bytes_of_a_rank(&self) -> usize {
         fn bytes<'a, F>(_: impl FnOnce(&'a Rank<'a>, &'a Call) -> F) -> usize {
-            size_of::<Option<F>>()
+            size_of::<F>()
         }
         bytes(|r, c| self.run(r, c))
     }
 
-    fn on<'a>(&'a self, ranks: &'a Ranks<'a>, call: &'a Call) -> Box<dyn Fleet + 'a> {
-        let (make, again) = (move |r| self.run(r, call), Again::default());
-        if ranks.size() <= FEW && !ranks.are_part() {
-            let slots = PinnedSlots::few((0..ranks.size()).map(|rank| make(ranks.seated(rank, rank))));
-            return Box::new(Programs { make, ranks, slots, places: Vec::new(), again });
-        }
-        Box::new(Programs { make, ranks, slots: PinnedSlots::none(), places: vec![NEW; ranks.size()], again })
-    }
-
-    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Steps<'a> {
         Box::pin(self.run(r, call))
     }
 
-    fn repeated(&'static self, world: Rc<dyn Home>, call: Rc<Call>) -> Box<dyn Repeated> {
-        let home = world.clone();
-        let make = move || {
-            let (world, call) = (home.clone(), call.clone());
-            async move {
-                let ground = world.ground();
-                let seat = Seat::new(&ground, world.rank());
-                self.run(&Rank::new(&seat), &call).await;
-            }
-        };
-        Box::new(Remade { world, make, program: Box::pin(None) })
+    fn restartable<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Box<dyn Restartable + 'a> {
+        Box::new(Remade { make: move || self.run(r, call), program: Box::pin(None) })
     }
 }
 
-/// The programs of all ranks. With many ranks, only those that have begun and not ended take a slot.
-struct Programs<'a, M, F> {
+/// The memory of a program, and what makes the program.
+struct Remade<M, F> {
     make: M,
+    program: Pin<Box<Option<F>>>,
+}
+
+impl<M: Fn() -> F, F: Future<Output = ()>> Restartable for Remade<M, F> {
+    fn begin(&mut self) {
+        self.program.set(Some((self.make)()));
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(program) = self.program.as_mut().as_pin_mut() else { return Poll::Ready(()) };
+        let polled = program.poll(context);
+        if polled.is_ready() {
+            self.program.set(None);
+        }
+        polled
+    }
+}
+
+/// The program of this process in one call, which can be started anew without allocating memory.
+pub struct Repeated {
+    world: Rc<dyn Home>,
+    stage: Rc<Cell<Stage>>,
+    /// Never ends: it waits for the next start.
+    runs: Steps<'static>,
+    again: Again,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    Starts,
+    Runs,
+    Ended,
+}
+
+impl Repeated {
+    /// The program in `world`, not yet started.
+    pub fn new(program: &'static dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>) -> Self {
+        let stage = Rc::new(Cell::new(Stage::Ended));
+        let runs = Box::pin(all_runs(program, world.clone(), call, stage.clone()));
+        Self { world, stage, runs, again: Again::default() }
+    }
+
+    /// Starts the program again.
+    pub fn restart(&mut self) {
+        self.stage.set(Stage::Starts);
+    }
+
+    /// Resumes the program until it waits or ends. No effect on an ended program.
+    pub fn resume(&mut self) {
+        if !self.has_ended() {
+            let poll_again = || self.world.ground().poll_again(self.world.rank());
+            let _ = self.again.poll(self.runs.as_mut(), poll_again);
+        }
+    }
+
+    /// Whether the program has ended, or was never started.
+    pub fn has_ended(&self) -> bool {
+        self.stage.get() == Stage::Ended
+    }
+}
+
+/// Runs the program whenever `stage` says that it starts.
+async fn all_runs(program: &dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>, stage: Rc<Cell<Stage>>) {
+    let ground = world.ground();
+    let seat = Seat::new(&ground, world.rank());
+    let rank = Rank::new(&seat);
+    let mut program = program.restartable(&rank, &call);
+    poll_fn(|context| {
+        if stage.replace(Stage::Runs) == Stage::Starts {
+            seat.give(world.rank());
+            program.begin();
+        }
+        if program.poll(context).is_ready() {
+            stage.set(Stage::Ended);
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// The programs of all ranks. Those that have begun and not ended take a slot, the slot of their seat.
+struct Programs<'a> {
+    program: &'a dyn AnyProgram,
+    call: &'a Call,
     ranks: &'a Ranks<'a>,
-    slots: PinnedSlots<F>,
-    /// With many ranks: each rank's slot, [`NEW`] or [`ENDED`]. With few ranks: empty, a rank's slot is its number.
-    places: Vec<u32>,
+    slots: Vec<Option<Steps<'a>>>,
+    /// Slots without a program, taken again from the last: it is still in the cache.
+    free: Vec<u32>,
+    /// Each rank's slot, [`NEW`] or [`ENDED`].
+    places: Box<[u32]>,
     again: Again,
 }
 
@@ -112,60 +176,38 @@ const NEW: u32 = u32::MAX;
 /// In place of a slot: the rank has ended.
 const ENDED: u32 = u32::MAX - 1;
 
-impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Fleet for Programs<'a, M, F> {
+impl<'a> Programs<'a> {
+    fn new(program: &'a dyn AnyProgram, call: &'a Call, ranks: &'a Ranks<'a>) -> Self {
+        let places = vec![NEW; ranks.size()].into_boxed_slice();
+        Self { program, call, ranks, slots: Vec::new(), free: Vec::new(), places, again: Again::default() }
+    }
+
+    /// Starts or resumes `rank` until it waits or ends. Returns the moment of its end if it ends now.
     fn resume(&mut self, rank: usize) -> Option<Moment> {
-        let slot = if self.places.is_empty() { rank as u32 } else { self.slot_of(rank)? };
-        if !resume(self.slots.get(slot), &self.again, || self.ranks.poll_again(rank)) {
-            return None;
-        }
-        if !self.places.is_empty() {
-            self.slots.free(slot);
+        let slot = match self.places[rank] {
+            ENDED => return None,
+            NEW => self.begin(rank),
+            slot => slot,
+        };
+        let begun = &mut self.slots[slot as usize];
+        let polled = self.again.poll(begun.as_mut()?.as_mut(), || self.ranks.poll_again(rank));
+        polled.is_ready().then(|| {
+            *begun = None;
+            self.free.push(slot);
             self.places[rank] = ENDED;
-        }
-        Some(self.ranks.moment(slot as usize))
-    }
-}
-
-impl<'a, M: Fn(&'a Rank<'a>) -> F, F: Future<Output = ()>> Programs<'a, M, F> {
-    /// The slot of one of many ranks, which begins if it has not begun; none if it has ended.
-    fn slot_of(&mut self, rank: usize) -> Option<u32> {
-        match self.places[rank] {
-            ENDED => None,
-            NEW => {
-                let slot = self.slots.vacant();
-                self.slots.fill(slot, (self.make)(self.ranks.seated(slot as usize, rank)));
-                self.places[rank] = slot;
-                Some(slot)
-            }
-            slot => Some(slot),
-        }
-    }
-}
-
-/// Resumes a program, and drops it when it ends. Returns true if it has ended now.
-fn resume<F: Future<Output = ()>>(mut slot: Pin<&mut Option<F>>, again: &Again, poll_again: impl FnMut()) -> bool {
-    let Some(program) = slot.as_mut().as_pin_mut() else { return false };
-    let has_ended = again.poll(program, poll_again).is_ready();
-    if has_ended {
-        slot.set(None);
-    }
-    has_ended
-}
-
-struct Remade<M, F> {
-    world: Rc<dyn Home>,
-    make: M,
-    program: Pin<Box<Option<F>>>,
-}
-
-impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
-    fn restart(&mut self) {
-        self.program.set(Some((self.make)()));
+            self.ranks.moment(slot as usize)
+        })
     }
 
-    fn resume(&mut self, again: &Again) -> bool {
-        let poll_again = || self.world.ground().poll_again(self.world.rank());
-        resume(self.program.as_mut(), again, poll_again)
+    /// Makes the program of a rank. Returns its slot.
+    fn begin(&mut self, rank: usize) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[slot as usize] = Some(self.program.part(self.ranks.seated(slot as usize, rank), self.call));
+        self.places[rank] = slot;
+        slot
     }
 }
 
@@ -176,7 +218,8 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Repeated for Remade<M, F> {
 /// As [`budget::check`].
 pub fn check_ranks(program: &dyn AnyProgram, call: &Call, ranks: usize, kept_bytes: usize) -> Result<()> {
     let are_at_once = call.ranks <= FEW || call.waits_for_all();
-    let program_bytes = program.bytes_of_a_rank() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
+    let program_bytes =
+        program.bytes_of_a_rank() + size_of::<Option<Steps<'_>>>() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
     let each_bytes = kept_bytes + if are_at_once { program_bytes } else { size_of::<u32>() };
     budget::check(format_args!("{} ranks", call.ranks), ranks as f64 * each_bytes as f64)
 }
@@ -188,7 +231,7 @@ pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
         let ground = Ground::new(&world, call.ranks);
         let seats = Seats::new(&ground);
         let ranks = Ranks::new(&seats);
-        let mut programs = program.on(&ranks, call);
+        let mut programs = Programs::new(program, call, &ranks);
         loop {
             let Some(rank) = world.borrow_mut().next() else { break };
             if let Some(end) = programs.resume(rank) {

@@ -359,11 +359,6 @@ impl<'r> Ranks<'r> {
         self.seats.size()
     }
 
-    /// Whether only some of the ranks run.
-    pub(crate) fn are_part(&self) -> bool {
-        self.seats.are_part()
-    }
-
     /// `rank` takes the seat at this place, at the beginning of its program.
     #[inline]
     pub(crate) fn seated(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {

@@ -172,10 +172,6 @@ impl<'w> Seats<'w> {
         self.ground.size
     }
 
-    pub(crate) fn are_part(&self) -> bool {
-        self.ground.features.is_part
-    }
-
     pub(crate) fn poll_again(&self, rank: usize) {
         self.ground.poll_again(rank);
     }

@@ -58,14 +58,11 @@ pub struct Features {
     pub first_waits_for_both: bool,
     /// Whether the world orders its moments by [`World::moments`].
     pub has_moments: bool,
-    /// Whether only some of the ranks run in this world. The programs of the others are not made.
-    pub is_part: bool,
 }
 
 impl Features {
     /// A world without circuits that tells no branches apart and runs ranks in the order of time.
-    pub const PLAIN: Self =
-        Self { path: Path::WHOLE, circuits: None, first_waits_for_both: false, has_moments: false, is_part: false };
+    pub const PLAIN: Self = Self { path: Path::WHOLE, circuits: None, first_waits_for_both: false, has_moments: false };
 }
 
 /// Gives the verbs a meaning: a state machine to which the programs of all ranks issue their steps.

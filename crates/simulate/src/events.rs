@@ -895,7 +895,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
     type Clock = Placed;
 
     fn features(&self) -> Features {
-        Features { path: Path::ROOT, circuits: self.circuits, is_part: self.abroad.is_some(), ..Features::PLAIN }
+        Features { path: Path::ROOT, circuits: self.circuits, ..Features::PLAIN }
     }
 
     #[inline(always)]

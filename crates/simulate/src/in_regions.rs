@@ -85,8 +85,8 @@ mod tests {
 
     use super::*;
     use crate::clock::Trial;
-    use crate::network::Visitor;
-    use crate::{Engine, Platform, simulate};
+    use crate::network::{Meeting, Shared};
+    use crate::{NetworkModel, Platform};
 
     /// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
     struct Around {
@@ -105,22 +105,6 @@ mod tests {
         }
     }
 
-    struct InRegions<'a>(&'a Around, &'a Call, &'a Platform);
-
-    impl Visitor for InRegions<'_> {
-        type Output = Option<Outcome>;
-
-        fn visit<N: Network + Sync>(self, network: &N) -> Option<Outcome> {
-            let Self(program, call, platform) = self;
-            let regions = network.shared().unwrap().regions(call.ranks, 3).unwrap();
-            let noise = Noise::default();
-            let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
-            let options = Options { keeps_threads: true, ..Options::default() };
-            let run = Run { program, call, network, trial: &trial, node: &platform.node, options };
-            side_by_side(&run, &regions).unwrap()
-        }
-    }
-
     #[test]
     fn regions_are_simulated_side_by_side_unless_a_rank_receives_from_any() {
         let models = ["links\"", "packets\"\npacket = \"600 B\"\nrouter_latency = \"0.2 us\""];
@@ -132,9 +116,19 @@ mod tests {
             let platform = Platform::new(&Machine::parse(&text, "torus.toml").unwrap()).unwrap();
             let call = Call::new(Collective::Barrier, 40, 0);
             let program = Around { rounds: 1000, is_from_any };
-            let found = platform.network.visit(InRegions(&program, &call, &platform));
-            let options = Options { engine: Engine::Events, ..Options::default() };
-            let expected = simulate(&program, &call, &platform, options).unwrap();
+            let shared: &dyn Shared = match &platform.network {
+                NetworkModel::Links(links) => links,
+                NetworkModel::Packets(packets) => packets,
+                other => panic!("{other:?}"),
+            };
+            let network = &Meeting(shared);
+            let noise = Noise::default();
+            let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
+            let options = Options { keeps_threads: true, ..Options::default() };
+            let run = Run { program: &program, call: &call, network, trial: &trial, node: &platform.node, options };
+            let regions = shared.regions(call.ranks, 3).unwrap();
+            let found = side_by_side(&run, &regions).unwrap();
+            let expected = events::run(&run).unwrap();
             assert_eq!(found, (!is_from_any).then_some(expected), "{model}, from any: {is_from_any}");
         }
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hocket_algorithms::Entry;
-use hocket_core::{Again, Call, Repeated};
+use hocket_core::{Call, Repeated};
 
 use crate::buffers::Layout;
 use crate::transport::{Failure, Transport};
@@ -24,10 +24,8 @@ pub enum Progress {
 
 /// One algorithm for one call; used by one thread at a time.
 pub struct Operation {
-    program: Box<dyn Repeated>,
-    again: Again,
+    program: Repeated,
     process: Rc<Process>,
-    has_ended: bool,
     /// Its algorithm.
     pub entry: &'static Entry,
     /// The rule that chose it; empty without one.
@@ -45,16 +43,14 @@ impl Operation {
     pub fn new(entry: &'static Entry, call: Call, layout: Layout, rank: usize, transport: Transport) -> Self {
         let process = Rc::new(Process::new(rank, call.ranks, call.commutative, layout, transport));
         let call = Rc::new(call);
-        let program = entry.program().repeated(process.clone(), call.clone());
-        let (again, has_ended, is_nonblocking) = (Again::default(), true, false);
-        Self { program, again, process, has_ended, entry, rule: "", call, layout, is_nonblocking }
+        let program = Repeated::new(entry.program(), process.clone(), call.clone());
+        Self { program, process, entry, rule: "", call, layout, is_nonblocking: false }
     }
 
     /// Starts the program on these buffers; the transport's functions are called with `user`.
     pub fn start(&mut self, user: *mut c_void, input: *mut u8, result: *mut u8) {
         self.process.world.borrow_mut().restart(user, input, result);
         self.program.restart();
-        self.has_ended = false;
         self.resume();
     }
 
@@ -86,13 +82,13 @@ impl Operation {
         let world = self.process.world.borrow();
         match world.failure() {
             Some(failure) => Progress::Failed(failure),
-            None if self.has_ended && world.is_idle() => Progress::Done,
+            None if self.program.has_ended() && world.is_idle() => Progress::Done,
             None => Progress::Waits,
         }
     }
 
     fn resume(&mut self) {
-        self.has_ended = self.has_ended || self.program.resume(&self.again);
+        self.program.resume();
         self.process.world.borrow_mut().polled();
     }
 }

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::demanded::{Bound, Demanded};
 
 /// A network with contention, as the engines see it.
-pub(super) struct Meeting<'a>(pub &'a dyn Shared);
+pub(crate) struct Meeting<'a>(pub &'a dyn Shared);
 
 impl Meeting<'_> {
     /// The costs of a message at its ranks: `[network.local]` within a node, `[host]` between nodes; none without them.

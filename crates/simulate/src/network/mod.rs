@@ -22,7 +22,7 @@ pub use passages::{Passage, Passages};
 pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
-use meeting::Meeting;
+pub(crate) use meeting::Meeting;
 
 use hocket_core::{Error, Result};
 use hocket_machine::Machine;
