@@ -216,7 +216,8 @@ def of_booksim(folder: Path, program: Path) -> Iterator[Work]:
             return float(re.findall(rf"{name}\D+([0-9.]+)", printed)[-1])
 
         flits = last("Accepted flit rate average") * 256 * last("Time taken is")
-        return flits * last("Hops average") / 16
+        links = last("Hops average") - 1  # it counts routers
+        return flits * links / 16
 
     mine = Side("Hocket", ([*ours, "--machine", machine],), lambda _: hops)
     theirs = Side("BookSim2", ([program, config],), flit_hops, status=255)

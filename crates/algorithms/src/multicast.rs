@@ -204,7 +204,7 @@ impl Part<'_> {
     async fn distribute(&self, r: &Rank<'_>) {
         let Self { multicast, first_tag, data, .. } = *self;
         let group = Subgroup::new(r, &multicast.members, (Span::EMPTY, data), first_tag);
-        multicast.algorithm.program().part(&group.rank(), &multicast.call).await;
+        multicast.algorithm.program().steps(&group.rank(), &multicast.call).await;
     }
 
     /// The members agree on a context.

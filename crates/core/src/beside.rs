@@ -3,10 +3,11 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use crate::program::Steps;
 use crate::rank::Rank;
 use crate::{Moment, Path};
 
@@ -30,7 +31,7 @@ struct Running<'r> {
     has_begun: bool,
     moment: Moment,
     completed: Option<Completed>,
-    future: Pin<Box<dyn Future<Output = ()> + 'r>>,
+    future: Steps<'r>,
 }
 
 /// Number of distinct branches of a rank's program: one for its calls, and one for each request.
@@ -63,13 +64,7 @@ impl<'r> Beside<'r> {
         rank.set_moment(if is_serving { rank.branch_of(rank.racing(end), 0) } else { end });
     }
 
-    async fn begin(
-        &self,
-        request: u32,
-        moment: Moment,
-        completed: Option<Completed>,
-        future: Pin<Box<dyn Future<Output = ()> + 'r>>,
-    ) {
+    async fn begin(&self, request: u32, moment: Moment, completed: Option<Completed>, future: Steps<'r>) {
         let now = self.rank.moment();
         let path = Path::ROOT.branch(1 + request as usize % (BRANCHES - 1), BRANCHES);
         let mut begun = Some(Running { request: Some(request), path, has_begun: false, moment, completed, future });

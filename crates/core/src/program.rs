@@ -32,8 +32,8 @@ pub trait AnyProgram: Sync {
     fn symmetry(&self, call: &Call) -> Option<Symmetry>;
     /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
-    /// The program of one rank.
-    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Steps<'a>;
+    /// The steps of one rank, also as a part of another program.
+    fn steps<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Steps<'a>;
     /// The program of one rank, not yet begun, to be begun several times.
     fn restartable<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Box<dyn Restartable + 'a>;
 }
@@ -66,7 +66,7 @@ impl<P: Program> AnyProgram for P {
         bytes(|r, c| self.run(r, c))
     }
 
-    fn part<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Steps<'a> {
+    fn steps<'a>(&'a self, r: &'a Rank<'a>, call: &'a Call) -> Steps<'a> {
         Box::pin(self.run(r, call))
     }
 
@@ -153,6 +153,7 @@ async fn all_runs(program: &dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>,
         if program.poll(context).is_ready() {
             stage.set(Stage::Ended);
         }
+        // After its end, the program may be polled once more: one of its branches woke another at the last step.
         Poll::Pending
     })
     .await
@@ -205,7 +206,7 @@ impl<'a> Programs<'a> {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
-        self.slots[slot as usize] = Some(self.program.part(self.ranks.seated(slot as usize, rank), self.call));
+        self.slots[slot as usize] = Some(self.program.steps(self.ranks.seated(slot as usize, rank), self.call));
         self.places[rank] = slot;
         slot
     }

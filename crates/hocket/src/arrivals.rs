@@ -198,6 +198,6 @@ impl Program for Arriving<'_> {
             r.wait_until(late_s).await;
         }
         r.start_timer();
-        self.program.part(r, c).await;
+        self.program.steps(r, c).await;
     }
 }

@@ -229,7 +229,7 @@ impl InCadence<'_> {
 /// before they end.
 pub(crate) async fn marking(program: &dyn AnyProgram, (r, c): (&Rank<'_>, &Call), outer: &Rank<'_>, number: u16) {
     let marked = Marked { rank: r, outer, number, is_complete: Cell::new(false) };
-    program.part(&Rank::through(&marked), c).await;
+    program.steps(&Rank::through(&marked), c).await;
     marked.complete();
 }
 

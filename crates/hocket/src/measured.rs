@@ -90,10 +90,10 @@ impl<'a> AfterBarrier<'a> {
 
 impl Program for AfterBarrier<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        self.barrier.program().part(r, &self.barrier_call).await;
+        self.barrier.program().steps(r, &self.barrier_call).await;
         r.forget_peers();
         r.start_timer();
-        self.program.part(r, c).await;
+        self.program.steps(r, c).await;
     }
 
     fn symmetry(&self, c: &Call) -> Option<Symmetry> {
@@ -112,7 +112,7 @@ impl Program for BackToBack<'_> {
             if number == WARM_UP {
                 r.start_timer();
             }
-            again(async |r, c| self.program.part(r, c).await, (r, c), number).await;
+            again(async |r, c| self.program.steps(r, c).await, (r, c), number).await;
         }
     }
 

@@ -134,7 +134,7 @@ impl Collectives {
         let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
         let group = if is_started { group.without_circuits() } else { group };
         let group = group.completing(completed);
-        entry.program().part(&group.rank(), call).await;
+        entry.program().steps(&group.rank(), call).await;
     }
 }
 

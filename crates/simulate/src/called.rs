@@ -22,7 +22,7 @@ impl Program for Called<'_> {
         if self.overhead_s > 0.0 {
             r.compute(self.overhead_s).await;
         }
-        self.program.part(r, c).await;
+        self.program.steps(r, c).await;
     }
 
     fn symmetry(&self, c: &Call) -> Option<Symmetry> {

@@ -792,7 +792,7 @@ mod lossy;
 impl Program for Lossy<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         let lossy = lossy::LossyRank::new(r, (r.rank() == self.rank).then_some(self.operation));
-        self.program.part(&Rank::through(&lossy), c).await;
+        self.program.steps(&Rank::through(&lossy), c).await;
     }
 }
 

@@ -271,7 +271,7 @@ impl PartParameter {
     }
 
     async fn run(&self, r: &Rank<'_>, c: &Call, team: (Members<'_>, usize), spans: (Span, Span), call: &Call) {
-        self.entry(c).program().part(&Subgroup::at(r, team, spans, 0, 1).rank(), call).await;
+        self.entry(c).program().steps(&Subgroup::at(r, team, spans, 0, 1).rank(), call).await;
     }
 }
 

@@ -112,7 +112,7 @@ impl Program for OneAtATime<'_> {
                 tell(members[child], number).await;
             }
             let group = Subgroup::new(r, members, (Span::EMPTY, data(number)), tag);
-            algorithm.program().part(&group.rank(), call).await;
+            algorithm.program().steps(&group.rank(), call).await;
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn operations(program: &dyn AnyProgram, call: &Call, rank: usize) -> usize {
     impl Program for Counted<'_> {
         async fn run(&self, r: &Rank<'_>, c: &Call) {
             let counting = LossyRank::new(r, None);
-            self.0.part(&Rank::through(&counting), c).await;
+            self.0.steps(&Rank::through(&counting), c).await;
             if r.rank() == self.1 {
                 self.2.store(counting.reductions.get(), Ordering::Relaxed);
             }
