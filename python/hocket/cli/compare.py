@@ -36,7 +36,7 @@ from hocket.drawing.wording import (
     played_words,
 )
 from hocket.rules.tuning_files import DEFAULTS, MPI_DEFAULTS, defaults_named
-from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm
+from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
@@ -135,13 +135,15 @@ def compare(
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
     by_engine = partial(simulation_s, machine=machine, engine=engine)
-    estimate = partial(by_engine, trials=repeated, measured_as=measured_as, scene=scene)
+    is_random = bool(machine.noise) or scene.is_drawn
+    least, *more = rounds_of(repeated, are_random=is_random)
+    estimate = partial(by_engine, trials=least, measured_as=measured_as, scene=scene)
     efforts_s = {
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    announce([*efforts_s.values()] * (2 if scene.faults else 1), jobs=jobs, yes=yes)
-    is_random = bool(machine.noise) or scene.is_drawn
+    bound = "at least " if more else ""
+    announce([*efforts_s.values()] * (2 if scene.faults else 1), bound, jobs=jobs, yes=yes)
     has_bounds = measured_as == "isolated" and not scene.starts
     has_trials = is_random and repeated.count > 1
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)

@@ -16,8 +16,10 @@ yes_option = click.option(
 )
 
 
-def announce(efforts_s: Sequence[float], *, jobs: int = 1, yes: bool) -> None:
+def announce(efforts_s: Sequence[float], bound: str = "", *, jobs: int = 1, yes: bool) -> None:
     """Say how long some work takes in total, if it takes long, given the seconds of each piece on one core.
+
+    `bound` is "up to " or "at least " if the seconds are a bound.
 
     Raises:
         UsageError: The work takes too long to start without --yes.
@@ -26,12 +28,12 @@ def announce(efforts_s: Sequence[float], *, jobs: int = 1, yes: bool) -> None:
     if time_s > _TOO_LONG_S and not yes:
         limit = format_duration(_TOO_LONG_S)
         raise click.UsageError(
-            f"this takes about {format_duration(time_s)}, expected at most {limit}, or --yes to start it anyway"
+            f"this takes {bound}about {format_duration(time_s)}, expected at most {limit}, or --yes to start it anyway"
         )
-    tell(time_s)
+    tell(time_s, bound)
 
 
-def tell(time_s: float, up_to: str = "") -> None:
-    """Say about how long work takes (or takes at most), if it takes long."""
+def tell(time_s: float, bound: str = "") -> None:
+    """Say about how long work takes, or takes up to or at least, if it takes long."""
     if time_s >= _LONG_S:
-        click.echo(f"hocket: this takes {up_to}about {format_duration(time_s)}", err=True)
+        click.echo(f"hocket: this takes {bound}about {format_duration(time_s)}", err=True)

@@ -427,7 +427,7 @@ def compare(
             again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
         on_done(compared())
 
-    rounds = _rounds(trials, are_random=bool(machine.noise) or played.is_drawn)
+    rounds = rounds_of(trials, are_random=bool(machine.noise) or played.is_drawn)
     for number, round_trials in enumerate(rounds, start=1):
         left = [task for task in tasks if number == 1 or _key(task) in again]
         run = partial(simulate, scene=played, trials=round_trials, keep=kept, **common)
@@ -483,7 +483,7 @@ _CLOSE = 0.01
 """If the relative error of both means is at most this, two algorithms are not distinguished further."""
 
 
-def _rounds(trials: Trials, *, are_random: bool) -> list[Trials]:
+def rounds_of(trials: Trials, *, are_random: bool) -> list[Trials]:
     """Return the numbers of trials for possibly fastest algorithms, in rising order."""
     if not instance("trials", trials, Trials, "hocket.Trials").until_decided:
         return [trials]

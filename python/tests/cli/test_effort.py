@@ -24,6 +24,13 @@ def test_long_work_is_not_begun_unasked(bad_input: Callable[..., str], line: str
     assert message.endswith(", expected at most 10 minutes, or --yes to start it anyway")
 
 
+def test_of_trials_until_the_fastest_is_known_only_the_first_are_sure(bad_input: Callable[..., str]) -> None:
+    line = ["compare", "allreduce", "ring", "--ranks", "20000", "--size", "8MiB", "--arrive", "one rank, 0..1 ms"]
+    few = bad_input(*line, "--trials", "16")
+    assert bad_input(*line) == few.replace("this takes about", "this takes at least about")
+    assert bad_input(*line, "--trials", "256") != few
+
+
 def test_work_is_announced_where_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:
     announce([20.0, 29.0], jobs=2, yes=False)
     assert capsys.readouterr().err == ""
