@@ -27,8 +27,8 @@ const CHECKED_S: f64 = 1.5e-7;
 /// Number of calls that represent all calls to verify at one number of ranks.
 const VERIFIED_FOR_ALL: usize = 16;
 
-/// An estimate of the seconds for a simulation, all its trials together, on one core of a computer of 2026; correct
-/// within a factor of about three.
+/// An estimate of the seconds for a simulation on one core of a computer of 2026, for the trials that run in any case;
+/// correct within a factor of about three.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -49,7 +49,7 @@ pub fn effort_s(
     let share = if takes_symmetry { simulated_share(entry, call, platform, *way) } else { 1.0 };
     let messages = all_messages * share;
     let is_quiet = platform.noise.is_quiet();
-    let count = trials.count as f64;
+    let count = trials.sure() as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
     let runs = if is_quiet && !are_one_by_one { 1.0 } else { count };
     if platform.network.fabric().is_none() {

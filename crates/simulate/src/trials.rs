@@ -44,7 +44,15 @@ impl Default for Trials {
     }
 }
 
+/// The trials after which an interval may end them.
+const FIRST_ROUND: u64 = 64;
+
 impl Trials {
+    /// Number of trials that run in any case.
+    pub fn sure(&self) -> u64 {
+        if self.until_interval.is_some() { self.count.min(FIRST_ROUND) } else { self.count }
+    }
+
     /// As many trials as requested, in rounds that `run` runs. `time_s` is the time of a trial.
     ///
     /// # Errors
@@ -54,13 +62,12 @@ impl Trials {
         time_s: impl Fn(&Ends) -> f64,
         mut run: impl FnMut(Range<u64>) -> Result<Vec<Ends>>,
     ) -> Result<Vec<Ends>> {
-        const FIRST_ROUND: u64 = 64;
         let Self { first, count, until_interval, .. } = *self;
         let Some(share) = until_interval else { return run(first..first + count) };
         let mut ends = Vec::new();
         loop {
             let done = ends.len() as u64;
-            let next = (2 * done).max(FIRST_ROUND).min(count);
+            let next = if done == 0 { self.sure() } else { (2 * done).min(count) };
             ends.extend(run(first + done..first + next)?);
             if next == count || interval_share(&ends, &time_s) <= share {
                 return Ok(ends);

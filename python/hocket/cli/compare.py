@@ -19,7 +19,7 @@ from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
 from hocket.cli.sizes import SizeTable, factor
-from hocket.cli.trials import compared_trials, compared_trials_option
+from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
@@ -142,8 +142,7 @@ def compare(
         (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    bound = "at least " if more else ""
-    announce([*efforts_s.values()] * (2 if scene.faults else 1), bound, jobs=jobs, yes=yes)
+    announce([*efforts_s.values()] * (2 if scene.faults else 1), bound_of(least, *more), jobs=jobs, yes=yes)
     has_bounds = measured_as == "isolated" and not scene.starts
     has_trials = is_random and repeated.count > 1
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)

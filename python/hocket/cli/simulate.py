@@ -15,7 +15,7 @@ from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress
-from hocket.cli.trials import asked_trials, spread
+from hocket.cli.trials import asked_trials, bound_of, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse, Topology
@@ -104,7 +104,7 @@ def simulate(
     keep = [name for name, path in wanted.items() if path is not None]
     by: Engine = "dataflow" if keep and engine == "auto" else engine
     effort_s = subject.effort_s(machine=machine, trials=repeated, engine=by, measured_as=measured_as, scene=scene)
-    announce([effort_s], yes=yes)
+    announce([effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
         on_trials = bar.reach if has_trials else None

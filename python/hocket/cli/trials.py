@@ -51,6 +51,11 @@ def compared_trials(
     return asked_trials(1 if trials is None else trials, seed, until_ci, machine, is_drawn=is_drawn)
 
 
+def bound_of(first: Trials, *more: Trials) -> str:
+    """Return what an estimate of the first of these rounds of trials is for all of them, as `announce` takes it."""
+    return "at least " if more or first.until_interval is not None else ""
+
+
 def spread(found: Simulation | Replay) -> list[tuple[str, str]]:
     """Return the statistics of trials other than the mean."""
     if found.trials == 1:

@@ -26,6 +26,8 @@ def simulation_s(
 ) -> float:
     """Return the estimated time of a simulation on one core, in seconds, right to a factor of about three.
 
+    Only the trials count that run in any case: with `until_interval`, the first 64.
+
     The result is 0 if unknown: for an algorithm written in Python, and for a refused call.
     """
     with suppress(Error):

@@ -31,6 +31,13 @@ def test_of_trials_until_the_fastest_is_known_only_the_first_are_sure(bad_input:
     assert bad_input(*line, "--trials", "256") != few
 
 
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_of_trials_until_an_interval_only_the_first_are_sure(bad_input: Callable[..., str], command: str) -> None:
+    line = [command, "allreduce", "ring", "--ranks", "8192", "--size", "8MiB", "--arrive", "one rank, 0..1 ms"]
+    few = bad_input(*line, "--trials", "64")
+    assert bad_input(*line, "--until-ci", "1%") == few.replace("this takes about", "this takes at least about")
+
+
 def test_work_is_announced_where_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:
     announce([20.0, 29.0], jobs=2, yes=False)
     assert capsys.readouterr().err == ""
