@@ -1,18 +1,19 @@
-//! The future events of the events engine, in their order: by time, kind, and number.
+//! The future events of the events engine, in their order: by time, kind, and place.
 
 use std::collections::VecDeque;
 
 use crate::flights::Envelope;
+use crate::shuffle::Shuffle;
 use crate::timetable::{Event, Timetable};
 
-/// Bits of an event's key below its kind, for its sequence number.
-const SEQUENCE_BITS: u32 = 61;
+/// Bits of an event's key below its kind, for its place.
+const PLACE_BITS: u32 = 61;
 
-/// In place of a sequence number, the order of rendezvous that leave at one time, after other events of their kind: by
-/// sender, in the order of sending. So it does not depend on which receive was first.
-pub fn order_of_rendezvous(envelope: &Envelope) -> u64 {
+/// The place of an event in which messages of several ranks can meet, among such events of one time: by sender, in the
+/// order of sending. It does not depend on when, and at which rank, the event was made. Other events come before.
+fn place_of(envelope: &Envelope) -> u64 {
     const NUMBER_BITS: u32 = 34;
-    1 << (SEQUENCE_BITS - 1) | u64::from(envelope.from) << NUMBER_BITS | envelope.number & ((1 << NUMBER_BITS) - 1)
+    1 << (PLACE_BITS - 1) | u64::from(envelope.from) << NUMBER_BITS | envelope.number & ((1 << NUMBER_BITS) - 1)
 }
 
 /// What happens in an event.
@@ -50,7 +51,8 @@ impl Action {
         match self {
             Self::Leave { .. } => LEAVING,
             Self::Advance => ADVANCING,
-            Self::Complete { .. } | Self::Inject { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
+            Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
+            Self::Inject { .. } => GRANTED,
             Self::TakeIn { .. }
             | Self::Arrive { .. }
             | Self::Deliver { .. }
@@ -61,16 +63,37 @@ impl Action {
     }
 }
 
+impl Action {
+    /// The rank, or else the message, that an event concerns.
+    fn concerned(&self) -> u32 {
+        match self {
+            Self::Complete { rank, .. } | Self::Deliver { rank, .. } | Self::Free { rank } | Self::Probe { rank } => {
+                *rank
+            }
+            Self::Leave { flight }
+            | Self::Arrive { flight }
+            | Self::Inject { flight }
+            | Self::Grant { flight }
+            | Self::Sent { flight }
+            | Self::TakeIn { flight, .. } => *flight,
+            Self::Advance | Self::Decide => 0,
+        }
+    }
+}
+
 pub const LEAVING: u64 = 0;
 pub const ADVANCING: u64 = 1;
 pub const COMPLETING: u64 = 2;
-pub const DECIDING: u64 = 4;
-const ARRIVING: u64 = 3;
-const KINDS: usize = 5;
+const GRANTED: u64 = 3;
+const ARRIVING: u64 = 4;
+pub const DECIDING: u64 = 5;
+const KINDS: usize = 6;
 
 /// The future events in their order.
 pub struct Agenda {
     pub now_s: f64,
+    /// Another order of events that are made in turn.
+    shuffle: Option<Box<Shuffle>>,
     /// Events of the present time that were added since it came, by kind.
     added: [VecDeque<Action>; KINDS],
     /// A bit for each kind that has such events.
@@ -81,31 +104,42 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    pub fn new() -> Self {
-        Self { now_s: 0.0, added: Default::default(), occupied: 0, queue: Timetable::new(), sequence: 0 }
+    pub fn new(shuffle: Option<Box<Shuffle>>) -> Self {
+        Self { now_s: 0.0, shuffle, added: Default::default(), occupied: 0, queue: Timetable::new(), sequence: 0 }
+    }
+
+    /// The other order in which ranks and events are looked at, if a test wants one.
+    #[inline(always)]
+    pub fn shuffle(&self) -> Option<&Shuffle> {
+        self.shuffle.as_deref()
     }
 
     #[inline(always)]
     pub fn at(&mut self, time_s: f64, action: Action) {
         let kind = action.kind();
+        if let Some(shuffle) = &self.shuffle {
+            self.sequence += 1;
+            let place = shuffle.place_of_event(action.concerned(), self.sequence, PLACE_BITS - 1);
+            return self.push(time_s, place, action);
+        }
         if time_s == self.now_s {
             self.added[kind as usize].push_back(action);
             self.occupied |= 1 << kind;
             return;
         }
         self.sequence += 1;
-        self.put(time_s, self.sequence, action);
+        self.push(time_s, self.sequence, action);
     }
 
-    /// Adds an event of a later time, in this order among those of its kind.
-    pub fn put(&mut self, time_s: f64, order: u64, action: Action) {
-        self.queue.push(Event { time_s, key: action.kind() << SEQUENCE_BITS | order, what: action });
+    /// Adds an event in which this message can meet messages of other ranks.
+    #[inline(always)]
+    pub fn at_of(&mut self, time_s: f64, envelope: &Envelope, action: Action) {
+        self.push(time_s, place_of(envelope), action);
     }
 
-    /// Whether events of this kind have been added for the present time.
-    #[inline]
-    pub fn has(&self, kind: u64) -> bool {
-        self.occupied & (1 << kind) != 0
+    #[inline(always)]
+    fn push(&mut self, time_s: f64, place: u64, action: Action) {
+        self.queue.push(Event { time_s, key: action.kind() << PLACE_BITS | place, what: action });
     }
 
     /// The kind of the next event, if it is at the present time.
@@ -117,7 +151,7 @@ impl Agenda {
     /// The kind of the next event, if it is at `time_s` and no event is earlier.
     #[inline]
     pub fn first_kind_at(&mut self, time_s: f64) -> Option<u64> {
-        let waited = self.queue.first_key_at(time_s).map(|key| key >> SEQUENCE_BITS);
+        let waited = self.queue.first_key_at(time_s).map(|key| key >> PLACE_BITS);
         let added = (self.occupied != 0).then(|| self.occupied.trailing_zeros().into());
         waited.into_iter().chain(added).min()
     }
@@ -141,7 +175,7 @@ impl Agenda {
     /// Takes the next event, which is of this kind and due now; events added before that time came are first.
     #[inline]
     pub fn pop_kind(&mut self, kind: u64) -> Option<Action> {
-        if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> SEQUENCE_BITS == kind) {
+        if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> PLACE_BITS == kind) {
             return self.queue.pop_until(self.now_s).map(|event| event.what);
         }
         let added = &mut self.added[kind as usize];

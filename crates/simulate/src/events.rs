@@ -16,7 +16,7 @@ use hocket_core::{
 use hocket_machine::Node;
 
 use crate::abroad::{Abroad, Letter};
-use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING, order_of_rendezvous};
+use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
 use crate::clock::{Clock, Occupation, Placed, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, Unmatched};
 use crate::in_time::{Arrival, Begun, Clockwork, Connection, InTime, Outcome, Sending, kept_bytes};
@@ -27,6 +27,7 @@ use crate::network::{
 use crate::options::{Options, bytes};
 use crate::peers::Peers;
 use crate::ports::{Asking, PortQueues};
+use crate::shuffle::Shuffle;
 
 /// Number of events, and of ranks and messages that begin, between two calls of `is_interrupted`.
 const EVENTS_PER_LOOK: u64 = 1 << 18;
@@ -48,7 +49,7 @@ pub struct Run<'a, N> {
 pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { program, call, network, trial, node, options } = *run;
     check_size(run, 1)?;
-    let mut events = Events::new(call, network, trial, options.is_interrupted);
+    let mut events = Events::new(call, network, trial, &options);
     if options.passages {
         events.passages()?.keep();
     }
@@ -88,13 +89,14 @@ fn takes_from_any(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize) -> bool {
     mailboxes.wanted(rank).iter().any(|(source, _)| *source == Source::Any)
 }
 
-/// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take. Of each
-/// sender only the message sent first is considered, even if another one arrives before it.
+/// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take; of several,
+/// that of the lowest rank. Of each sender only the message sent first is considered, even if another one arrives before
+/// it.
 fn earliest(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
     let mut senders = HashSet::new();
     let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
     let firsts = held.filter(|(from, ..)| senders.insert(*from));
-    firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0))
+    firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
 }
 
 pub struct Events<'a, N: Network> {
@@ -125,10 +127,14 @@ pub struct Events<'a, N: Network> {
     looks: u64,
     is_interrupted: &'a dyn Fn() -> bool,
     failure: Option<Error>,
+    /// A reused buffer for events of one kind and time.
+    together: Vec<Action>,
     /// A reused buffer for the reports of the network.
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
     circuits: Option<usize>,
+    /// Whether messages can leave in the order in which ranks run: no two ranks share a node, and no circuits.
+    leaves_at_once: bool,
     /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
     /// Whether messages pass interfaces before and after a network with contention; then, for each rank, the number of
@@ -152,7 +158,8 @@ pub struct Events<'a, N: Network> {
 }
 
 impl<'a, N: Network> Events<'a, N> {
-    pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, is_interrupted: &'a dyn Fn() -> bool) -> Self {
+    pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, options: &Options<'a>) -> Self {
+        let Options { is_interrupted, shuffle, .. } = *options;
         let mut traffic = network.shared().map(|shared| shared.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
         let ranks_per_node = network.ranks_per_node().unwrap_or(1).min(call.ranks);
@@ -170,7 +177,7 @@ impl<'a, N: Network> Events<'a, N> {
             outcomes: Slots::default(),
             woken: vec![Woken::NONE; call.ranks],
             woken_again: Woken::NONE,
-            agenda: Agenda::new(),
+            agenda: Agenda::new(shuffle.map(|seed| Box::new(Shuffle::new(seed, call.ranks)))),
             has_taken_from_any: false,
             begun: 0,
             running: None,
@@ -180,8 +187,10 @@ impl<'a, N: Network> Events<'a, N> {
             looks: 0,
             is_interrupted,
             failure: None,
+            together: Vec::new(),
             progress: Vec::new(),
             circuits,
+            leaves_at_once: circuits.is_none() && fabric.is_some_and(|fabric| fabric.placement.ranks_on(0).len() == 1),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
             delivered: vec![0; if has_interfaces { call.ranks } else { 0 }],
@@ -286,29 +295,43 @@ impl<'a, N: Network> Events<'a, N> {
             }
             self.is_completing = false;
         }
-        self.ready.pop_lowest()
+        let place = self.ready.pop_lowest()?;
+        Some(self.agenda.shuffle().map_or(place, |shuffle| shuffle.rank_at(place)))
     }
 
     /// The next rank whose program has not begun.
     fn next_to_begin(&mut self) -> Option<usize> {
         let ranks = self.nodes.len();
-        let rank = (self.begun..ranks).find(|rank| self.runs(*rank));
-        self.begun = rank.map_or(ranks, |rank| rank + 1);
+        let rank_at = |place| self.agenda.shuffle().map_or(place, |shuffle| shuffle.rank_at(place));
+        let place = (self.begun..ranks).find(|place| self.runs(rank_at(*place)));
+        let rank = place.map(rank_at);
+        self.begun = place.map_or(ranks, |place| place + 1);
         self.steps += u64::from(rank.is_some());
         rank
     }
 
-    /// Applies an event, and the others of its kind at its time that come next.
+    /// The next event, if it is of this kind and due now; assignments are made one by one.
+    #[inline(always)]
+    fn next_of(&mut self, kind: u64) -> Option<Action> {
+        let is_next = kind != DECIDING && self.agenda.first_kind() == Some(kind);
+        if is_next { self.agenda.pop_kind(kind) } else { None }
+    }
+
+    /// Applies an event, and the others of its kind at its time, before any event or rank that follows from them.
     fn happen_with_others(&mut self, action: Action) {
         let kind = action.kind();
+        let mut together = take(&mut self.together);
         let mut next = Some(action);
         while let Some(action) = next {
-            self.steps += 1;
-            self.happen(action);
-            let comes_next = if self.is_completing { kind <= COMPLETING } else { kind != DECIDING };
-            let has_another = comes_next && self.agenda.first_kind() == Some(kind);
-            next = if has_another { self.agenda.pop_kind(kind) } else { None };
+            together.push(action);
+            while let Some(action) = self.next_of(kind) {
+                together.push(action);
+            }
+            self.steps += together.len() as u64;
+            together.drain(..).for_each(|action| self.happen(action));
+            next = self.next_of(kind);
         }
+        self.together = together;
         self.is_completing &= kind != COMPLETING;
     }
 
@@ -357,7 +380,8 @@ impl<'a, N: Network> Events<'a, N> {
         let waiting = self.outcomes.fill(slot, (Placed::at(self.agenda.now_s), received));
         if let Some(path) = waiting {
             self.woken[rank as usize].add(path);
-            self.ready.push(rank as usize);
+            let place = self.agenda.shuffle().map_or(rank as usize, |shuffle| shuffle.place_of(rank as usize));
+            self.ready.push(place);
             self.is_completing = true;
         }
     }
@@ -398,7 +422,8 @@ impl<'a, N: Network> Events<'a, N> {
         }
         self.at(sent_s, Action::Sent { flight });
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
-        self.at(self.trial.pass(occupation, departure.start).time_s, Action::Arrive { flight });
+        let arrival_s = self.trial.pass(occupation, departure.start).time_s;
+        self.agenda.at_of(arrival_s, &envelope, Action::Arrive { flight });
     }
 
     /// A message has left its sender, and releases its sending port.
@@ -455,12 +480,12 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(left_s, Action::Complete { rank: from, slot, from, len });
             }
         }
-        // Messages that leave now precede all other events, so it leaves at once; except where programs use circuits.
-        if self.running.is_some() && left_s == self.agenda.now_s && self.circuits.is_none() && !self.agenda.has(LEAVING)
-        {
+        // Messages that leave now precede all other events.
+        let is_next = self.leaves_at_once && self.running.is_some() && left_s == self.agenda.now_s;
+        if is_next && self.agenda.first_kind() != Some(LEAVING) {
             self.leave(flight, envelope);
         } else {
-            self.at(left_s, Action::Leave { flight });
+            self.agenda.at_of(left_s, &envelope, Action::Leave { flight });
         }
     }
 
@@ -507,7 +532,7 @@ impl<'a, N: Network> Events<'a, N> {
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
         let arrival = self.trial.pass(occupation, departure.start);
         let head = self.network.head(departure.start, arrival, message);
-        self.at(head.time_s, Action::TakeIn { flight, arrival_s: arrival.time_s });
+        self.agenda.at_of(head.time_s, &envelope, Action::TakeIn { flight, arrival_s: arrival.time_s });
     }
 
     /// The receiver's interface takes a message in.
@@ -596,7 +621,8 @@ impl<'a, N: Network> Events<'a, N> {
                     let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);
                     let is_taken_in = self.has_interfaces;
                     let taking_in = Action::TakeIn { flight, arrival_s };
-                    self.at(arrival_s, if is_taken_in { taking_in } else { Action::Arrive { flight } });
+                    let arriving = if is_taken_in { taking_in } else { Action::Arrive { flight } };
+                    self.agenda.at_of(arrival_s, &envelope, arriving);
                 }
                 Milestone::Answered(is_open) => {
                     let Flying { envelope, sender_slot, .. } = self.flights.remove(flight);
@@ -727,12 +753,8 @@ impl<'a, N: Network> Events<'a, N> {
     /// The sender of a rendezvous learns at `time_s` that it has a receive.
     #[inline(always)]
     fn grant_at(&mut self, time_s: f64, flight: u32) {
-        if N::MESSAGES_MEET && time_s > self.agenda.now_s {
-            let order = order_of_rendezvous(&self.flights.get(flight).envelope);
-            self.agenda.put(time_s, order, Action::Inject { flight });
-        } else {
-            self.at(time_s, Action::Inject { flight });
-        }
+        let envelope = self.flights.get(flight).envelope;
+        self.agenda.at_of(time_s, &envelope, Action::Inject { flight });
     }
 
     /// When the sender of a rendezvous learns that its request met its receive at `met_s`.

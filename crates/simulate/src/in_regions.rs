@@ -45,7 +45,8 @@ fn side_by_side<N: Network + Sync>(run: &Run<'_, N>, regions: &Regions) -> Resul
     let exchange = Exchange::new(regions.count, !options.keeps_threads);
     let in_region = |number: usize, is_interrupted: &dyn Fn() -> bool| {
         let part = Part { regions, number: number as u16 };
-        let events = Events::new(call, network, trial, is_interrupted).in_region(Abroad::new(part, &exchange));
+        let of_region = Options { is_interrupted, shuffle: options.shuffle, ..Options::default() };
+        let events = Events::new(call, network, trial, &of_region).in_region(Abroad::new(part, &exchange));
         let world = InTime::new(call, call.ranks, events, node, network.post_s(), &Options::default());
         let (events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
         let links = events.into_links().inspect_err(|_| exchange.stop())?;

@@ -552,6 +552,6 @@ mod tests {
         check(InTime::new(&call, 2, Dataflow::new(&call, &network, Quiet, how, options), &node, None, &options));
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: 2 };
-        check(InTime::new(&call, 2, Events::new(&call, &network, &trial, &|| false), &node, None, &options));
+        check(InTime::new(&call, 2, Events::new(&call, &network, &trial, &options), &node, None, &options));
     }
 }

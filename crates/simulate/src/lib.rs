@@ -21,6 +21,7 @@ mod peers;
 mod plan;
 mod platform;
 mod ports;
+mod shuffle;
 mod single;
 mod tape;
 mod timetable;

@@ -42,6 +42,9 @@ pub struct Options<'a> {
     pub threads: usize,
     /// Whether threads go on that mostly wait for each other, as tests want it.
     pub keeps_threads: bool,
+    /// The seed of another order in which simultaneous events of different ranks are looked at. No time depends on it, as
+    /// tests show, if no program connects circuits.
+    pub shuffle: Option<u64>,
     /// The time of a trial, whose mean [`Trials::until_interval`](crate::Trials) is about; by default the last end.
     pub time_s: &'a dyn Fn(&Ends) -> f64,
     /// Asked from time to time; the simulation stops when it returns true.
@@ -59,6 +62,7 @@ impl Default for Options<'_> {
             winners_are_alike: false,
             threads: 1,
             keeps_threads: false,
+            shuffle: None,
             time_s: &|ends| ends.last_s,
             is_interrupted: &|| false,
             on_trials: &|_| (),

@@ -23,6 +23,7 @@ mod orders;
 mod pacing;
 mod regions;
 mod symmetry;
+mod ties;
 mod together;
 mod tori;
 mod trinaryx3;

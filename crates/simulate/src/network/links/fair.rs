@@ -50,8 +50,11 @@ enum FairEvent {
 
 const KINDS: [FairEvent; 4] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arrives, FairEvent::Changes];
 
-/// Bits of an event's key that tell its kind.
+/// Bits of an event's key that tell its kind, and above these, the number of messages that left before. The highest bits
+/// have the sender's node: of messages at one time, that of the lowest node comes first.
 const KIND_BITS: u32 = 2;
+const COUNT_BITS: u32 = 38;
+const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
 
 /// An end that exceeds the present time by at most this factor happens now: the difference is rounding.
 const ROUNDING: f64 = 1.0 + 1e-14;
@@ -63,8 +66,8 @@ struct Flow {
     to: u32,
     /// The sender and the receiver.
     ranks: [u32; 2],
-    /// Number of messages injected before this one.
-    number: u64,
+    /// The key of its events, without their kind; unique.
+    key: u64,
     bytes: f64,
     route: Vec<Hop>,
     start_s: f64,
@@ -143,7 +146,7 @@ impl<'a> Fair<'a> {
             from: flight.from as u32,
             to: flight.to as u32,
             ranks: flight.ranks,
-            number: self.injected,
+            key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injected << KIND_BITS,
             bytes: flight.bytes,
             route,
             start_s: 0.0,
@@ -161,7 +164,7 @@ impl<'a> Fair<'a> {
     }
 
     fn push(&mut self, index: u32, time_s: f64, kind: FairEvent) {
-        let key = self.messages[index as usize].number << KIND_BITS | kind as u64;
+        let key = self.messages[index as usize].key | kind as u64;
         self.timetable.push(Event { time_s, key, what: index });
     }
 
@@ -334,12 +337,12 @@ impl<'a> Fair<'a> {
             return false;
         }
         let message = &self.messages[event.what as usize];
-        message.end_s != event.time_s || message.number != event.key >> KIND_BITS
+        message.end_s != event.time_s || message.key != event.key & !KIND_MASK
     }
 }
 
 fn kind(event: &Event<u32>) -> FairEvent {
-    KINDS[(event.key & ((1 << KIND_BITS) - 1)) as usize]
+    KINDS[(event.key & KIND_MASK) as usize]
 }
 
 impl Traffic for Fair<'_> {

@@ -156,7 +156,7 @@ impl<'a> Queues<'a> {
         Self {
             network,
             switching,
-            starts_alone: switching == Switching::Wormhole || network.link_latency_s > 0.0,
+            starts_alone: switching == Switching::CutThrough && network.link_latency_s > 0.0,
             timetable: Timetable::new(),
             messages: Vec::new(),
             vacant: Vec::new(),

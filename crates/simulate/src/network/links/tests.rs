@@ -153,7 +153,7 @@ fn the_head_that_reaches_a_link_first_goes_first() {
     let (times, links) = run(&torus(&[8], 1, ""), &[(0.0, 0, 2, 10.0), (0.0, 1, 2, 10.0)]);
     assert_eq!(times, [[10.0, 21.0], [10.0, 11.0]]);
     assert_eq!(links[2], LinkUse { bytes: 20.0, busy_s: 20.0, waiting_s: 9.0 });
-    // A wormhole takes both of its links in the order of injection: 1 to 2 starts when the link is free, at 11.
+    // Wormholes that ask at one time take their links in the order of nodes: 1 to 2 starts when the link is free, at 11.
     let times = run(&torus(&[8], 1, WORMHOLE), &[(0.0, 0, 2, 10.0), (0.0, 1, 2, 10.0)]).0;
     assert_eq!(times, [[10.0, 12.0], [21.0, 22.0]]);
 }
@@ -166,9 +166,9 @@ fn heads_that_reach_a_link_at_one_time_go_in_the_order_of_injection() {
 
 #[test]
 fn a_blocked_message_holds_the_links_behind_it_in_a_wormhole_only() {
-    // 1 to 2 blocks 0 to 2 until 10. 0 to 1 waits until 0 to 2 has passed the first link: until 10 if that is stored in
+    // 1 to 0 blocks 2 to 0 until 10. 2 to 1 waits until 2 to 0 has passed the first link: until 10 if that is stored in
     // front of the second link, until 19 if it moves as a whole from 9 on.
-    let messages = [(0.0, 1, 2, 10.0), (0.0, 0, 2, 10.0), (0.0, 0, 1, 10.0)];
+    let messages = [(0.0, 1, 0, 10.0), (0.0, 2, 0, 10.0), (0.0, 2, 1, 10.0)];
     assert_eq!(arrivals(&torus(&[8], 2, ""), &messages), [11.0, 21.0, 21.0]);
     assert_eq!(arrivals(&torus(&[8], 2, WORMHOLE), &messages), [11.0, 21.0, 30.0]);
 }
