@@ -45,6 +45,7 @@ registry::catalogue! {
         redundant_butterfly,
         ring,
         ring_or_recursive_doubling,
+        sra_knomial,
         swing,
         swing_torus,
         three_two_elimination,

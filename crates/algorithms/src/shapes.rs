@@ -30,7 +30,7 @@ pub mod torus_trees;
 
 pub use double_tree::{DoubleTree, TreeEdge};
 pub use fold::Fold;
-pub use halving::{Halves, group_start, halve, halve_and_double, halved};
+pub use halving::{Halves, group_start, halve, halve_and_double, halved, pass_on, without_partner};
 pub use input::input_apart_from_result;
 pub use k_nomial_tree::{BinomialTree, KnomialTree};
 pub use packing::packed_blocks;

@@ -48,7 +48,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 }
 
 /// Combines the vectors of a group into the vector of this rank, in the order of the members.
-async fn combine_in_order(r: &Rank<'_>, arrived: &[Span], own: usize, vector: Span) {
+pub async fn combine_in_order(r: &Rank<'_>, arrived: &[Span], own: usize, vector: Span) {
     if own > 0 {
         for next in &arrived[1..own] {
             r.combine(*next, arrived[0], Side::Right).await;

@@ -2,8 +2,10 @@
 //!
 //! Source: M. Barnett, S. Gupta, D. G. Payne, L. Shuler, R. van de Geijn, J. Watts, "Interprocessor collective
 //! communication library (InterCom)", SHPCC 1994; MPICH, `bcast_intra_scatter_recursive_doubling_allgather.c`.
-//! Needs: a power of two of ranks.
-//! Counts: log2 P rounds that halve what is sent on, then log2 P exchanges that double it again.
+//! Needs: nothing.
+//! Counts: ceil(log2 P) rounds that halve what is sent on, then as many exchanges that double it again. Where P is no power
+//! of two, some ranks have no partner in a step. They receive what the others of their group have received, along a binomial
+//! tree; the formula is then an upper bound.
 //!
 //! ```text
 //! scatter      0 ──c2 c3──▶ 2
@@ -15,11 +17,13 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::needs_power_of_two;
-use crate::shapes::{BinomialTree, group_start};
+use crate::scan::recursive_doubling::{steps, with_partner};
+use crate::shapes::{BinomialTree, group_start, pass_on, without_partner};
 
 pub const ABOUT: About =
-    About::new("2*log2(P)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*log2(P)").refusing(needs_power_of_two);
+    About::new("(ceil(log2(P)) + rounds)*alpha + (P-1 + chunks)/P*n*beta", "P-1 + sends")
+        .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
+        .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
@@ -36,10 +40,30 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.send(child, chunks_below(child)).await;
     }
 
-    for step in 0..size.ilog2() {
-        let (group, partner) = (1 << step, own ^ (1 << step));
-        let chunks_of = |relative: usize| result.chunks(group_start(relative, group), group, size);
-        let peer = tree.rank_at(partner);
-        r.sendrecv(peer, chunks_of(own), peer, chunks_of(partner)).await;
+    for group in steps(size) {
+        let partner = own ^ group;
+        let chunks_of = |relative: usize| {
+            let start = group_start(relative, group).min(size);
+            result.chunks(start, group.min(size - start), size)
+        };
+        if partner < size {
+            let peer = tree.rank_at(partner);
+            r.sendrecv(peer, chunks_of(own), peer, chunks_of(partner)).await;
+        }
+        pass_on(r, own, group, |place| tree.rank_at(place), chunks_of(partner)).await;
     }
+}
+
+/// The values in formulas: all `sends` of the allgather; its `rounds`, one after another; and the `chunks` of the longest
+/// message of each round, added up.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let (mut sends, mut rounds, mut chunks) = (0, 0, 0);
+    for group in steps(c.ranks) {
+        let alone = without_partner(group, c.ranks);
+        let passes = if alone > 0 { group.ilog2() as usize } else { 0 };
+        sends += with_partner(group, c.ranks) + alone;
+        rounds += 1 + passes;
+        chunks += group + passes * (group - alone);
+    }
+    vec![("sends", sends as u64), ("rounds", rounds as u64), ("chunks", chunks as u64)]
 }

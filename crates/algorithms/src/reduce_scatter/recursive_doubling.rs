@@ -17,7 +17,7 @@ use hocket_core::{Call, Rank, Side, Span};
 use crate::About;
 use crate::about::has_equal_blocks;
 use crate::scan::recursive_doubling::{steps, with_partner};
-use crate::shapes::group_start;
+use crate::shapes::{group_start, pass_on, without_partner};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks/P*n*(beta + gamma)", "sends")
     .exact_when(|c| c.ranks.is_power_of_two() && has_equal_blocks(c))
@@ -39,13 +39,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             }
             r.sendrecv(partner, leaving.whole, partner, arrived.whole).await;
         }
-        for (from, to) in hand_overs(own, bit, size) {
-            if rank == from {
-                r.send(to, arrived.whole).await;
-            } else if rank == to {
-                r.recv(from, arrived.whole).await;
-            }
-        }
+        pass_on(r, rank, bit, |rank| rank, arrived.whole).await;
         if other < size {
             let side = if other < own { Side::Left } else { Side::Right };
             for (blocks, place) in arrived.of(c, sums) {
@@ -54,24 +48,6 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         }
     }
     r.copy(c.block(sums, rank), c.result(r)).await;
-}
-
-/// The messages within a group to the ranks that have no partner, in order, along a binomial tree. Each is a pair: a
-/// rank passes on what its group received to another rank.
-fn hand_overs(start: usize, bit: usize, size: usize) -> Vec<(usize, usize)> {
-    let partners = size.saturating_sub(start + bit).min(bit);
-    let is_lower = start.is_multiple_of(2 * bit);
-    if !is_lower || partners == 0 {
-        return Vec::new();
-    }
-    let halves = std::iter::successors(Some(bit / 2), |half| Some(half / 2)).take_while(|half| *half > 0);
-    halves
-        .flat_map(|half| {
-            (start..start + bit).map(move |from| (from, from ^ half, start + (from - start) / (2 * half) * (2 * half)))
-        })
-        .filter(|(from, to, tree)| from < to && *from < tree + partners && *to >= tree + partners)
-        .map(|(from, to, _)| (from, to))
-        .collect()
 }
 
 /// The blocks that a group of ranks does not keep, one after another.
@@ -102,10 +78,9 @@ impl Outside {
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let (mut sends, mut rounds, mut blocks) = (0, 0, 0);
     for bit in steps(c.ranks) {
-        let given = |start| hand_overs(start, bit, c.ranks).len();
-        let most_given = (0..c.ranks).step_by(bit).map(given).sum::<usize>();
-        sends += with_partner(bit, c.ranks) + most_given;
-        let depth = 1 + if most_given > 0 { bit.ilog2() as usize } else { 0 };
+        let alone = without_partner(bit, c.ranks);
+        sends += with_partner(bit, c.ranks) + alone;
+        let depth = 1 + if alone > 0 { bit.ilog2() as usize } else { 0 };
         let fewest_kept = if c.ranks.is_multiple_of(bit) { bit } else { c.ranks % bit };
         rounds += depth;
         blocks += depth * (c.ranks - fewest_kept);

@@ -14,6 +14,45 @@ pub fn group_start(rank: usize, size: usize) -> usize {
     rank - rank % size
 }
 
+/// After an exchange between two groups of `size` ranks, of which the upper one is cut off at P: the ranks of the lower
+/// group that had no partner receive what the others of the group have received, along a binomial tree. `rank_at` gives
+/// the rank at a place; `own` is the place of this rank.
+///
+/// ```text
+/// P = 5, size 4    0 ◀────────▶ 4    1 2 3 had no partner
+///                  0 ──▶ 2           then 0 ──▶ 1   2 ──▶ 3
+/// ```
+pub async fn pass_on(r: &Rank<'_>, own: usize, size: usize, rank_at: impl Fn(usize) -> usize, data: Span) {
+    let partners = partners_above(group_start(own, size), size, r.size());
+    if partners == 0 {
+        return;
+    }
+    for half in (0..size.ilog2()).rev().map(|bit| 1 << bit) {
+        let (tree, peer) = (group_start(own, 2 * half), own ^ half);
+        let has_data = |place: usize| place - tree < partners;
+        if has_data(own.min(peer)) && !has_data(own.max(peer)) {
+            if own < peer {
+                r.send(rank_at(peer), data).await;
+            } else {
+                r.recv(rank_at(peer), data).await;
+            }
+        }
+    }
+}
+
+/// Number of ranks to which others of their group pass on data in [`pass_on`].
+pub fn without_partner(size: usize, ranks: usize) -> usize {
+    let partners = (0..ranks).step_by(size).map(|start| partners_above(start, size, ranks));
+    partners.filter(|partners| *partners > 0).map(|partners| size - partners).sum()
+}
+
+/// How many ranks of the group from `start` on have a partner, if it is a lower group and the upper one is cut off;
+/// otherwise 0.
+fn partners_above(start: usize, size: usize, ranks: usize) -> usize {
+    let partners = ranks.saturating_sub(start + size);
+    if start.is_multiple_of(2 * size) && partners < size { partners } else { 0 }
+}
+
 /// The chunks that `rank` still works on after `steps` steps of vector halving over a power of two of `ranks`. In step
 /// k, partners differ in bit k; the rank whose bit is 0 keeps the lower half. Drawn for rank 5 (binary 101) of 8.
 ///
