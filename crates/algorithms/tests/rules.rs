@@ -109,7 +109,7 @@ fn the_rules_of_libraries_choose_as_their_sources_say() {
         (524289, 8, "scatter_ring_allgather"),
         (12289, 9, "scatter_ring_allgather"),
     ] {
-        assert_eq!(chosen(&mpich, Collective::Broadcast, bytes, ranks), format!("{expected} []"));
+        assert!(chosen(&mpich, Collective::Broadcast, bytes, ranks).starts_with(&format!("{expected} [")));
     }
 }
 

@@ -25,7 +25,7 @@ alltoallv: pairwise_exchange
 barrier: dissemination
 broadcast[size=..12KiB]: binomial
 broadcast[ranks=..8]: binomial
-broadcast[size=..512KiB]: scatter_doubling_allgather
+broadcast[size=..512KiB, ranks=power_of_two]: scatter_doubling_allgather
 broadcast: scatter_ring_allgather
 exscan: doubling_123
 gather: binomial

@@ -13,7 +13,7 @@ broadcast: binomial
 /// The best distribution in simulations of a dragonfly, see `docs/multicast.md`.
 pub const SIMULATED: &str = "\
 broadcast[size=..128KiB]: binomial
-broadcast[size=..1MiB, ranks=..64]: scatter_doubling_allgather
+broadcast[size=..1MiB, ranks=..64, ranks=power_of_two]: scatter_doubling_allgather
 broadcast[size=..1MiB]: double_tree, segment=32KiB
 broadcast: double_tree, segment=64KiB
 ";
