@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hocket
+from hocket.simulating.arrivals import Arrivals
 from tests.conftest import Ran
 
 EAGER = hocket.Machine.parse(
@@ -55,6 +56,31 @@ def test_drawn_arrivals_are_trials(hocket_command: Callable[..., Ran]) -> None:
     assert (refused.status, "all trials are alike" in refused.err) == (2, True)
 
 
+def test_an_algorithm_for_a_late_rank_knows_the_rank_that_arrives_late() -> None:
+    def simulated(arrivals: Arrivals | None, **parameters: int) -> tuple[object, float]:
+        call = hocket.Call(ranks=8, size_bytes=1 << 20, parameters=parameters)
+        found = hocket.simulate("allreduce/late_rank", call, arrivals=arrivals)
+        return found.parameters["late"], found.time_s.mean
+
+    late, time_s = simulated("rank 5, 2 ms")
+    assert (late, time_s) == simulated("rank 5, 2 ms", late=5) == (5, time_s)
+    assert time_s < simulated("rank 5, 2 ms", late=0)[1]
+    assert simulated([0.0, 0.0, 1e-3, 0.0, 0.0, 0.0, 1e-6, 0.0])[0] == 2
+    unknown: list[Arrivals | None] = [None, [0.0] * 8, "one rank, 2 ms", "every rank, exponential 9 us"]
+    assert {simulated(arrivals)[0] for arrivals in unknown} == {0}
+    with pytest.raises(hocket.Error, match="got rank 9, expected a rank below 8"):
+        simulated("rank 9, 2 ms")
+
+
+def test_marks_count_from_the_last_arrival() -> None:
+    alone = hocket.simulate("allreduce/redundant_butterfly", CALL)
+    late = hocket.simulate("allreduce/redundant_butterfly", CALL, arrivals="rank 2, 1 ms")
+    assert [mark.mean for mark in late.marks] == pytest.approx([mark.mean for mark in alone.marks])
+    assert len(alone.marks) == 2
+    chain = hocket.simulate("broadcast/redundant_binomial", CALL, machine=EAGER, arrivals="rank 3, 1 ms")
+    assert chain.marks_s[0][0] >= 0
+
+
 def test_one_size_is_drawn_over_lateness() -> None:
     found = hocket.compare("broadcast", ranks=4, sizes=64, arrivals="one rank, 0..9 us")
     chart = found.plot().to_dict()
@@ -72,7 +98,7 @@ def test_one_size_is_drawn_over_lateness() -> None:
 
 def test_several_sizes_are_a_map_over_lateness() -> None:
     names = ["allreduce/late_rank", "allreduce/rabenseifner"]
-    calls = [hocket.Call(ranks=64, size_bytes=size, parameters={"late": 5}) for size in (1 << 22, 1 << 24)]
+    calls = [hocket.Call(ranks=64, size_bytes=size) for size in (1 << 22, 1 << 24)]
     found = hocket.compare(names, calls, arrivals="rank 5, 0..4 ms", trials=hocket.Trials(24))
     chart = found.plot().to_dict()
     assert chart["layer"][0]["encoding"]["y"]["title"] == "lateness"

@@ -49,8 +49,29 @@ def test_trials_are_counted_where_there_is_noise() -> None:
         return simulation_s(ring, call, machine=machine, trials=hocket.Trials(count, threads=1))
 
     messages = 2 * 1024 * 1023
-    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 1e-7)
+    begun_s, worked_s = 1024 * 1e-6, 1024 * (1 + 1023) * 5e-8
+    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 1.5e-7 + begun_s + worked_s)
     assert effort_s(noisy, 1000) - effort_s(noisy, 1) == pytest.approx(messages * 3e-9 * 999)
+
+
+def test_copies_count_as_far_as_they_take_time() -> None:
+    """A rank has few messages here, but copies each block twice."""
+    sparbit, ranks = hocket.find("allgather/sparbit"), 512
+    call = hocket.Call(ranks=ranks, size_bytes=1024)
+    copying, other = hocket.Machine.load("fugaku"), hocket.Machine.load("k_computer")
+    for machine, copy_s in ((copying, 7e-7), (other, 5e-8)):
+        expected_s = ranks * (9 * MESSAGE_S + 1e-6 + (2 * (ranks - 1) + 1) * copy_s)
+        assert simulation_s(sparbit, call, machine=machine) == pytest.approx(expected_s)
+
+
+def test_messages_are_events_where_a_rank_has_several_at_a_time() -> None:
+    call, linear = hocket.Call(ranks=200, size_bytes=64), hocket.find("alltoall/linear")
+    ring = hocket.find("allgather/ring")
+    cluster = hocket.Machine.load("cluster")
+    assert simulation_s(linear, call, machine=cluster) > 4 * simulation_s(ring, call, machine=cluster)
+    assert simulation_s(ring, call, machine=cluster, engine="events") > 4 * simulation_s(
+        ring, call, machine=cluster, engine="dataflow"
+    )
 
 
 def test_what_is_not_known_takes_nothing() -> None:

@@ -59,6 +59,19 @@ _MACHINES = {
 _EAGER = hocket.Machine.parse(hocket.Machine.load("cluster").text.replace('"rendezvous"', '"eager"'))
 
 
+def test_a_reduction_waits_for_a_busy_processor() -> None:
+    """A reduction takes its bytes at 10 GB/s; what is longer, it waits while messages keep the processor busy."""
+    host = '[host]\no = "1 us"\nO = "0.5 ns/B"\n'
+    machine = hocket.Machine.parse(_TORUS.format(model="links").replace(_SENDER, "") + host)
+    call = hocket.Call(ranks=16, size_bytes=1 << 16)
+    found = hocket.simulate("reduce_scatter/torus_bucket", call, machine=machine, keep=["events"])
+    reductions = [step for step in critical_path(found, machine=machine) if step.event.kind == "reduce"]
+    for step in reductions:
+        taken_s, work_s = step.event.end_s - step.event.start_s, step.event.bytes / 10e9
+        assert step.parts_s == pytest.approx({"computation": work_s, "waiting": taken_s - work_s})
+    assert max(step.parts_s["waiting"] for step in reductions) > 1e-6
+
+
 def _size_bytes(algorithm: hocket.Algorithm, size_bytes: int) -> int:
     return 0 if algorithm.collective == "barrier" else size_bytes
 

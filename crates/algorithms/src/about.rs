@@ -39,6 +39,9 @@ pub struct About {
     pub symmetry: fn(&Call) -> Option<Symmetry>,
     /// Its steps, if its packets can be paced step by step.
     pub steps: Option<Steps>,
+    /// Whether ranks still serve others when their results are complete. Its program then ends after `cost`, so that no
+    /// formula says when an algorithm that it is a part of goes on.
+    pub serves_others: bool,
     /// The topology it is made for, if any. On other topologies, comparisons include it only when the user names it.
     pub topology: Option<&'static str>,
 }
@@ -102,6 +105,7 @@ impl About {
             order: None,
             symmetry: |_| None,
             steps: None,
+            serves_others: false,
             topology: None,
         }
     }
@@ -154,6 +158,11 @@ impl About {
     /// The algorithm goes step by step, and leaves between packets the gap that the call sets for the step.
     pub const fn paced(self, steps: Steps) -> Self {
         Self { steps: Some(steps), ..self }
+    }
+
+    /// Ranks still serve others when their results are complete.
+    pub const fn serving_others(self) -> Self {
+        Self { serves_others: true, ..self }
     }
 
     /// The algorithm is made for machines with this topology, named as in a machine file.

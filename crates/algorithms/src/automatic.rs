@@ -63,7 +63,7 @@ pub struct Links {
     pub latency_s: f64,
     /// Bandwidth of a link.
     pub link_bytes_per_s: f64,
-    /// How fast a processor combines; infinite if combining takes no time.
+    /// How fast a processor combines large operands; infinite if combining takes no time.
     pub reduce_bytes_per_s: f64,
 }
 

@@ -173,7 +173,7 @@ fn accepted(
     match machine {
         Some(machine) if !request.automatic.is_empty() => {
             let automatic = request.automatic.iter().map(String::as_str);
-            Given::new(entry, numbers, automatic, &*machine.surroundings()?)?.accept(entry, call)
+            Given::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
         }
         _ => entry.accept(call, &numbers),
     }

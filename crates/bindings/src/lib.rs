@@ -308,6 +308,12 @@ fn are_drawn(arrivals: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(request::arrivals(arrivals)?.is_some_and(|arrivals| arrivals.are_drawn()))
 }
 
+/// The rank that is late in all trials, if one is.
+#[pyfunction]
+fn late_rank(arrivals: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    Ok(request::arrivals(arrivals)?.and_then(|arrivals| arrivals.late_rank()))
+}
+
 /// When each rank arrives in each of so many trials of seed 0, in seconds after the first rank.
 #[pyfunction]
 fn arrival_times_s(arrivals: &Bound<'_, PyAny>, ranks: usize, trials: u64) -> PyResult<Vec<Vec<f64>>> {
@@ -434,8 +440,8 @@ mod _native {
     use super::{
         are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_gap,
         check_memory, check_rules, choose, collective_named, collectives, complete, counted, effort_s, fault_changes,
-        hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules,
-        rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        hint, late_rank, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration,
+        parse_time, rules, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
     };
     #[pymodule_export]
     use crate::call::PythonCall;

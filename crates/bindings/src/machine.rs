@@ -20,7 +20,7 @@ pub struct PythonMachine {
     file: String,
     said: String,
     platform: Arc<Platform>,
-    surroundings: hocket_core::Result<Arc<Surroundings>>,
+    surroundings: Arc<Surroundings>,
 }
 
 #[pymethods]
@@ -29,7 +29,7 @@ impl PythonMachine {
     fn new(text: String, file: String) -> PyResult<Self> {
         let machine = Machine::parse(&text, &file).map_err(raise)?;
         let platform = Platform::new(&machine).map_err(raise)?;
-        let surroundings = hocket::surroundings(&machine, &platform).map(Arc::new);
+        let surroundings = Arc::new(hocket::surroundings(&platform));
         Ok(Self { said: said(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
     }
 
@@ -51,10 +51,7 @@ impl PythonMachine {
     }
 
     /// The machine as the rules for automatic values see it.
-    ///
-    /// # Errors
-    /// As [`hocket::surroundings`].
-    pub fn surroundings(&self) -> hocket_core::Result<Arc<Surroundings>> {
+    pub fn surroundings(&self) -> Arc<Surroundings> {
         self.surroundings.clone()
     }
 

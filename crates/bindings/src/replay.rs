@@ -55,7 +55,7 @@ impl ReplayRequest {
 #[pyfunction]
 pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
     let request: ReplayRequest = read(request)?;
-    let (platform, surroundings) = (machine.platform(), machine.surroundings().map_err(raise)?);
+    let (platform, surroundings) = (machine.platform(), machine.surroundings());
     let result = aside(py, move || {
         let columns: Vec<_> = columns
             .iter()

@@ -108,6 +108,18 @@ impl Arrivals {
         }
     }
 
+    /// The rank that is late in all trials, if one is: of listed ranks, the last one.
+    pub fn late_rank(&self) -> Option<usize> {
+        match self {
+            Self::Listed(times_s) => {
+                let last = (0..times_s.len()).rev().max_by(|a, b| times_s[*a].total_cmp(&times_s[*b]))?;
+                (times_s[last] > 0.0).then_some(last)
+            }
+            Self::Late { who: Who::Rank(rank), .. } => Some(*rank),
+            Self::Late { .. } => None,
+        }
+    }
+
     /// Whether arrivals differ between trials.
     pub fn are_drawn(&self) -> bool {
         match self {

@@ -1,7 +1,9 @@
-//! Estimates of the time to simulate or verify calls: the number of messages times the cost of one.
+//! Estimates of the time to simulate or verify calls: the numbers of messages and of copies and reductions, times the
+//! cost of one.
 
 use hocket_algorithms::Entry;
-use hocket_core::{Call, Result};
+use hocket_core::{At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
+use hocket_machine::Work;
 use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, simulate, symmetry};
 
 use crate::arrivals::Arrivals;
@@ -10,8 +12,12 @@ use crate::measured::Way;
 use crate::price::{messages, sent_bytes};
 use crate::simulation::Scene;
 
-/// The cost of a message without contention, in seconds of one core.
-const APART_S: f64 = 1e-7;
+/// The cost of beginning the program of a rank, in seconds of one core.
+const RANK_S: f64 = 1e-6;
+/// The cost of a message in dataflow.
+const APART_S: f64 = 1.5e-7;
+/// The cost of a message as events, without contention.
+const EVENTS_S: f64 = 1e-6;
 /// The cost of recording a message: as a task of a schedule, or once for many trials.
 const RECORDED_S: f64 = 5e-7;
 /// The cost of a recorded message in a further trial.
@@ -20,6 +26,9 @@ const REPEATED_S: f64 = 3e-9;
 const SHARED_S: f64 = 2e-6;
 /// The cost of a packet on all links of its route together.
 const PACKET_S: f64 = 2e-7;
+/// The cost of a copy or reduction that takes no time or is in dataflow, and as an event.
+const WORK_S: f64 = 5e-8;
+const WORK_EVENT_S: f64 = 7e-7;
 
 /// The cost of verifying a message, under both protocols, and of verifying an element of inputs and results.
 const VERIFIED_S: f64 = 1.5e-6;
@@ -52,19 +61,85 @@ pub fn effort_s(
     let count = trials.sure() as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
     let runs = if is_quiet && !are_one_by_one { 1.0 } else { count };
-    if platform.network.fabric().is_none() {
-        let message_s = match (is_quiet, are_one_by_one) {
-            (true, _) => runs * APART_S,
-            (false, true) => runs * RECORDED_S,
-            (false, false) => RECORDED_S + count * REPEATED_S / trials.threads as f64,
-        };
-        return Ok(messages * message_s);
+    let by_events = takes_events(entry, call, platform, engine);
+    let work_s = |takes_time: bool| if by_events && takes_time { WORK_EVENT_S } else { WORK_S };
+    let [copies, reductions] = work(entry, call);
+    let [copy_s, reduction_s] =
+        [&platform.node.copy, &platform.node.reduce].map(|work| work_s(*work != Work::default()));
+    let ranks_s = share * calls * (call.ranks as f64 * RANK_S + copies * copy_s + reductions * reduction_s);
+    if !by_events {
+        return Ok(match (is_quiet, are_one_by_one) {
+            (true, _) => runs * (messages * APART_S + ranks_s),
+            (false, true) => runs * (messages * RECORDED_S + ranks_s),
+            (false, false) => messages * (RECORDED_S + count * REPEATED_S / trials.threads as f64) + ranks_s,
+        });
     }
+    let message_s = if platform.network.fabric().is_some() { SHARED_S } else { EVENTS_S };
     let packets = match &platform.network {
         NetworkModel::Packets(network) => calls * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
     };
-    Ok((messages * SHARED_S + packets * PACKET_S) * runs)
+    Ok((messages * message_s + packets * PACKET_S + ranks_s) * runs)
+}
+
+/// Whether messages are events: where they share links, or the algorithm can use more ports than dataflow keeps apart.
+fn takes_events(entry: &Entry, call: &Call, platform: &Platform, engine: Engine) -> bool {
+    let ports = match &platform.network {
+        NetworkModel::Hockney(network) => network.ports.unwrap_or(usize::MAX),
+        NetworkModel::Loggp(_) => 1,
+        _ => 0,
+    };
+    engine == Engine::Events || (entry.about.ports)(call).max(1) > ports
+}
+
+/// The numbers of copies and reductions of all ranks: of the root, and of the others as on average of three of them.
+fn work(entry: &Entry, call: &Call) -> [f64; 2] {
+    let others = call.ranks - 1;
+    let few = (1..=others.min(3)).map(|number| (call.root + number * others / others.min(3)) % call.ranks);
+    let ranks = std::iter::once(call.root).chain(few).collect();
+    let mut counts = run(entry.program(), call, Counting { ranks, counts: Vec::new() }).counts.into_iter();
+    let of_root = counts.next().unwrap_or_default();
+    let of_others = |kind: usize| counts.as_slice().iter().map(|of_rank| of_rank[kind]).sum::<f64>();
+    let all = |kind: usize| of_root[kind] + of_others(kind) / counts.len().max(1) as f64 * others as f64;
+    [all(0), all(1)]
+}
+
+/// A world in which a few ranks run one after the other. Each message arrives at once, with nothing in it.
+struct Counting {
+    ranks: Vec<usize>,
+    /// The copies and reductions of each rank that has begun.
+    counts: Vec<[f64; 2]>,
+}
+
+impl World for Counting {
+    fn next(&mut self) -> Option<usize> {
+        let rank = *self.ranks.get(self.counts.len())?;
+        self.counts.push([0.0; 2]);
+        Some(rank)
+    }
+
+    fn issue(&mut self, at: At, step: &Step) -> Progress {
+        let source = if let Step::Recv { from: Source::Rank(from), .. } = *step { from } else { 0 };
+        let kind = match step {
+            Step::Copy { .. } => Some(0),
+            Step::Combine { .. } => Some(1),
+            _ => None,
+        };
+        if let (Some(kind), Some(counts)) = (kind, self.counts.last_mut()) {
+            counts[kind] += 1.0;
+        }
+        Progress::Done((at.now, Received { source, len: 0 }))
+    }
+
+    fn take(&mut self, _: At, _: u32) -> Option<Outcome> {
+        None
+    }
+
+    fn withdraw(&mut self, _: usize, _: u32) {}
+
+    fn scratch(&mut self, _: usize, len: usize) -> Span {
+        Span { buffer: Buffer::Scratch, offset: 0, len }
+    }
 }
 
 /// The share of the ranks that are simulated. Whether the engine symmetry applies is found by running it, which takes

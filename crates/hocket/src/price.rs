@@ -19,7 +19,7 @@ pub struct Predicted {
 
 /// Evaluates the formulas of `entry`, without noise. None unless the platform is a Hockney network with rendezvous and
 /// either one cost for all messages, or, for algorithms of two levels whose groups are the nodes, one cost within nodes
-/// and one between them.
+/// and one between them. None also for a composed algorithm whose time does not follow from those of its parts.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
@@ -37,9 +37,12 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     if within.memory_s_per_byte > 0.0 || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
         return Ok(None);
     }
-    let terms = Terms { within, gamma_s, network };
-    let is_exact = terms.are_exact(entry, call);
-    let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, network.between, is_exact)?;
+    let terms = Terms { gamma_s, network };
+    if !terms.follow_from_parts(entry, call) {
+        return Ok(None);
+    }
+    let (is_exact, lines) = (terms.are_exact(entry, call), Lines { within, between: network.between });
+    let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, lines, is_exact)?;
     Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
 }
 
@@ -63,9 +66,23 @@ fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
     Ok(know?.into_iter().all(|knows| knows))
 }
 
+/// The costs of messages within the groups of an algorithm, and of its other messages.
+#[derive(Clone, Copy)]
+struct Lines {
+    within: Line,
+    between: Line,
+}
+
+impl Lines {
+    /// The costs for a part: all its messages, also those within groups of its own, are of one kind.
+    fn of(self, piece: &Piece) -> Self {
+        let line = if piece.is_within { self.within } else { self.between };
+        Self { within: line, between: line }
+    }
+}
+
 /// The quantities of a platform in formulas.
 struct Terms<'a> {
-    within: Line,
     gamma_s: f64,
     network: &'a Hockney,
 }
@@ -77,6 +94,20 @@ impl Terms<'_> {
         (wanted, self.network.ports.unwrap_or(wanted).min(wanted))
     }
 
+    /// Whether the formulas of the parts of an algorithm bound its time, if it has parts. The ranks of a part end when
+    /// they have their results. They begin at different times: on too few ports, a message of one can then hold up
+    /// more messages of another than if they begin together.
+    fn follow_from_parts(&self, entry: &Entry, call: &Call) -> bool {
+        pieces(entry, call).all(|(piece, part)| {
+            let entry = Entry::of(&piece);
+            let follows = |call: &Call| {
+                let (wanted, ports) = self.ports(entry, call);
+                ports == wanted && self.follow_from_parts(entry, call)
+            };
+            !entry.about.serves_others && part.calls.iter().all(|(_, call)| follows(call))
+        })
+    }
+
     fn are_exact(&self, entry: &Entry, call: &Call) -> bool {
         let (wanted, ports) = self.ports(entry, call);
         let mut are_exact = ports == wanted && (entry.about.cost_is_exact)(call);
@@ -86,22 +117,22 @@ impl Terms<'_> {
         are_exact
     }
 
-    /// The time of an algorithm whose messages cost `line`, exact or as a bound.
-    fn time_s(&self, entry: &Entry, call: &Call, line: Line, is_exact: bool) -> Result<f64> {
+    /// The time of an algorithm with these costs of messages, exact or as a bound.
+    fn time_s(&self, entry: &Entry, call: &Call, lines: Lines, is_exact: bool) -> Result<f64> {
         let (wanted_ports, ports) = self.ports(entry, call);
         let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
         let mut parameters = Vec::new();
         for (piece, part) in pieces(entry, call) {
-            let line = if piece.is_within { self.within } else { line };
-            let times = part.calls.iter().map(|(_, call)| self.time_s(Entry::of(&piece), call, line, is_exact));
+            let (entry, lines) = (Entry::of(&piece), lines.of(&piece));
+            let times = part.calls.iter().map(|(_, call)| self.time_s(entry, call, lines, is_exact));
             parameters.push((part.name, times.collect::<Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max)));
         }
         parameters.extend(values(call));
         Cost::of(entry.about.cost)?.at(&Price {
             ranks: call.ranks,
             size_bytes: (elements * call.element_bytes) as f64,
-            alpha_s: line.alpha_s,
-            beta_s: line.beta_s_per_byte,
+            alpha_s: lines.between.alpha_s,
+            beta_s: lines.between.beta_s_per_byte,
             gamma_s: self.gamma_s,
             overhead_s: self.network.send_overhead_s,
             wanted_ports,

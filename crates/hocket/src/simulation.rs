@@ -205,7 +205,7 @@ impl Played<'_> {
         Ok(Many { ends, first: first.ok_or_else(|| Error::new("trials: got 0, expected at least 1"))? })
     }
 
-    /// Trials after these arrivals. Their ends count from the last arrival.
+    /// Trials after these arrivals. Their ends and marks count from the last arrival; a mark before it is 0.
     fn after(&self, times_s: &[f64], trials: Trials, options: Options<'_>) -> Result<Many> {
         let last_s = last_of(times_s);
         let options = Options { time_s: &|ends| ends.end_s - last_s, ..options };
@@ -213,7 +213,7 @@ impl Played<'_> {
         let mut many = hocket_simulate::simulate_trials(&program, self.call, self.platform, trials, options)?;
         for ends in &mut many.ends {
             ends.end_s -= last_s;
-            ends.marks_s.clear();
+            ends.marks_s.iter_mut().for_each(|mark_s| *mark_s = (*mark_s - last_s).max(0.0));
         }
         Ok(many)
     }

@@ -4,30 +4,20 @@ use std::sync::Arc;
 
 use hocket_algorithms::automatic::{Links, Messages, Noise, Surroundings};
 use hocket_core::{Error, Result};
-use hocket_machine::{Machine, NoiseModel};
+use hocket_machine::NoiseModel;
 use hocket_simulate::{Fabric, NetworkModel, Platform};
 
-/// Collects the quantities of a machine and its platform on which automatic values depend.
-///
-/// # Errors
-/// An invalid bandwidth or time in the machine file.
-pub fn surroundings(machine: &Machine, platform: &Platform) -> Result<Surroundings> {
-    Ok(Surroundings {
-        messages: messages(machine, platform),
-        noise: noise(platform),
-        held: held(platform),
-        links: links(machine, platform)?,
-    })
+/// Collects the quantities of a machine on which automatic values depend.
+pub fn surroundings(platform: &Platform) -> Surroundings {
+    Surroundings { messages: messages(platform), noise: noise(platform), held: held(platform), links: links(platform) }
 }
 
-fn messages(machine: &Machine, platform: &Platform) -> Result<Messages> {
+fn messages(platform: &Platform) -> Result<Messages> {
     match &platform.network {
         NetworkModel::Hockney(network) => {
-            let (latency_s, bytes_per_s) = (network.between.alpha_s, machine.network.bytes_per_s("bandwidth")?);
-            Ok(Messages {
-                transfer_s: Arc::new(move |bytes| latency_s + bytes as f64 / bytes_per_s),
-                overhead_s: network.send_overhead_s.unwrap_or(0.0),
-            })
+            let line = network.between;
+            let transfer_s = move |bytes: u64| line.alpha_s + bytes as f64 * line.beta_s_per_byte;
+            Ok(Messages { transfer_s: Arc::new(transfer_s), overhead_s: network.send_overhead_s.unwrap_or(0.0) })
         }
         NetworkModel::Loggp(network) => {
             let (level, overhead_s) = (network.between.clone(), network.between.of(0.0).o[0]);
@@ -66,12 +56,15 @@ fn held(platform: &Platform) -> Option<Noise> {
     }
 }
 
-fn links(machine: &Machine, platform: &Platform) -> Result<Option<Links>> {
-    let Some(link_bytes_per_s) = machine.network.optional_bytes_per_s("link_bandwidth")? else { return Ok(None) };
-    let reduce_bytes_per_s = machine.node.optional_bytes_per_s("reduce_bandwidth")?;
-    Ok(Some(Links {
+fn links(platform: &Platform) -> Option<Links> {
+    let link_bytes_per_s = match &platform.network {
+        NetworkModel::Links(network) => network.link_bytes_per_s,
+        NetworkModel::Packets(network) => 1.0 / network.link_s_per_byte,
+        _ => return None,
+    };
+    Some(Links {
         latency_s: platform.network.fabric().map_or(0.0, Fabric::processor_s),
         link_bytes_per_s,
-        reduce_bytes_per_s: reduce_bytes_per_s.unwrap_or(f64::INFINITY),
-    }))
+        reduce_bytes_per_s: 1.0 / platform.node.reduce.last_s_per_byte(),
+    })
 }

@@ -88,6 +88,11 @@ impl Work {
         (self.others.is_empty() && self.first.latency_s == 0.0).then_some(self.first.s_per_byte)
     }
 
+    /// The time per byte of the largest operands, in seconds.
+    pub fn last_s_per_byte(&self) -> f64 {
+        self.others.last().map_or(self.first, |(_, line)| *line).s_per_byte
+    }
+
     /// The least time per byte of any range, in seconds.
     pub fn least_s_per_byte(&self) -> f64 {
         self.others.iter().map(|(_, line)| line.s_per_byte).fold(self.first.s_per_byte, f64::min)

@@ -1,10 +1,11 @@
 //! Recording of a program: every verb becomes a task that waits for the previous tasks on its branch.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use hocket_core::{
     AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Outcome, Progress, Received, Result, Side, Source,
-    Span, Step, World, check_ranks, run,
+    Span, Step, Tag, World, check_ranks, run,
 };
 
 use crate::draft::{Action, Draft, Wait};
@@ -22,58 +23,65 @@ const MOST_RECORDINGS: usize = 100;
 /// A program that depends on the lengths of messages is recorded again until the lengths are those that it was told.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
     check_ranks(program, call, call.ranks, size_of::<Range<usize>>() + size_of::<usize>())?;
-    let mut known = Vec::new();
+    let mut known = Lengths::default();
     for _ in 0..MOST_RECORDINGS {
         let recorder = run(program, call, Recorder::new(call.ranks, known));
         if let Some(failure) = recorder.failure {
             return Err(failure);
         }
         let schedule = recorder.builder.schedule(recorder.scratch, call.element_bytes);
-        let found = if recorder.reads_lengths { lengths(&schedule) } else { Vec::new() };
-        if recorder.reads_lengths && recorder.known != found {
-            known = found;
-            continue;
+        if recorder.reads_lengths {
+            let sent = Lengths::of(&schedule);
+            if recorder.known != sent {
+                known = sent;
+                continue;
+            }
         }
         return if schedule.is_balanced() { Ok(schedule) } else { fitted(&schedule) };
     }
     Err(Error::new("cannot be recorded: the lengths of messages depend on each other in a cycle"))
 }
 
-/// The lengths of the messages of each rank's receives; none for a receive without message.
-fn lengths(schedule: &Schedule) -> Vec<Vec<Option<usize>>> {
-    let (mut sends, mut receives) = (Vec::new(), Vec::new());
-    schedule.each_action(|rank, number, action| match *action {
-        Action::Send { to, tag, data } => sends.push(((rank as u32, to, tag), number as u32, data.len)),
-        Action::Recv { from: Source::Rank(from), tag, .. } => receives.push(((from, rank as u32, tag), number as u32)),
-        _ => {}
-    });
-    sends.sort_unstable();
-    receives.sort_unstable();
-    let mut sends = sends.into_iter().peekable();
-    let length = |((from, rank, tag), number)| {
-        let pair = (from, rank, tag);
-        while sends.next_if(|(sent, ..)| *sent < pair).is_some() {}
-        ((rank, number), sends.next_if(|(sent, ..)| *sent == pair).map(|(.., len)| len))
-    };
-    let mut found: Vec<_> = receives.into_iter().map(length).collect();
-    found.sort_unstable();
-    let mut lengths = vec![Vec::new(); schedule.ranks()];
-    for ((rank, _), len) in found {
-        lengths[rank as usize].push(len);
+/// The lengths of all messages, in the order of sender, receiver, tag, and the sender's task.
+#[derive(Default, PartialEq)]
+struct Lengths(Vec<((u32, u32, Tag), u32, usize)>);
+
+/// How many messages a rank has received so far from each sender, with each tag.
+type MessageCounts = HashMap<(u32, Tag), usize>;
+
+impl Lengths {
+    fn of(schedule: &Schedule) -> Self {
+        let mut sent = Vec::new();
+        schedule.each_action(|rank, number, action| {
+            if let Action::Send { to, tag, data } = *action {
+                sent.push(((rank as u32, to, tag), number as u32, data.len));
+            }
+        });
+        sent.sort_unstable();
+        Self(sent)
     }
-    lengths
+
+    /// The length of the next message that `rank` receives from this sender, if it is sent.
+    fn next(&self, received: &mut MessageCounts, from: u32, rank: usize, tag: Tag) -> Option<usize> {
+        let number = received.entry((from, tag)).or_default();
+        let pair = (from, rank as u32, tag);
+        let first = self.0.partition_point(|(other, ..)| *other < pair);
+        let message = self.0.get(first + *number).filter(|(other, ..)| *other == pair);
+        *number += 1;
+        message.map(|(.., len)| *len)
+    }
 }
 
 /// The schedule with each receive shortened to the length of its message, which a program need not know in advance.
 fn fitted(schedule: &Schedule) -> Result<Schedule> {
-    let (mut builder, mut draft) = (Builder::default(), Draft::default());
-    for (rank, lengths) in lengths(schedule).into_iter().enumerate() {
-        let mut lengths = lengths.into_iter();
+    let (mut builder, mut draft, lengths) = (Builder::default(), Draft::default(), Lengths::of(schedule));
+    for rank in 0..schedule.ranks() {
+        let mut received = MessageCounts::new();
         schedule.unpack(rank, &mut draft);
         for (number, action) in draft.actions.iter_mut().enumerate() {
-            let Action::Recv { from: Source::Rank(from), into, .. } = action else { continue };
-            match lengths.next() {
-                Some(Some(len)) if len <= into.len => into.len = len,
+            let Action::Recv { from: Source::Rank(from), tag, into } = action else { continue };
+            match lengths.next(&mut received, *from, rank, *tag) {
+                Some(len) if len <= into.len => into.len = len,
                 _ => {
                     let text = format!("no message from rank {from} fits the receive into {into}");
                     return Err(Error::new(text).at(format!("rank {rank}, task {number}")));
@@ -98,15 +106,15 @@ struct Recorder {
     draft: Draft,
     groups: Groups,
     failure: Option<Error>,
-    /// Whether a program depends on message lengths. `known` has them by rank and receive; unknown ones count as 0.
+    /// Whether a program depends on message lengths. `known` has those of the previous recording; others count as 0.
     reads_lengths: bool,
-    known: Vec<Vec<Option<usize>>>,
-    /// Number of receives of the running rank so far.
-    receives: usize,
+    known: Lengths,
+    /// The messages that the running rank has received so far.
+    received: MessageCounts,
 }
 
 impl Recorder {
-    fn new(ranks: usize, known: Vec<Vec<Option<usize>>>) -> Self {
+    fn new(ranks: usize, known: Lengths) -> Self {
         Self {
             builder: Builder::default(),
             ranks,
@@ -118,16 +126,14 @@ impl Recorder {
             failure: None,
             reads_lengths: false,
             known,
-            receives: 0,
+            received: MessageCounts::new(),
         }
     }
 
-    /// The length of the message of the next receive of `rank`, which has room for `room` elements.
-    fn received(&mut self, rank: usize, room: usize) -> usize {
-        let number = self.receives;
-        self.receives += 1;
-        let known = || self.known.get(rank)?.get(number).copied().flatten();
-        if self.reads_lengths { known().unwrap_or(0) } else { room }
+    /// The length of the next message from a rank to another one, which has room for `room` elements.
+    fn length(&mut self, from: u32, rank: usize, tag: Tag, room: usize) -> usize {
+        let known = self.known.next(&mut self.received, from, rank, tag);
+        if self.reads_lengths { known.unwrap_or(0) } else { room }
     }
 
     /// The task for `step`; none if the step takes no time in any world.
@@ -165,14 +171,14 @@ impl World for Recorder {
         }
         let next = self.running.map_or(0, |rank| rank + 1);
         self.running = Some(next);
-        self.receives = 0;
+        self.received.clear();
         self.has_ended = false;
         (self.failure.is_none() && next < self.ranks).then_some(next)
     }
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let (source, len) = match *step {
-            Step::Recv { from: Source::Rank(from), into, .. } => (from, self.received(at.rank, into.len)),
+            Step::Recv { from: Source::Rank(from), into, tag } => (from, self.length(from, at.rank, tag, into.len)),
             Step::Recv { into, .. } => (0, into.len),
             _ => (at.rank as u32, 1),
         };
@@ -273,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_task_waits_for_those_before_it_on_its_branch() {
-        let mut world = Recorder::new(1, Vec::new());
+        let mut world = Recorder::new(1, Lengths::default());
         assert_eq!(world.next(), Some(0));
         let span = Span::new(Buffer::Input, 1);
         let mut issue = |now, step: Step| match world.issue(At { rank: 0, now }, &step) {
@@ -291,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_receive_from_any_source_cannot_be_recorded() {
-        let mut world = Recorder::new(1, Vec::new());
+        let mut world = Recorder::new(1, Lengths::default());
         let step = Step::Recv { from: Source::Any, into: Span::EMPTY, tag: 0 };
         world.issue(At { rank: 0, now: Moment::default() }, &step);
         assert!(world.failure.is_some_and(|why| why.to_string().contains("receives from any source")));

@@ -28,6 +28,7 @@ from hocket.drawing.plot import picture_of
 from hocket.drawing.wording import (
     ONE_SAMPLE,
     TOLD_APART,
+    alike,
     best_lines,
     default_lines,
     measured,
@@ -408,6 +409,11 @@ def _print_measured(found: Comparison) -> None:
     print_table(table.columns, table.rows, right=table.right)
 
 
+def _intervals(found: Comparison) -> str:
+    """Return what the times of trials are, and how they tell algorithms apart."""
+    return alike(found.simulations, found.machine) or (TOLD_APART if found.with_intervals else ONE_SAMPLE)
+
+
 def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
     for name, values in found.parameters.items():
         print_words(f" {name}: {values}", is_piped_whole=False)
@@ -416,7 +422,7 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_ran
     for sizes, names in best_lines(found):
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if is_random and found.simulations:
-        print_words(f"  {TOLD_APART if found.with_intervals else ONE_SAMPLE}; {found.trials}", is_piped_whole=False)
+        print_words(f"  {_intervals(found)}; {found.trials}", is_piped_whole=False)
     first = next(iter(found.simulations), None)
     if first is not None and (first.measured_as != "isolated" or played_words(first)):
         print_words(f"  times of a call {measured(first)}{played_words(first)}", is_piped_whole=False)

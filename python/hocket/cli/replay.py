@@ -90,17 +90,17 @@ def replay(
     if as_json:
         print_json(found.as_dict())
         return
-    _print(found)
+    _print(found, machine)
     print_files({"timeline": timeline, "plot": plot})
 
 
-def _print(found: Replay) -> None:
+def _print(found: Replay, machine: Machine) -> None:
     ranks, calls = format_count(found.ranks, "rank"), format_count(found.calls, "call")
     click.secho(f"{found.program}, {ranks}, {calls}, machine {found.machine}", bold=True)
     times_s = [rank.time_s for rank in found.rank_uses]
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank is done"),
-        *spread(found),
+        *spread(found, machine),
         ("as traced", format_time(found.traced_s)),
         ("ranks", f"done after {format_time(min(times_s))} to {format_time(max(times_s))}"),
         ("inside MPI", f"{found.mpi_share:.1%}, and {found.waiting_share:.1%} waiting for others, mean over the ranks"),

@@ -205,7 +205,7 @@ def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     is_plain = found.measured_as == "isolated" and not found.arrivals
     facts = [
         ("time", f"{format_time(found.time_s.mean)} {measured(found)}"),
-        *spread(found),
+        *spread(found, machine),
         *late(found),
         *in_cadence(found),
         *[("fault", fault) for fault in found.faults],

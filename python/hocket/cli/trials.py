@@ -9,6 +9,7 @@ import click
 
 from hocket.base.units import format_time
 from hocket.definitions.machine import Machine
+from hocket.drawing.wording import alike
 from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ def bound_of(first: Trials, *more: Trials) -> str:
     return "at least " if more or first.until_interval is not None else ""
 
 
-def spread(found: Simulation | Replay) -> list[tuple[str, str]]:
+def spread(found: Simulation | Replay, machine: Machine) -> list[tuple[str, str]]:
     """Return the statistics of trials other than the mean."""
     if found.trials == 1:
         return []
+    if same := alike([found], machine):
+        return [("trials", f"{found.trials}, seed {found.seed}: {same}")]
     low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)
     quantiles = ", ".join(
         f"{float(share):.0%} {format_time(time_s)}" for share, time_s in found.time_s.quantiles.items()

@@ -27,6 +27,9 @@ T = TypeVar("T")
 AUTO = "auto"
 """The value of a parameter that asks for its automatic value."""
 
+LATE = "late"
+"""The parameter of algorithms that know which rank is late. By default it is the rank that the arrivals say is late."""
+
 GAP = "gap"
 """The name and the unit of the parameter of paced algorithms; its value is a text."""
 
@@ -123,11 +126,13 @@ def declared_by(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> 
     return {name: value for name, value in parameters.items() if name in names}
 
 
-def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
+def made(
+    algorithm: Algorithm, call: Call, machine: Machine | None = None, *, late_rank: int | None = None
+) -> _native.Call:
     """Return a call as an object of the compiled module: with all values, and accepted by an algorithm.
 
     Only this function completes a call by a machine, if there is one: it adds automatic values, the sizes of the
-    machine's torus, and the nodes of the ranks.
+    machine's torus, and the nodes of the ranks. The rank that is late completes the calls of algorithms that know it.
 
     Raises:
         Error: The algorithm refuses the call, does not have a parameter, or refuses its value; a value has a wrong
@@ -135,6 +140,8 @@ def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _n
     """
     instance("call", call, Call, "hocket.Call")
     parameters = {**mapping("parameters", call.parameters)}
+    if late_rank is not None and any(parameter.name == LATE for parameter in algorithm.parameters):
+        parameters.setdefault(LATE, late_rank)
     automatic: list[str] = []
     if machine is not None:
         parameters |= _torus_sizes(algorithm, call, machine)

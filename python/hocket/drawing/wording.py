@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hocket.definitions.library import Algorithm
     from hocket.definitions.machine import Machine
     from hocket.definitions.verification import Finding
+    from hocket.simulating.bounds import Bound
     from hocket.simulating.comparison import Beside, Best, Comparison
     from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy
@@ -185,6 +186,13 @@ TOLD_APART = "times are means, with 95 % intervals; = joins algorithms whose int
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 
+def alike(runs: Sequence[Simulation | Replay], machine: Machine) -> str:
+    """Return that all trials of each run took the same time, and why; nothing if some did not."""
+    if any(one.trials == 1 or one.time_s.min < one.time_s.max for one in runs):
+        return ""
+    return f"all took the same time{', as no operation met noise' if machine.noise else ''}"
+
+
 def trials_words(trials: Trials) -> str:
     """Return the number of trials of a comparison, in words."""
     most = "until the fastest is known, at most " if trials.until_decided else ""
@@ -268,9 +276,15 @@ def explanation_facts(found: Explanation) -> list[tuple[str, str]]:
         begin = f"rank {first.from_rank} begins the call, {format_time(first.start_s)} after the first arrival"
         facts.append(("critical path", f"{format_time(found.path_s)} from when {begin}"))
     if found.bound and found.bound.time_s > 0:
-        times = f", {found.time_s / found.bound.time_s:.2f} times as long"
-        facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times if found.time_s else ''}"))
+        times = f", {found.time_s / found.bound.time_s:.2f} times as long" if found.time_s else ""
+        facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times}; {_demands(found.bound)}"))
     return facts
+
+
+def _demands(bound: Bound) -> str:
+    """Return the three times of which a lower bound is the greatest; each includes all that its demand costs."""
+    times_s = {"a row of messages": bound.latency_s, "bytes": bound.bandwidth_s, "combining": bound.computation_s}
+    return ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s > 0)
 
 
 def ranks_of_path(steps: Sequence[Step]) -> str:
@@ -281,11 +295,9 @@ def ranks_of_path(steps: Sequence[Step]) -> str:
 
 def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
     """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
-    given = {} if found.bound is None else vars(found.bound)
-    bounds = {name.removesuffix("_s"): format_time(bound_s) for name, bound_s in given.items()}
-    columns = ("time", "share", *(["lower bound"] if bounds else []))
+    columns = ("time", "share")
     parts = (
-        (part, format_time(part_s), f"{part_s / found.path_s:.1%}", bounds.get(part, ""))[: 1 + len(columns)]
+        (part, format_time(part_s), f"{part_s / found.path_s:.1%}")
         for part, part_s in found.parts_s.items()
         if part_s > 0
     )

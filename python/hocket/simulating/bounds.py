@@ -15,8 +15,10 @@ class Bound:
     """Times that no algorithm can beat, in seconds. Each holds by itself; they do not add up.
 
     Attributes:
-        latency_s: The bound from messages that must follow each other, and from the length of their routes.
-        bandwidth_s: The bound from bytes that must pass a rank, its node, or a cut through the network.
+        latency_s: The bound from messages that must follow each other, with their costs at the ranks, and from the
+            length of their routes.
+        bandwidth_s: The bound from bytes that must pass a rank, its node, or a cut through the network, with the costs
+            of the messages that carry them.
         computation_s: The bound from elements that must be combined.
     """
 

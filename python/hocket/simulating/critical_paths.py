@@ -4,7 +4,7 @@ The path is followed backwards from the end of the last rank. An operation begin
 done; a message may have waited for its other end. The network model itself tells for which end a message waited and
 what its time consists of. For this, the same message is simulated alone, once with each end late: on the machine, and
 on variants of the machine with one kind of cost halved. This works because the time of a message alone is linear in the
-costs.
+costs. A reduction or copy waits for its processor as long as it takes longer than alone.
 
 With late ranks, the path starts where a rank begins the call. A message that a slow link delays is also simulated alone
 with the faults; what it takes longer then is the fault's.
@@ -31,7 +31,7 @@ from hocket.simulating.simulation import Event, Simulation, simulate
 PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "fault", "noise")
 """The parts of the time on a critical path."""
 
-_WORK = ("reduce", "copy", "compute")
+_WORK = {"reduce": "combine", "copy": "copy"}  # kinds of work on bytes, and their actions in schedules
 _MESSAGES = ("send", "recv")
 _SAME = 1e-9  # relative to the end of an operation: smaller differences are rounding
 
@@ -108,11 +108,11 @@ def _messages(runs: Sequence[Simulation], machine: Machine) -> _Messages:
 
 
 def _with_noise(step: Step, undisturbed: Step | None) -> Step:
-    """Return a step where computation or waiting beyond the undisturbed step counts as noise."""
-    part = "computation" if "computation" in step.parts_s else "waiting"
-    now_s = step.parts_s.get(part, 0.0)
-    then_s = min(now_s, undisturbed.parts_s.get(part, 0.0)) if undisturbed else now_s
-    return replace(step, parts_s={**step.parts_s, part: then_s, "noise": now_s - then_s})
+    """Return a step where computation and waiting beyond the undisturbed step count as noise."""
+    now = {part: step.parts_s.get(part, 0.0) for part in ("computation", "waiting")}
+    then = {part: min(now_s, undisturbed.parts_s.get(part, 0.0)) for part, now_s in now.items()} if undisturbed else now
+    noise_s = sum(now.values()) - sum(then.values())
+    return replace(step, parts_s={**step.parts_s, **then, "noise": noise_s})
 
 
 def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
@@ -167,8 +167,13 @@ def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
 
 def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     """Return the step that ends with an operation; a message step starts at the end that came later."""
-    if event.kind in _WORK:
-        return Step(event, event.rank, event.start_s, {"computation": event.end_s - event.start_s})
+    if event.kind == "compute" or event.kind in _WORK:
+        taken_s = event.end_s - event.start_s
+        waiting_s = taken_s - messages.work_s(event) if event.kind in _WORK else 0.0
+        if waiting_s <= _SAME * event.end_s:
+            waiting_s = 0.0
+        parts_s = {"computation": taken_s - waiting_s, "waiting": waiting_s}
+        return Step(event, event.rank, event.start_s, parts_s)
     if event.kind not in _MESSAGES or other is None:
         return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
     send, recv = (event, other) if event.kind == "send" else (other, event)
@@ -215,6 +220,7 @@ class _Messages:
     machine: Machine
     faults: tuple[str, ...]
     known: dict[Any, _Late] = field(default_factory=dict)
+    works_s: dict[tuple[str, float], float] = field(default_factory=dict)
     firsts: frozenset[Event] = frozenset()
     later: _Messages | None = None
 
@@ -235,6 +241,19 @@ class _Messages:
             wait_s = 2 * max(self._ends(self.machine, self._alone(*message, {})).values())
             self.known[key] = {kind: self._after(wait_s, self._alone(*message, {kind: wait_s})) for kind in _MESSAGES}
         return self.known[key]
+
+    def work_s(self, event: Event) -> float:
+        """Return the time of a reduction or copy alone."""
+        key = event.kind, event.bytes
+        if key not in self.works_s:
+            source, target = (
+                {"buffer": buffer, "offset": 0, "len": int(event.bytes)} for buffer in ("input", "result")
+            )
+            side = {"is_source_left": False} if event.kind == "reduce" else {}
+            task = {"action": {_WORK[event.kind]: {"source": source, "target": target, **side}}}
+            found = simulate(self._schedule({0: [task]}), machine=self.machine, keep=["events"])
+            self.works_s[key] = sum(one.end_s - one.start_s for one in found.events)
+        return self.works_s[key]
 
     def delay_s(self, send: Event, recv: Event) -> dict[str, float]:
         """Return how much later the ends of a message are with the faults, if it is alone."""
@@ -274,13 +293,18 @@ class _Messages:
             source: {"send": {"to": destination, "tag": 0, "data": span}},
             destination: {"recv": {"from": source, "tag": 0, "into": span}},
         }
-        tasks: list[list[dict[str, Any]]] = [[] for _ in range(self.ranks)]
+        tasks: dict[int, list[dict[str, Any]]] = {}
         for rank, action in actions.items():
             wait_s = next((starts_s[kind] for kind in action if kind in starts_s), None)
             waits = [] if wait_s is None else [{"action": {"compute": {"time_s": wait_s}}}]
             tasks[rank] = [*waits, {"action": action, **({"after": [0]} if waits else {})}]
-        data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": tasks}
-        return Schedule.of("a message alone", data)
+        return self._schedule(tasks)
+
+    def _schedule(self, tasks: Mapping[int, list[dict[str, Any]]]) -> Schedule:
+        """Return a schedule in which these ranks have tasks."""
+        ranks = [tasks.get(rank, []) for rank in range(self.ranks)]
+        data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": ranks}
+        return Schedule.of("an operation alone", data)
 
     def _ends(self, machine: Machine, alone: Schedule, faults: Faults = ()) -> dict[str, float]:
         """Return the ends of the send and the receive of a message."""

@@ -32,8 +32,9 @@ def simulation_s(
     """
     with suppress(Error):
         if algorithm.program is None:
-            asked, repeated = made(algorithm, call, machine), trials_request(trials)
-            return _native.effort_s(machine.parsed, asked, repeated, engine, **scene.as_request(measured_as))
+            asked = made(algorithm, call, machine, late_rank=scene.late_rank)
+            request = scene.as_request(measured_as)
+            return _native.effort_s(machine.parsed, asked, trials_request(trials), engine, **request)
     return 0.0
 
 

@@ -77,6 +77,15 @@ class Scene:
         return {name: value for name, value in self.given.items() if name != "faults"}
 
     @property
+    def late_rank(self) -> int | None:
+        """The rank that is late in all trials, if one is.
+
+        Raises:
+            Error: Arrivals are not understood.
+        """
+        return _native.late_rank(as_arrivals(self.arrivals))
+
+    @property
     def is_drawn(self) -> bool:
         """Whether trials differ although the machine has no noise.
 

@@ -535,7 +535,7 @@ def simulate(
     if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
         name = "links" if kept["links"] else "passages"
         raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")
-    asked, algorithm = _asked(what, call, known)
+    asked, algorithm = _asked(what, call, known, played.late_rank)
     told = None if on_trials is None else function("on_trials", on_trials)
     how = {
         "engine": among("engine", engine, get_args(Engine)),
@@ -563,11 +563,14 @@ def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
     return {name: name in wanted for name in get_args(Kept)}
 
 
-def _asked(what: Algorithm | Schedule | str, call: Call | None, machine: Machine) -> tuple[_native.Call, Algorithm]:
+def _asked(
+    what: Algorithm | Schedule | str, call: Call | None, machine: Machine, late_rank: int | None
+) -> tuple[_native.Call, Algorithm]:
     """Return the call as an object of the compiled module, and the algorithm for error messages."""
     if not isinstance(what, Schedule):
         algorithm = as_algorithm(what)
-        return made(algorithm, instance("call", call, Call, "hocket.Call"), machine), algorithm
+        asked = made(algorithm, instance("call", call, Call, "hocket.Call"), machine, late_rank=late_rank)
+        return asked, algorithm
     if call is not None:
         raise Error("call: expected None, as a schedule describes one call")
     name = text("schedule: name", what.name)

@@ -3,8 +3,36 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import hocket
+from hocket.cli.app import hocket as group
+from hocket.cli.group import Group
+from hocket.traces import write
+from tests.cli.test_vocabulary import commands
 from tests.conftest import Ran
+from tests.trace_programs import Program
+
+ON_MACHINES = {
+    "compare": "compare reduce binomial edge_disjoint_trees {tree}",
+    "convert": "convert {schedule} {out}.json",
+    "explain": "explain reduce edge_disjoint_trees {tree}",
+    "record": "record reduce edge_disjoint_trees {tree} --output {out}.goal",
+    "replay": "replay {trace}",
+    "report": "report {out}.html barrier dissemination -n 4 --view times",
+    "rules convert": "rules convert mpich-5.0 {out}.rules --to hocket -n 4",
+    "rules diff": "rules diff mpich-5.0 openmpi-5.0 --collective barrier -n 4 --sizes 8B",
+    "show": "show schedule {schedule} --plot {out}.html",
+    "simulate": "simulate reduce edge_disjoint_trees {tree}",
+    "together": "together {job} {job}",
+    "tune": "tune --trace {trace}",
+}
+"""A line for each command that takes a machine. In `tree`, the segment is one that the machine decides."""
+
+WORDS = {
+    "tree": ["-n8", "--size=64B", "--param=x=2", "--param=y=2", "--param=z=2", "--param=segment=auto"],
+    "job": ["barrier dissemination, 4 ranks"],
+}
 
 
 def test_every_preset_is_listed_with_what_it_is(hocket_command: Callable[..., Ran]) -> None:
@@ -41,3 +69,25 @@ def test_a_mistake_in_a_file_is_one_line(bad_input: Callable[..., str], tmp_path
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\n[network]\nmodel = "hockney"\nlatency = 3\n')
     assert "mine.toml:4: network.latency: got integer, expected a text in quotes" in bad_input("machines", path)
+
+
+def test_each_command_that_takes_a_machine_has_a_line_here() -> None:
+    assert isinstance(group, Group)
+    taking = {name for name, command in commands(group) if any("--machine" in each.opts for each in command.params)}
+    assert taking - ON_MACHINES.keys() == {"fit", "mpi bench", "serve"}, "these measure, or run until Ctrl-C"
+
+
+@pytest.mark.parametrize("name", hocket.presets())
+def test_every_preset_works_in_every_command(name: str, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    program, trace, schedule = Program(2), tmp_path / "trace", tmp_path / "two.goal"
+    program.collective(0, "MPI_Allreduce", 5)
+    write(program.trace(), trace)
+    schedule.write_text("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n")
+    files = {"trace": [str(trace)], "schedule": [str(schedule)]}
+    for command, line in ON_MACHINES.items():
+        out = {"out": str(tmp_path / command.replace(" ", "-"))}
+        words = [
+            part for word in line.split() for part in ({**WORDS, **files}.get(word.strip("{}")) or [word.format(**out)])
+        ]
+        ran = hocket_command(words[0], *words[1:], "--machine", name)
+        assert ran.status == 0, f"{command}: {ran.err}"

@@ -140,6 +140,16 @@ def test_trials_do_not_depend_on_how_they_are_run() -> None:
     assert simulate(trials=hocket.Trials(100, seed=6)).times_s != all_s
 
 
+def test_noise_that_meets_no_operation_is_said(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    path, noise = tmp_path / "quiet.toml", '[noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "50 us"\n'
+    path.write_text(hocket.Machine.load("cluster").text + noise)
+    said = "all took the same time, as no operation met noise"
+    line = f"-n 8 --size 64 --machine {path}"
+    assert f"9, seed 0: {said}" in hocket_command(f"simulate broadcast binomial {line} --trials 9").out
+    assert said in " ".join(hocket_command(f"compare broadcast binomial chain {line}").out.split())
+    assert "95 %" in hocket_command(f"simulate allreduce ring -n 8 --size 4MB --machine {path} --trials 9").out
+
+
 def test_trials_stop_when_the_interval_is_narrow() -> None:
     call = hocket.Call(ranks=64, size_bytes=8)
     simulate = partial(hocket.simulate, "allreduce/recursive_doubling", call, machine="jitter-paper")

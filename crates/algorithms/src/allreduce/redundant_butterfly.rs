@@ -50,6 +50,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|c| c.parameter(HOSTS.name) == 2 || c.ranks.is_power_of_two())
 .on_ports(meeting)
+.serving_others()
 .refusing(refuses)
 .with_parameters(&[EXCHANGES, HOSTS])
 .with_automatic(&[exchanges::AUTOMATIC])

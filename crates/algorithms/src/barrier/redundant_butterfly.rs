@@ -23,6 +23,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(allreduce::ABOUT.cost_is_exact)
 .on_ports(allreduce::meeting)
+.serving_others()
 .refusing(allreduce::refuses)
 .with_parameters(allreduce::ABOUT.parameters)
 .with_automatic(allreduce::ABOUT.automatic);

@@ -29,6 +29,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|c| c.ranks.is_power_of_two())
 .on_ports(|c| if c.ranks.is_power_of_two() { 1 } else { 2 + c.parameter(EXCHANGES.name) as usize })
+.serving_others()
 .refusing(refuses)
 .with_parameters(&[EXCHANGES]);
 

@@ -1,8 +1,8 @@
 //! Every algorithm of the catalogue as a schedule: run again, it does the same.
 
 use hocket::{cases, simulate, verify_schedule};
-use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Program, Rank};
+use hocket_algorithms::{CATALOGUE, Entry, find};
+use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;
 use hocket_memory::operator;
 use hocket_record::{Costs, Form, Schedule, record};
@@ -45,6 +45,20 @@ fn a_schedule_takes_the_time_of_its_program() {
             let again = hocket_simulate::simulate(&schedule, &call, &platform, options).unwrap();
             assert_eq!(again, program, "{entry} in {call:?}");
         }
+    }
+}
+
+/// Sizes of several digits: ranks tell each other the sizes of their subtrees, and each recording knows more of them.
+#[test]
+fn sizes_that_ranks_tell_each_other_are_recorded() {
+    let (platform, options) = (platform("10 GB/s"), Options { engine: Engine::Events, ..Options::default() });
+    for (collective, count) in [(Collective::Scatterv, 2048), (Collective::Gatherv, 1 << 20)] {
+        let entry = find(collective, "binomial").unwrap();
+        let call = entry.accept(&Call::new(collective, 32, count), &[]).unwrap();
+        let schedule = recorded(entry, &call).expect("it does not depend on timing");
+        let program = simulate(entry, &call, &platform, options).unwrap();
+        let again = hocket_simulate::simulate(&schedule, &call, &platform, options).unwrap();
+        assert_eq!(again, program, "{entry}");
     }
 }
 

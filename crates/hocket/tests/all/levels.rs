@@ -75,38 +75,92 @@ fn groups_may_be_grouped() {
     }
 }
 
+/// A Hockney machine with these lines in `[network]` and ports.
+fn hockney(network: &str, ports: &str) -> Platform {
+    let text = format!(
+        "name = \"two\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n{network}\n\
+         [node]\nreduce_bandwidth = \"10 GB/s\"\nports = {ports}\n"
+    );
+    Platform::new(&Machine::parse(&text, "two.toml").unwrap()).unwrap()
+}
+
+/// A machine whose nodes have so many ranks.
+fn of_nodes(ranks_per_node: usize) -> Platform {
+    let local = "local.latency = \"0.2 us\"\nlocal.bandwidth = \"5 GB/s\"";
+    let platform = hockney(&format!("ranks_per_node = {ranks_per_node}\n{local}"), "\"unlimited\"");
+    assert_eq!(platform.nodes, Nodes::Equal(ranks_per_node));
+    platform
+}
+
 #[test]
 fn formulas_of_parts_add_up_on_nodes() {
-    let platforms = [3, 4].map(|ranks_per_node| {
-        let text = format!(
-            "name = \"two\"\n[network]\nmodel = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n\
-             ranks_per_node = {ranks_per_node}\nlocal.latency = \"0.2 us\"\nlocal.bandwidth = \"5 GB/s\"\n\
-             [node]\nreduce_bandwidth = \"10 GB/s\"\nports = \"unlimited\"\n"
-        );
-        let platform = Platform::new(&Machine::parse(&text, "two.toml").unwrap()).unwrap();
-        assert_eq!(platform.nodes, Nodes::Equal(ranks_per_node));
-        platform
-    });
+    let platforms = [3, 4].map(of_nodes);
     for entry in composed() {
-        let exact: usize = platforms.iter().map(|platform| check_formula(entry, platform)).sum();
-        assert!(exact > 0, "{entry} has no exact formula");
+        let checked: Vec<_> =
+            platforms.iter().map(|platform| check_formula(entry, platform, cases::rank_counts(), &[])).collect();
+        assert!(checked.iter().all(|checked| checked.by_formula > 0), "{entry} has no formula");
+        assert!(checked.iter().any(|checked| checked.exact > 0), "{entry} has no exact formula");
     }
 }
 
-/// Compares the formula of an algorithm with simulations; returns for how many calls it is exact.
-fn check_formula(entry: &Entry, platform: &Platform) -> usize {
-    let mut exact = 0;
-    for ranks in cases::rank_counts() {
+/// Of all parts that there are: the formula that is claimed holds, also where some parts are composed themselves, have
+/// more ports than a node, or end after their results are complete.
+#[test]
+fn a_formula_of_any_parts_holds_or_is_not_claimed() {
+    let platforms = [of_nodes(2), hockney("", "1"), hockney("", "\"unlimited\"")];
+    for entry in composed() {
+        for parameter in entry.about.parameters.iter().filter(|parameter| !parameter.words().is_empty()) {
+            for (value, word) in parameter.words().iter().enumerate() {
+                let mut checked = Checked::default();
+                for (number, platform) in platforms.iter().enumerate() {
+                    let given = [(parameter.name, value), ("group", [0, 3, 2][number])];
+                    let given = given.map(|(name, value)| (name.to_owned(), value as u64));
+                    checked += check_formula(entry, platform, [2, 4, 6, 8, 9].into_iter(), &given);
+                }
+                let is_redundant = word.contains("redundant");
+                assert!(checked.calls == 0 || (checked.by_formula == 0) == is_redundant, "{entry} of {word}");
+            }
+        }
+    }
+}
+
+/// How many calls were accepted, have a formula, and have an exact one.
+#[derive(Default)]
+struct Checked {
+    calls: usize,
+    by_formula: usize,
+    exact: usize,
+}
+
+impl std::ops::AddAssign for Checked {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.by_formula += other.by_formula;
+        self.exact += other.exact;
+    }
+}
+
+/// Compares the formula of an algorithm, where it is claimed, with simulations.
+fn check_formula(
+    entry: &Entry,
+    platform: &Platform,
+    rank_counts: impl Iterator<Item = usize>,
+    given: &[(String, u64)],
+) -> Checked {
+    let mut checked = Checked::default();
+    for ranks in rank_counts {
         for call in cases::calls(entry.collective, ranks) {
             let call = Call { nodes: platform.nodes.clone(), element_bytes: 8, ..call };
-            let Ok(call) = entry.accept(&call, &[]) else { continue };
-            let predicted = predict(entry, &call, platform).unwrap().expect("groups are the nodes");
+            let Ok(call) = entry.accept(&call, given) else { continue };
+            checked.calls += 1;
+            let Some(predicted) = predict(entry, &call, platform).unwrap() else { continue };
+            checked.by_formula += 1;
             let time_s = simulate(entry, &call, platform, Options::default()).unwrap().time_s();
             let (most, least) = (predicted.time_s * (1.0 + 1e-12), predicted.time_s * (1.0 - 1e-12));
             assert!(time_s <= most, "{entry} took {time_s}, not {}, in {call:?}", predicted.time_s);
             assert!(time_s >= least || !predicted.is_exact, "{entry}: {time_s} < {} in {call:?}", predicted.time_s);
-            exact += usize::from(predicted.is_exact);
+            checked.exact += usize::from(predicted.is_exact);
         }
     }
-    exact
+    checked
 }

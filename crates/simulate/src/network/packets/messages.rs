@@ -32,6 +32,23 @@ impl Pace {
     }
 }
 
+/// The least time per byte of any packet on a link, in seconds: the time of a packet is rounded.
+pub(super) fn least_s_per_byte(network: &Packets) -> f64 {
+    let (exact, mut least) = (network.link_s_per_byte, f64::INFINITY);
+    for bytes in (1..=network.packet_bytes as u64).map(|bytes| bytes as f64) {
+        least = least.min(Pace::of(network, bytes).link_s / bytes);
+        // What rounding can take from each byte of a larger packet.
+        let most_s = 0.5 / MOMENTS_PER_S / bytes;
+        if least <= exact - most_s || most_s < NEGLIGIBLE * exact {
+            return least.min(exact - most_s);
+        }
+    }
+    least
+}
+
+/// The share of a time that does not matter to a bound.
+const NEGLIGIBLE: f64 = 1e-9;
+
 /// Moments per second.
 const MOMENTS_PER_S: f64 = (1u64 << 50) as f64;
 

@@ -73,6 +73,7 @@ use hocket_machine::{Machine, Section, Topology};
 
 use super::{Fabric, Fault, Faults, Part, Regions, Shared, Traffic};
 use crate::demanded::{Bound, Demanded};
+use messages::{least_s_per_byte, nearest};
 use router::Routers;
 
 /// The model's parameters, keys of `[network]` besides those of the fabric.
@@ -173,6 +174,7 @@ impl Shared for Packets {
     }
 
     fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        self.fabric.bound(demanded, self.link_latency_s + self.router_latency_s, 1.0 / self.link_s_per_byte)
+        let hop_s = nearest(self.link_latency_s + self.router_latency_s);
+        self.fabric.bound(demanded, hop_s, 1.0 / least_s_per_byte(self))
     }
 }
