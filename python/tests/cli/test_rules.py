@@ -84,6 +84,17 @@ def test_a_line_is_explained(hocket_command: Callable[..., Ran], tmp_path: Path)
     assert "before these: 1 line for other numbers of ranks" in ran.out
 
 
+def test_another_algorithm_for_few_elements_is_explained(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.openmpi-5.0.conf"
+    file.write_text("1\n2\n1\n65536\n1\n0 6 0 0\n")
+    command = f"rules explain {file} --ranks 65536 --size 256KiB --element"
+    why = "with fewer elements than the largest power of two of ranks, openmpi-5.0 runs basic_linear instead of"
+    short, long = (hocket_command(f"{command} {element} --json").json[0] for element in (8, 4))
+    assert [each["runs"] for each in (short, long)] == ["basic_linear", "rabenseifner"]
+    assert all(each["remark"].startswith(why) for each in (short, long))
+    assert "basic_linear for rabenseifner: line 6" in hocket_command(f"{command} 8").out
+
+
 def test_lint_tells_of_lines_and_ends_with_1(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "a.rules"
     file.write_text("allreduce: ring\nallreduce: swing\n")

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced
-from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Short
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
@@ -21,7 +21,9 @@ from hocket.rules.tuning_files.translation import HOCKET, known_of, passes_over
 _HINTS = ("gap", "meaning of ranks", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
-_LARGEST_ELEMENT = 16  # bytes: a complex number of double precision
+
+LARGEST_ELEMENT = 16
+"""The bytes of the largest predefined element, a complex number of double precision."""
 
 
 @dataclass(frozen=True)
@@ -187,8 +189,8 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if known is None:
         yield from _unknown(rule, library)
         return
-    if known.short and not _is_long(rule):
-        sentence = f"{rule.function}: with fewer elements than ranks, {library} runs {known.short} instead of {name}"
+    if known.short and not _is_long(rule, known.short):
+        sentence = f"{rule.function}: {known.short}, {library} runs {known.short.name} instead of {name}"
         yield Finding(rule.line, "other algorithm", sentence)
     if known.ranks is not None and (rule.ranks.first, rule.ranks.last) != (known.ranks, known.ranks):
         sentence = f"{rule.function}: {name} takes {known.ranks} ranks only, {library} ends other calls with an error"
@@ -201,9 +203,9 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
 
 
-def _is_long(rule: Rule) -> bool:
-    """Return whether messages have at least one element per rank, if elements have at most 16 bytes."""
-    return rule.ranks.last is not None and rule.sizes.first >= _LARGEST_ELEMENT * rule.ranks.last
+def _is_long(rule: Rule, short: Short) -> bool:
+    """Return whether messages have enough elements for a rule's own algorithm, if elements have at most 16 bytes."""
+    return rule.ranks.last is not None and not short.is_for(rule.sizes.first // LARGEST_ELEMENT, rule.ranks.last)
 
 
 def _unknown(rule: Rule, library: str) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.hocket_rules import of_function
-from hocket.rules.tuning_files.translation import to_hocket
+from hocket.rules.tuning_files.translation import performed, to_hocket
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class Untuned:
     """The decision of a library for a call.
 
     Attributes:
-        choice: Its algorithm as its rules call it; none if they leave the call open.
+        choice: Its algorithm as its rules call it, and before it the one that it runs in its place, as in "linear for
+            rabenseifner"; none if they leave the call open.
         found: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
         sentence: Why there is none.
     """
@@ -37,15 +38,17 @@ def untuned(library: str, collective: str, call: Call) -> Untuned:
     """
     rules = default_rules(library)
     function = of_function(collective)
-    rule = decided(rules, situation(function, call.ranks, call.size_bytes, element_bytes=call.element_bytes))
+    there = situation(function, call.ranks, call.size_bytes, element_bytes=call.element_bytes)
+    rule = decided(rules, there)
     if rule is None or rule.choice is None:
         return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
-    ours = to_hocket(function, rule.choice, rules.library)
+    runs = performed(rules, rule.choice, there)
+    ours = to_hocket(function, runs.choice, rules.library)
     if ours.choice is None:
-        return Untuned(str(rule.choice), None, ours.note)
+        return Untuned(runs.name, None, ours.note)
     try:
         found = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
-        return Untuned(str(rule.choice), None, str(error))
-    refusal = "" if found else f"{rule.choice}: Hocket's {ours.choice.algorithm} refuses the call"
-    return Untuned(str(rule.choice), found, refusal)
+        return Untuned(runs.name, None, str(error))
+    refusal = "" if found else f"{runs.name}: Hocket's {ours.choice.algorithm} refuses the call"
+    return Untuned(runs.name, found, refusal)
