@@ -47,6 +47,14 @@ def test_what_overlaps_the_fastest_is_good_enough_and_the_default_then_alone() -
     assert acceptable({}, TOLERANCE) == {DEFAULT}
 
 
+def test_a_rule_stays_where_the_default_runs_the_same() -> None:
+    """One rule is shorter than a rule, the default, and the rule again."""
+    times = [exact(native=1.0, a=0.5), exact(native=1.0, a=1.0), exact(native=1.0, a=0.5), exact(native=1.0, b=1.0)]
+    decisions = decide(dict(zip(at(64, 256, 1024, 4096), times, strict=True)), TOLERANCE)
+    assert [(d.sizes_bytes, d.choice) for d in decisions] == [((64, 1025), A), ((1025, 4097), DEFAULT)]
+    assert merge([exact(native=1.0, a=1.0)] * 2, TOLERANCE) == [DEFAULT, DEFAULT]
+
+
 def test_sizes_between_a_choice_and_the_default_are_the_defaults() -> None:
     times = [exact(native=1.0, a=1.1), exact(native=1.0, a=0.5), exact(native=1.0, a=0.6), exact(native=1.0, a=1.1)]
     decisions = decide(dict(zip(at(64, 256, 1024, 4096), times, strict=True)), TOLERANCE)

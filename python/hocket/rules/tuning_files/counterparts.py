@@ -37,16 +37,21 @@ class Short:
 
     def is_for(self, elements: int, ranks: int) -> bool:
         """Return whether a vector has too few elements."""
-        return elements < (ranks if self.fewest == "ranks" else power_of_two_below(ranks))
+        return elements < fewest_elements(ranks)[self.fewest]
 
     def __str__(self) -> str:
         limit = "ranks" if self.fewest == "ranks" else "the largest power of two of ranks"
         return f"with fewer elements than {limit}"
 
 
+def fewest_elements(ranks: int) -> Mapping[str, int]:
+    """Return the numbers of elements below which libraries may take another algorithm."""
+    return {"ranks": ranks, "power of two": power_of_two_below(ranks)}
+
+
 def power_of_two_below(ranks: int) -> int:
     """Return the largest power of two up to a number of ranks."""
-    return 1 << (ranks.bit_length() - 1)
+    return 1 << max(ranks.bit_length() - 1, 0)
 
 
 @dataclass(frozen=True)

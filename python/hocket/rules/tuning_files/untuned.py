@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.rules.choosing import choose
+from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import default_rules
+from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import performed, to_hocket
 
@@ -28,6 +30,25 @@ class Untuned:
     choice: str | None
     found: tuple[Algorithm, Call] | None
     sentence: str = ""
+
+
+def switches(library: str, collective: str, call: Call) -> tuple[int, ...]:
+    """Return the sizes, in bytes, from which on a library of `DEFAULTS` runs another algorithm, one rank per node.
+
+    Args:
+        library: The library.
+        collective: The collective.
+        call: Calls like this one; its size does not matter.
+    """
+    rules = [rule for rule in default_rules(library).of(of_function(collective)) if call.ranks in rule.ranks]
+    few = [elements * call.element_bytes for elements in fewest_elements(call.ranks).values()]
+    sizes = sorted({*size_starts(rules, call.ranks, "size"), *few} - {0})
+
+    def runs(size_bytes: int) -> str | None:
+        return untuned(library, collective, replace(call, size_bytes=size_bytes)).choice
+
+    unit = call.element_bytes
+    return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
 
 
 def untuned(library: str, collective: str, call: Call) -> Untuned:
