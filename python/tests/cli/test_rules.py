@@ -33,7 +33,8 @@ def test_what_is_lost_is_said_on_stderr(hocket_command: Callable[..., Ran], tmp_
     file = tmp_path / "a.rules"
     file.write_text("allreduce[size=1MiB..]: swing\nallreduce: ring\n")
     ran = hocket_command(f"rules convert {file} - --to openmpi-6.0")
-    assert ran.err == "hocket: note: allreduce: openmpi-6.0 has no swing, left to the library\n"
+    said = "hocket: note: allreduce: openmpi-6.0 has no swing, left to the library\n"
+    assert ran.err == f"{said}hocket: note: 1 of 2 rules with an algorithm are left to openmpi-6.0\n"
     assert '"rule_file_version": 3' in ran.out
 
 
@@ -46,6 +47,13 @@ def test_the_share_of_the_gain_that_is_kept_is_said(hocket_command: Callable[...
     file.write_text("broadcast: circulant\nallreduce[size=..64]: linear\n")
     ran = hocket_command(f"rules convert {file} - --to openmpi-5.0 --ranks 4,64")
     assert ran.err.endswith("rules are slower than openmpi-5.0's own choices on 4, 64 ranks of cluster\n")
+
+
+def test_the_rules_that_are_left_to_the_library_are_counted(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("allreduce[size=..1KiB]: bine\nallreduce: ring\nbroadcast: circulant\nbarrier: native\n")
+    ran = hocket_command(f"rules convert {file} - --to openmpi-5.0 --ranks 4")
+    assert "note: 2 of 3 rules with an algorithm are left to openmpi-5.0\n" in ran.err
 
 
 def test_a_conversion_that_would_lose_all_writes_nothing(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ def test_what_runs_for_fewer_elements_than_ranks_is_told_unless_messages_are_lon
     assert kinds(long, "openmpi-5.0") == [(6, "meaning of ranks")]
 
 
+def test_a_segment_size_in_the_place_of_the_fan_out_is_told() -> None:
+    assert kinds("1\n7\n1\n2\n2\n0 2 32 0\n100 6 65536 0\n", "openmpi-5.0") == [(7, "fan-out")]
+    # Here the fan-out is the radix.
+    assert kinds("1\n0\n1\n2\n1\n0 2 64 0\n", "openmpi-6.0-classic") == []
+
+
 def test_the_meaning_of_numbers_of_ranks_is_told_where_it_matters() -> None:
     text = "1\n7\n2\n4\n1\n0 6 0 0\n8\n1\n0 5 0 0\n"
     for format in ("openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -21,6 +21,7 @@ from hocket.rules.tuning_files.translation import HOCKET, known_of, passes_over
 _HINTS = ("gap", "meaning of ranks", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
+_MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
 
 LARGEST_ELEMENT = 16
 """The bytes of the largest predefined element, a complex number of double precision."""
@@ -33,7 +34,7 @@ class Finding:
     Attributes:
         line: The line, counted from 1.
         kind: "unreachable", "gap", "overlap", "passed over", "unknown algorithm", "other algorithm", "meaning of
-            ranks", "never read", "not asked", "not given", "refused" or "wrong communicator".
+            ranks", "never read", "not asked", "not given", "refused", "fan-out" or "wrong communicator".
         sentence: What it is.
     """
 
@@ -177,6 +178,10 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "never read", f'{rule.function}: Open MPI reads no "{MISSPELT}", expected "seg_size"')
     if library == HOCKET:
         return
+    fan_out = parameters.get("faninout", 0)
+    if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and "faninout" not in _named(rule, library):
+        sentence = f"{rule.function}: got fan-out {fan_out}, of which Open MPI takes {_MOST_FAN_OUT} at most"
+        yield Finding(rule.line, "fan-out", f"{sentence}; the size of segments comes after the fan-out")
     if why := misplaced(rule):
         yield Finding(rule.line, "wrong communicator", f"{rule.function}: {name} runs {why}")
     if why := passes_over(rule, library):
@@ -201,6 +206,11 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "not given", sentence)
     if known.needs_power_of_two and rule.power_of_two is not True:
         yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
+
+
+def _named(rule: Rule, library: str) -> Mapping[str, str]:
+    known = known_of(rule.function, rule.choice, library) if rule.choice else None
+    return known.named if known else {}
 
 
 def _is_long(rule: Rule, short: Short) -> bool:
