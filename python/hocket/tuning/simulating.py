@@ -64,7 +64,7 @@ class Simulated:
                     yield Point(collective, ranks, first)
 
     def _switches(self, point: Point) -> tuple[int, ...]:
-        if self.library not in DEFAULTS:
+        if self.library not in DEFAULTS or point.ranks < 1:  # the simulation refuses such a call
             return ()
         return switches(self.library, point.collective, call_at(algorithms(point.collective)[0], DEFAULT, point))
 

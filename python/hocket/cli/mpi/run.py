@@ -13,7 +13,7 @@ from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import crowded
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
 @lab_option
 @rule_options
