@@ -42,7 +42,7 @@ def trace(
 ) -> int:
     """Run PROGRAM under mpiexec, and write a trace of its MPI calls.
 
-    Put -- before the program to separate its options from this command's.
+    Options after PROGRAM are the program's.
     """
     if not program:
         raise click.UsageError("no program, expected a program after --")
