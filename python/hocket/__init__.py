@@ -30,4 +30,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__"), "__version__"})
+    return sorted({*__getattr__("__all__"), "__version__"})

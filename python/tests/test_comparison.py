@@ -215,6 +215,15 @@ def test_what_is_compared_is_given_in_one_way(arguments: dict[str, Any], message
         hocket.compare("broadcast", **arguments)
 
 
+def test_a_comparison_is_shown_in_a_few_lines() -> None:
+    found = hocket.compare(["allreduce/ring", "allreduce/recursive_doubling"], ranks=8, sizes="8B,2KiB,1MiB")
+    assert repr(found).splitlines() == [
+        "<Comparison: allreduce on 8 ranks, machine cluster>",
+        "  8 B to 2 KiB: recursive_doubling",
+        "  1 MiB: ring",
+    ]
+
+
 def test_measured_times_are_compared_with_the_same_parameters() -> None:
     def measured(time_s: float, **parameters: str) -> hocket.Measurement:
         return hocket.Measurement(

@@ -220,7 +220,7 @@ def test_a_barrier_runs(inputs: list[Any]) -> None:
 
 
 def test_everything_public_is_there_once_it_is_asked_for() -> None:
-    assert {"simulate", "Error", "__version__"} <= set(dir(hocket))
+    assert dir(hocket) == sorted({*hocket.__all__, "__version__"})
     assert all(getattr(hocket, name) is not None for name in hocket.__all__)
     with pytest.raises(AttributeError, match="module 'hocket' has no attribute 'foo'"):
         _ = hocket.foo

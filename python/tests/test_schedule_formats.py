@@ -15,13 +15,17 @@ from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
 from hocket.schedules.msccl import COLLECTIVES, Msccl
 from hocket.schedules.msccl_checking import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
+from tests.foreign import read_by_rccl
 
 CLUSTER = hocket.Machine.load("cluster")
 RING = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
 
 WRITTEN = [algorithm for algorithm in hocket.catalogue() if algorithm.collective in COLLECTIVES]
-REASONS = r"a message has \d+, expected at most 71|has a (send|recv) without data"
-"""Why MSCCL XML may refuse an algorithm: spans that fit no chunks, and messages that only synchronise."""
+REASONS = (
+    r"a message has \d+, expected at most 71|has a (send|recv) without data|has \d+ steps in a thread block"
+    r"|fit only \d+ chunks, expected at most 32768"
+)
+"""Why MSCCL XML may refuse an algorithm: spans that fit no chunks, messages that only synchronise, too many steps."""
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -75,6 +79,9 @@ def _written(algorithm: hocket.Algorithm, ranks: int, in_place: bool) -> bool:
             continue
         assert verify_msccl(content, slots=2).counterexamples == ()
         assert content.in_place == in_place
+        text = content.as_xml()
+        for rank in range(ranks):
+            read_by_rccl(text, rank)
         read = content.schedule(call.size_bytes * (1 if whole else ranks))
         found, wanted = (
             hocket.simulate(read, machine=CLUSTER),
@@ -142,8 +149,8 @@ COPY = {
         (_recorded("reduce_scatter/ring", size_bytes=4097), "got 4097 elements, expected blocks of the same size"),
         (_recorded("allreduce/ring", size_bytes=4097), "a message has 1024, expected at most 71"),
         (_recorded("alltoall/linear", ranks=40), "gpu 0 has 39 peers on a channel, expected at most 32"),
-        (_alone(*[COPY] * 300), "gpu 0 has 300 steps in a thread block, expected at most 256"),
-        (_sends(32, 7), "gpu 0 has 217 thread blocks, expected at most 216"),
+        (_alone(*[COPY] * 65), "gpu 0 has 65 steps in a thread block, expected at most 64"),
+        (_sends(32, 5), "gpu 0 has 155 thread blocks, expected at most 128"),
         (_recorded("allgather/k_ring", size_bytes=0), "does not say which data its messages carry"),
         (_alone(COPY, {"compute": {"time_s": 1.0}}), "rank 0 computes, expected messages, copies and reductions only"),
     ],

@@ -59,6 +59,9 @@ def test_without_any_call_there_is_no_verdict() -> None:
         hocket.verify("allgather/ring", [])
     with pytest.raises(hocket.Error, match=r"^ranks: got '4', expected a whole number$"):
         hocket.verify("allgather/ring", ["4"])  # type: ignore[list-item]
+    assert hocket.verify("allreduce/ring", "1-3").checked == hocket.verify("allreduce/ring", [1, 2, 3]).checked
+    with pytest.raises(hocket.Error, match=r'^ranks: got "4x", expected rank counts such as 1-64'):
+        hocket.verify("allreduce/ring", "4x")
     with pytest.raises(hocket.Error, match=r"^ranks: got 4, expected a list of rank counts such as \[4\]$"):
         hocket.verify("allgather/ring", 4)  # type: ignore[arg-type]
 

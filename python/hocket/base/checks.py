@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.units import parse_sizes
+from hocket.base.units import parse_ranks, parse_sizes
 
 T = TypeVar("T")
 
@@ -148,6 +148,22 @@ def several_sizes(what: str, values: Any) -> tuple[int, ...]:
     given = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     found = [parse_sizes(text(what, value)) if isinstance(value, str) else (whole(what, value),) for value in given]
     return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def several_ranks(what: str, values: Any) -> tuple[int, ...]:
+    """Return rank counts. Input: numbers, or a text such as "1-64" or "1-8,16,32".
+
+    Raises:
+        Error: They are not that.
+    """
+    if isinstance(values, str):
+        try:
+            return parse_ranks(values)
+        except Error as error:
+            raise Error(f"{what}: {error}") from None
+    if not isinstance(values, Iterable):
+        raise Error(f"{what}: got {shown(values)}, expected a list of rank counts such as [{shown(values)}]")
+    return tuple(whole(what, value) for value in values)
 
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:

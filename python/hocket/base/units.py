@@ -115,6 +115,12 @@ def parse_share(text: str) -> float:
     return share
 
 
+def from_to(first_bytes: int, last_bytes: int) -> str:
+    """Return a range of sizes: "8 B to 64 KiB"."""
+    first, last = format_bytes(first_bytes), format_bytes(last_bytes)
+    return first if first_bytes == last_bytes else f"{first} to {last}"
+
+
 def parse_ranks(text: str) -> tuple[int, ...]:
     """Return the rank counts of "1-64" or "1-8,16,32", in order.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.choice import DEFAULT
+from hocket.tuning.deciding import Regret
 from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning, order_cost
@@ -275,6 +276,12 @@ def _print(tuning: Tuning, folder: str, own: str | None) -> None:
         click.echo(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
 
 
+def _where(regrets: Sequence[Regret]) -> str:
+    """Return where the worst regret is, if there is any."""
+    worst = max(regrets, key=lambda one: one.share)
+    return f" ({worst.point}: {worst.choice}, the fastest is {worst.best})" if worst.share > 0 else ""
+
+
 def _judged(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
     if tuning.undecided:
@@ -288,7 +295,7 @@ def _judged(tuning: Tuning) -> list[str]:
         sizes = format_count(len(tuning.regrets), "held-out call")
         beyond = sum(one.is_beyond_noise for one in tuning.regrets)
         noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
-        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{noise}")
+        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{_where(tuning.regrets)}{noise}")
     else:
         reason = "the time limit was reached, or there is only one size"
         if "measured" in tuning.about:

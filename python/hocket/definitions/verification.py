@@ -12,7 +12,7 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import function, json_text, mapping, several, shown, whole
+from hocket.base.checks import function, json_text, mapping, several, several_ranks, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
@@ -118,7 +118,7 @@ class Verdict(Result):
 
 def verify(
     algorithms: Algorithm | str | Iterable[Algorithm],
-    ranks: Iterable[int],
+    ranks: Iterable[int] | str,
     *,
     parameters: Mapping[str, float | str] | None = None,
     count: int | None = None,
@@ -132,7 +132,7 @@ def verify(
     Args:
         algorithms: An algorithm, or its label such as "allreduce/ring"; a collective for all its algorithms; or several
             algorithms. Each takes only the parameters that it declares.
-        ranks: The rank counts.
+        ranks: The rank counts, also as a text such as "1-8,16".
         parameters: Values of the algorithm's parameters. For the others, all combinations of the default and the values
             that the parameter lists to try are checked.
         count: Number of elements that `size_bytes` of a call counts; by default 0, 1 and a few more, and blocks of
@@ -157,7 +157,7 @@ def verify(
 
 def planned(
     algorithms: Iterable[Algorithm],
-    ranks: Iterable[int],
+    ranks: Iterable[int] | str,
     *,
     parameters: Mapping[str, float | str] | None = None,
     count: int | None = None,
@@ -165,9 +165,7 @@ def planned(
     element_bytes: int = 1,
 ) -> Verification:
     """Return the planned verification of algorithms, each with the parameters that it declares; see `verify`."""
-    if not isinstance(ranks, Iterable):
-        raise Error(f"ranks: got {shown(ranks)}, expected a list of rank counts such as [{shown(ranks)}]")
-    rank_counts = tuple(whole("ranks", number) for number in ranks)
+    rank_counts = several_ranks("ranks", ranks)
     wanted = {
         "count": None if count is None else whole("count", count),
         "root": None if root is None else whole("root", root),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from hocket.base.units import format_bytes, format_count, format_ranks, format_rate, format_time, format_value
+from hocket.base.units import format_bytes, format_count, format_ranks, format_rate, format_time, format_value, from_to
 from hocket.definitions.library import REDUCTIONS
 
 if TYPE_CHECKING:
@@ -258,12 +258,6 @@ def span(ratios: Sequence[float]) -> str:
     """Return the range of some ratios: "1.10 to 2.50"."""
     least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
     return least if least == most else f"{least} to {most}"
-
-
-def from_to(first_bytes: int, last_bytes: int) -> str:
-    """Return a range of sizes: "8 B to 64 KiB"."""
-    first, last = format_bytes(first_bytes), format_bytes(last_bytes)
-    return first if first_bytes == last_bytes else f"{first} to {last}"
 
 
 def explanation_facts(found: Explanation) -> list[tuple[str, str]]:

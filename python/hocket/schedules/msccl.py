@@ -24,6 +24,7 @@ _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", 
 BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 _NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
+_MOST_BYTES = (1 << 63) - 1  # microsoft/msccl takes 0 as no bytes, RCCL as any number
 _MOST = 1 << 16  # limit on GPUs, on thread blocks of a GPU, and on chunks
 
 
@@ -177,11 +178,12 @@ class Msccl:
         return Schedule.of(self.name, content, collective=self.collective)
 
     def as_xml(self) -> str:
-        """Return the text of a file, as msccl-tools writes it."""
+        """Return the text of a file, as RCCL and Azure's executor read it: for calls of any size."""
         channels = 1 + max((block.channel for blocks in self.gpus for block in blocks.values()), default=0)
         lines = [
             f'<algo name={quoteattr(self.name)} proto="Simple" nchannels="{channels}" nchunksperloop="{self.chunks}" '
-            f'ngpus="{self.ranks}" coll="{self.collective}" inplace="{int(self.in_place)}">'
+            f'ngpus="{self.ranks}" coll="{self.collective.replace("_", "")}" minBytes="0" maxBytes="{_MOST_BYTES}" '
+            f'inplace="{int(self.in_place)}" outofplace="{int(not self.in_place)}">'
         ]
         for gpu, blocks in enumerate(self.gpus):
             lines.append(

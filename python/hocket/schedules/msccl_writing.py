@@ -1,7 +1,8 @@
 """Schedules as MSCCL XML: spans become chunks, and tasks become steps of thread blocks.
 
 A GPU has a thread block for each direction of a connection. A copy or reduction goes to the block of the last task that
-it waits for. The limits are in microsoft/msccl, src/include/msccl.h, and src/graph/topo.cc checks them.
+it waits for. The limits are in ROCm/rccl, src/include/msccl/msccl_struct.h and msccl_parser.h, which
+src/misc/msccl/msccl_parser.cc checks; Azure/msccl-executor-nccl has the same reader. microsoft/msccl allows more.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from hocket.schedules.msccl import BUFFERS, COLLECTIVES, Block, Msccl, Place, St
 from hocket.schedules.schedule import Schedule
 
 _MOST_COUNT = 71  # chunks of a step
-_MOST_STEPS = 256  # steps of a thread block
-_MOST_BLOCKS = 216  # thread blocks of a GPU
+_MOST_STEPS = 64  # steps of a thread block
+_MOST_BLOCKS = 128  # thread blocks of a GPU: steps keep the number of one in 8 bits
+_MOST_GPUS = 1024
+_MOST_ELEMENTS = 4095  # XML elements that a GPU reads: the algorithm, all GPUs, its thread blocks and their steps
 _MOST_CHANNELS = 32
 _MOST_PEERS = 32  # peers to which a GPU sends on one channel, or from which it receives
-_MOST_CHUNKS = 1 << 16
+_MOST_CHUNKS = 1 << 15  # the readers keep offsets in 16 bits
 
 _LETTERS = {name: letter for letter, name in BUFFERS.items()}
 _KINDS = {"send": "s", "recv": "r", "copy": "cpy", "combine": "re"}
@@ -51,6 +54,8 @@ def as_msccl(schedule: Schedule) -> Msccl:
         got = schedule.collective or "an unknown collective"
         raise _refused(schedule, f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
     data = schedule.data
+    if len(data["ranks"]) > _MOST_GPUS:
+        raise _refused(schedule, f"got {len(data['ranks'])} ranks, expected at most {_MOST_GPUS}")
     chunks = _Chunks(schedule, data["ranks"])
     channels = _channels(schedule, data["ranks"])
     gpus = [_Gpu(schedule, rank, tasks, chunks.elements, channels) for rank, tasks in enumerate(data["ranks"])]
@@ -130,6 +135,7 @@ class _Gpu:
     def __init__(
         self, schedule: Schedule, rank: int, tasks: Sequence[_Task], chunk: int, channels: Mapping[int, int]
     ) -> None:
+        self._ranks = len(schedule.data["ranks"])
         self._schedule, self._rank, self._chunk, self._channels = schedule, rank, chunk, channels
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._blocks: list[Block] = []
@@ -218,6 +224,10 @@ class _Gpu:
                 raise _refused(self._schedule, f"gpu {self._rank} has {what}")
             for is_send, peer in ((True, block.send), (False, block.recv)):
                 peers[is_send, block.channel] += peer != -1
+        elements = 1 + self._ranks + len(self._blocks) + sum(len(block.steps) for block in self._blocks)
+        if elements > _MOST_ELEMENTS:
+            what = f"{elements} XML elements to read, expected at most {_MOST_ELEMENTS}"
+            raise _refused(self._schedule, f"gpu {self._rank} has {what}")
         if (most := max(peers.values(), default=0)) > _MOST_PEERS:
             raise _refused(
                 self._schedule, f"gpu {self._rank} has {most} peers on a channel, expected at most {_MOST_PEERS}"

@@ -19,7 +19,7 @@ from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
-from hocket.base.units import format_count, format_ranks
+from hocket.base.units import format_bytes, format_count, format_ranks, from_to
 from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
@@ -158,7 +158,7 @@ class Beside:
     simulated_s: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Algorithms for one collective, simulated at the same sizes.
 
@@ -166,7 +166,8 @@ class Comparison(Result):
         collective: The collective.
         ranks: Number of ranks.
         machine: The machine.
-        parameters: Values of parameters as text, for each algorithm that has some.
+        parameters: Values of parameters as text, for each algorithm that has some; values that differ between sizes
+            are those of the least and the largest size.
         bounds: Lower bounds by size.
         simulations: The simulations, by size and then by algorithm.
         not_compared: Algorithms and sizes that could not be simulated.
@@ -304,6 +305,11 @@ class Comparison(Result):
         """
         chart: alt.LayerChart = drawn(self)
         return chart
+
+    def __repr__(self) -> str:
+        """Return the title, and the fastest algorithms for each range of sizes."""
+        best = (f"{from_to(one.first_bytes, one.last_bytes)}: {' = '.join(one.algorithms)}" for one in self.best())
+        return "\n".join([f"<Comparison: {self.title}>", *(f"  {line}" for line in best)])
 
     def _digest(self) -> list[dict[str, Any]]:
         return [
@@ -576,14 +582,13 @@ def _comparison(
     keys = [_key(task) for task in tasks]
     results = [known[key] for key in keys if key in known and key not in chosen]
     simulations = tuple(found for found in results if isinstance(found, Simulation))
-    values = {found.algorithm: found.parameters for found in simulations if found.parameters}
     algorithms = {name: algorithm for name, algorithm, _ in tasks}
     _, algorithm, call = tasks[0]
     return Comparison(
         collective=algorithm.collective,
         ranks=call.ranks,
         machine=machine,
-        parameters={name: a.format(values[name]) for name, a in algorithms.items() if name in values},
+        parameters={name: text for name, one in algorithms.items() if (text := _values(one, name, simulations))},
         bounds=bounds,
         simulations=simulations,
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
@@ -594,6 +599,22 @@ def _comparison(
             if key in known or choice.found is None
         ),
     )
+
+
+def _values(algorithm: Algorithm, name: str, simulations: Iterable[Simulation]) -> str:
+    """Return the values of an algorithm's parameters as text: of the least and of the largest size, if they differ."""
+    mine = sorted((one for one in simulations if one.algorithm == name), key=lambda one: one.size_bytes)
+    found = []
+    for parameter in algorithm.parameters:
+        given = {one.size_bytes: one.parameters[parameter.name] for one in mine if parameter.name in one.parameters}
+        if len(set(given.values())) == 1:
+            found.append(parameter.format(*set(given.values())))
+        elif given:
+            first, last = (
+                f"{parameter.format(given[size])} at {format_bytes(size)}" for size in (min(given), max(given))
+            )
+            found.append(f"{first} to {last.removeprefix(parameter.name + ' = ')}")
+    return ", ".join(found)
 
 
 def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:

@@ -14,7 +14,7 @@ from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
 from hocket.rules.tuning_files.form import Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of
-from hocket.rules.tuning_files.translation import to_hocket
+from hocket.rules.tuning_files.translation import performed, to_hocket
 from hocket.simulating.simulation import simulate
 
 
@@ -27,12 +27,14 @@ class Side:
         choice: The algorithm in the library's words; None if unknown.
         algorithm: The equivalent algorithm of Hocket; None if there is none.
         time_s: Its time on the machine; None if unknown.
+        why: Why the time is unknown.
     """
 
     line: int | None
     choice: str | None
     algorithm: str | None
     time_s: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def differences(
     ranks: Sequence[int],
     sizes: Sequence[int],
     ranks_per_node: int = 1,
+    element_bytes: int = 1,
 ) -> Iterator[Difference]:
     """Give the calls for which two sets of rules choose differently.
 
@@ -73,8 +76,9 @@ def differences(
         ranks: Their numbers of ranks.
         sizes: Their messages, in bytes; a barrier has none.
         ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
+        element_bytes: The size of an element.
     """
-    for call in _calls(functions, ranks, sizes, ranks_per_node):
+    for call in _calls(functions, ranks, sizes, ranks_per_node, element_bytes):
         sides = [_side(rules, call) for rules in (one, two)]
         if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
             timed = (_timed(side, call, machine) for side in sides)
@@ -117,34 +121,36 @@ def kept_gain(
 
 
 def _calls(
-    functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int], ranks_per_node: int = 1
+    functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int], ranks_per_node: int, element_bytes: int = 1
 ) -> Iterator[Situation]:
     for function in functions:
         for count in ranks:
             for size in (0,) if function == "barrier" else sizes:
-                yield situation(function, count, size, ranks_per_node=ranks_per_node)
+                yield situation(function, count, size, ranks_per_node=ranks_per_node, element_bytes=element_bytes)
 
 
 def _side(rules: Rules, call: Situation) -> Side:
     rule = decided(rules, call)
-    library, line = rules.library, rule.line if rule and rule.choice else None
-    if (rule is None or rule.choice is None) and library in DEFAULTS:
-        defaults = default_rules(library)
-        rule, library = decided(defaults, call), defaults.library
+    line = rule.line if rule and rule.choice else None
+    if (rule is None or rule.choice is None) and rules.library in DEFAULTS:
+        rules = default_rules(rules.library)
+        rule = decided(rules, call)
     if rule is None or rule.choice is None:
-        return Side(line, None, None)
-    ours = to_hocket(call.function, rule.choice, library).choice
-    return Side(line, str(rule.choice), str(ours) if ours else None)
+        return Side(line, None, None, why=f"{call.function}: what {rules.runner} chooses by itself is not known")
+    runs = performed(rules, rule.choice, call)
+    ours = to_hocket(call.function, runs.choice, rules.library)
+    return Side(line, runs.name, str(ours.choice) if ours.choice else None, why=ours.note if not ours.choice else "")
 
 
 def _timed(side: Side, call: Situation, machine: Machine) -> Side:
     found = collective_of(call.function)
     if side.algorithm is None or found is None:
         return side
-    chosen = choose(f"{found[0]}: {side.algorithm}", found[0], Call(ranks=call.ranks, size_bytes=call.size_bytes))
+    there = Call(ranks=call.ranks, size_bytes=call.size_bytes, element_bytes=call.element_bytes)
+    chosen = choose(f"{found[0]}: {side.algorithm}", found[0], there)
     if chosen is None:
-        return side  # the algorithm of Hocket refuses the call
+        return replace(side, why=f"{call.function}: Hocket's {side.algorithm} refuses some calls")
     try:
         return replace(side, time_s=simulate(*chosen, machine=machine).time_s.mean)
-    except Error:
-        return side
+    except Error as error:
+        return replace(side, why=str(error))

@@ -20,35 +20,36 @@ def fastest(times: Times) -> Choice:
 
 
 def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
-    """Return the acceptable choices at a point; if the default is acceptable, only the default.
+    """Return the acceptable choices at a point; if the default is acceptable, only the default and what equals it.
 
     A choice is acceptable if its interval overlaps the fastest one's, or if it is slower than the fastest by at most
-    the tolerance, as a share. So no rule is made for a gain within the noise.
+    the tolerance, as a share. So no rule is made for a gain within the noise. A choice with exactly the default's time
+    is what the default runs.
     """
     if not times:
         return frozenset((DEFAULT,))
     best = min(times.values(), key=lambda one: one.median_s)
     limit_s = (1 + tolerance) * best.median_s
     found = frozenset(c for c, one in times.items() if one.median_s <= limit_s or one.low_s <= best.high_s)
-    return frozenset((DEFAULT,)) if DEFAULT in found else found
+    return frozenset(c for c in found if times[c] == times[DEFAULT]) if DEFAULT in found else found
 
 
 def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
     """Return an acceptable choice for each point, with the fewest changes; the points are in order of size.
 
-    Among several ways with the fewest changes, the one with the smallest total loss wins. The loss of a choice is the
-    logarithm of its time over the fastest time.
+    Among several ways with the fewest changes, the one with the smallest total loss wins, and among equal ones the one
+    that names the default most often. The loss of a choice is the logarithm of its time over the fastest time.
     """
-    ways: dict[Choice, tuple[int, float, tuple[Choice, ...]]] = {}
+    ways: dict[Choice, tuple[int, float, int, tuple[Choice, ...]]] = {}
     for times in points:
-        least = min(ways.values()) if ways else (0, 0.0, ())
+        least = min(ways.values()) if ways else (0, 0.0, 0, ())
         found = {}
         for choice in acceptable(times, tolerance):
-            kept = ways.get(choice, (inf, 0.0, ()))
-            changes, loss, way = min(kept, (least[0] + 1, *least[1:]))
-            found[choice] = (int(changes), loss + _loss(times, choice), (*way, choice))
+            kept = ways.get(choice, (inf, 0.0, 0, ()))
+            changes, loss, rules, way = min(kept, (least[0] + 1, *least[1:]))
+            found[choice] = (int(changes), loss + _loss(times, choice), rules + (choice != DEFAULT), (*way, choice))
         ways = found
-    return list(min(ways.values())[2]) if ways else []
+    return list(min(ways.values())[-1]) if ways else []
 
 
 def _loss(times: Times, choice: Choice) -> float:

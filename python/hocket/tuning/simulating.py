@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
 from hocket.definitions.library import Algorithm, algorithms
 from hocket.definitions.machine import Machine
-from hocket.rules.tuning_files import DEFAULTS, untuned
+from hocket.mpi.benchmark import unit_bytes
+from hocket.rules.tuning_files import DEFAULTS, switches, untuned
 from hocket.simulating.comparison import made_for
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
@@ -49,6 +51,22 @@ class Simulated:
         if self.library is not None:
             return of_library(self.library, point)
         return of_catalogue(made_for(self.machine, algorithms(point.collective)), point)
+
+    def switches(self, points: Iterable[Point]) -> Iterator[Point]:
+        """Give the sizes before and at which the library's default changes, between the least and the largest point."""
+        for (collective, ranks), row in groupby(sorted(points), key=lambda point: (point.collective, point.ranks)):
+            sizes = [point.size_bytes for point in row]
+            unit = unit_bytes(collective, ranks)
+            for switch in self._switches(Point(collective, ranks, sizes[0])):
+                first = -(-switch // unit) * unit
+                if sizes[0] < first < sizes[-1]:
+                    yield Point(collective, ranks, first - unit)
+                    yield Point(collective, ranks, first)
+
+    def _switches(self, point: Point) -> tuple[int, ...]:
+        if self.library not in DEFAULTS or point.ranks < 1:  # the simulation refuses such a call
+            return ()
+        return switches(self.library, point.collective, call_at(algorithms(point.collective)[0], DEFAULT, point))
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
         """Return the time of a call.

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from hocket.base.checks import instance, number, path, several, several_sizes, text, whole
+from hocket.base.checks import instance, number, path, several, several_ranks, several_sizes, text
 from hocket.base.names import among
 from hocket.base.parallel import ignore
 from hocket.base.version import version
@@ -35,7 +35,7 @@ _RECORDS, _CHECKED = "measurements.jsonl", "guidelines.jsonl"
 def tune(
     collectives: Iterable[str] | str = (),
     *,
-    ranks: Iterable[int] | int,
+    ranks: Iterable[int] | int | str,
     sizes: Iterable[int | str] | int | str | None = None,
     machine: MachineLike = "cluster",
     library: str | None = None,
@@ -53,7 +53,7 @@ def tune(
 
     Args:
         collectives: Names of collectives; by default all that can be tuned.
-        ranks: Numbers of ranks.
+        ranks: Numbers of ranks, also as a text such as "4-8,16".
         sizes: Sizes in bytes, or as texts such as "8B..1MiB"; each is rounded up to what the collective allows. The
             default is 8 B to 2 MiB.
         machine: A machine, the name of a preset, or the path of a machine file.
@@ -70,7 +70,7 @@ def tune(
             machine has no room for the ranks.
     """
     names = (collectives,) if isinstance(collectives, str) else several("collectives", collectives, str, "names")
-    counts = [whole("ranks", count) for count in (ranks if isinstance(ranks, Iterable) else [ranks])]
+    counts = several_ranks("ranks", [ranks] if isinstance(ranks, int) else ranks)
     sizes_bytes = USUAL_SIZES if sizes is None else several_sizes("sizes", sizes)
     share = number("tolerance", tolerance, "a share from 0 to below 1", is_right=lambda share: 0 <= share < 1)
     place = None if folder is None else path("folder", folder)
@@ -105,6 +105,7 @@ def tuned(
     Raises:
         Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
     """
+    plan = plan.with_points(work.switches(plan.training))
     with _kept(folder, _RECORDS, work, machine) as records:
         on_begin(plan)
         followed = _followed(plan, work, records, tolerance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
@@ -69,6 +69,10 @@ class BySimulation:
             for point in points
         ]
 
+    def switches(self, points: Sequence[Point]) -> Iterator[Point]:
+        """Give points before and at each change of the library's default, which is one algorithm between them."""
+        return self.by.switches(points)
+
     def pair(
         self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
     ) -> None:
@@ -119,6 +123,10 @@ class ByMeasurement:
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
         """Return nothing, because the time limit is known."""
         return []
+
+    def switches(self, points: Sequence[Point]) -> Iterator[Point]:
+        """Give nothing, as nobody tells where an MPI changes its algorithm."""
+        return iter(())
 
     @cached_property
     def exporter(self) -> Exporter | None:

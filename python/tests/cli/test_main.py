@@ -50,6 +50,8 @@ def test_the_version_is_the_packages_and_tells_the_commit(hocket_command: Callab
     [
         ("simulat", 'unknown command "simulat", did you mean simulate?'),
         ("list --colour", "No such option"),
+        ("mpi run -n 2 --load mine.py ./app", "No such option '--load'"),
+        ("mpi trace -n 2 --load mine.py ./app", "No such option '--load'"),
         ("list --load nowhere.py", "nowhere.py: no such file"),
         ("simulate allreduce rign --ranks 4 --size 8B", 'unknown allreduce algorithm "rign", did you mean ring?'),
         ("simulate allredcue ring --ranks 4 --size 8B", 'unknown collective "allredcue", did you mean allreduce?'),

@@ -33,7 +33,8 @@ def test_what_is_lost_is_said_on_stderr(hocket_command: Callable[..., Ran], tmp_
     file = tmp_path / "a.rules"
     file.write_text("allreduce[size=1MiB..]: swing\nallreduce: ring\n")
     ran = hocket_command(f"rules convert {file} - --to openmpi-6.0")
-    assert ran.err == "hocket: note: allreduce: openmpi-6.0 has no swing, left to the library\n"
+    said = "hocket: note: allreduce: openmpi-6.0 has no swing, left to the library\n"
+    assert ran.err == f"{said}hocket: note: 1 of 2 rules with an algorithm are left to openmpi-6.0\n"
     assert '"rule_file_version": 3' in ran.out
 
 
@@ -46,6 +47,13 @@ def test_the_share_of_the_gain_that_is_kept_is_said(hocket_command: Callable[...
     file.write_text("broadcast: circulant\nallreduce[size=..64]: linear\n")
     ran = hocket_command(f"rules convert {file} - --to openmpi-5.0 --ranks 4,64")
     assert ran.err.endswith("rules are slower than openmpi-5.0's own choices on 4, 64 ranks of cluster\n")
+
+
+def test_the_rules_that_are_left_to_the_library_are_counted(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("allreduce[size=..1KiB]: bine\nallreduce: ring\nbroadcast: circulant\nbarrier: native\n")
+    ran = hocket_command(f"rules convert {file} - --to openmpi-5.0 --ranks 4")
+    assert "note: 2 of 3 rules with an algorithm are left to openmpi-5.0\n" in ran.err
 
 
 def test_a_conversion_that_would_lose_all_writes_nothing(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
@@ -82,6 +90,17 @@ def test_a_line_is_explained(hocket_command: Callable[..., Ran], tmp_path: Path)
     assert "the call has 32768 bytes, the line is for 65536.." in ran.out
     ran = hocket_command(f"rules explain {write_rules(tmp_path)} --ranks 4 --size 1MiB")
     assert "before these: 1 line for other numbers of ranks" in ran.out
+
+
+def test_another_algorithm_for_few_elements_is_explained(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.openmpi-5.0.conf"
+    file.write_text("1\n2\n1\n65536\n1\n0 6 0 0\n")
+    command = f"rules explain {file} --ranks 65536 --size 256KiB --element"
+    why = "with fewer elements than the largest power of two of ranks, openmpi-5.0 runs basic_linear instead of"
+    short, long = (hocket_command(f"{command} {element} --json").json[0] for element in (8, 4))
+    assert [each["runs"] for each in (short, long)] == ["basic_linear", "rabenseifner"]
+    assert all(each["remark"].startswith(why) for each in (short, long))
+    assert "basic_linear for rabenseifner: line 6" in hocket_command(f"{command} 8").out
 
 
 def test_lint_tells_of_lines_and_ends_with_1(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Know
 from .conftest import AS_ROOT, Mpi
 
 RANKS = [5, *(pytest.param(ranks, marks=pytest.mark.real_mpi) for ranks in (2, 4, 7, 8))]
-SIZES_BYTES = (8, 1000, 16384, 100_000)
+SIZES_BYTES = (8, 32, 1000, 16384, 100_000)
+"""Among them as many doubles as the largest power of two up to 5 ranks."""
+FEW_BYTES = 3
+"""Fewer bytes than most numbers of ranks."""
 SEGMENT_BYTES, COUNT = 8192, 2
 """Of algorithms whose segments, radix or window can be told."""
 
@@ -101,11 +104,19 @@ class Forced(Case):
 
     def simulated(self) -> Sent:
         """Return the messages of the counterpart."""
-        is_short = self.known.short.endswith("linear") and self.elements < self.ranks
         told = {ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT for theirs, ours in self.known.named.items()}
-        short = self.known.short.removeprefix("basic_")
-        name = f"{self.collective}/{short if is_short else self.known.hocket}"
-        return recorded(name, replace(self.call, parameters={} if is_short else {**self.known.fixed, **told}))
+        if self.is_short:
+            assert self.known.short is not None  # this makes it short
+            return recorded(f"{self.collective}/{self.known.short.name.removeprefix('basic_')}", self.call)
+        return recorded(
+            f"{self.collective}/{self.known.hocket}", replace(self.call, parameters={**self.known.fixed, **told})
+        )
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the library runs another algorithm, as the vector has too few elements."""
+        elements = self.size_bytes // self.call.element_bytes
+        return self.known.short is not None and self.known.short.is_for(elements, self.ranks)
 
 
 def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call) -> Sent:
@@ -120,7 +131,7 @@ def is_no_power_of_two(case: Case) -> bool:
     return bool(case.ranks & (case.ranks - 1))
 
 
-DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Case], bool]]] = {
+DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Forced], bool]]] = {
     ("openmpi-5.0", "allgather", "sparbit"): ("sends the blocks of a step one by one", lambda case: case.ranks > 2),
     ("openmpi-5.0", "allgatherv", "sparbit"): ("sends the blocks of a step one by one", lambda case: case.ranks > 2),
     ("openmpi-5.0", "allreduce", "nonoverlapping"): (
@@ -129,16 +140,16 @@ DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Case], bool]]] = {
     ),
     ("openmpi-5.0", "allreduce", "rabenseifner"): (
         "splits the vectors of the ranks beyond a power of two",
-        lambda case: is_no_power_of_two(case) and case.elements >= case.ranks,
+        lambda case: is_no_power_of_two(case) and not case.is_short,
     ),
     ("openmpi-5.0", "reduce", "rabenseifner"): (
         "splits the vectors of the ranks beyond a power of two",
-        lambda case: is_no_power_of_two(case) and case.elements >= case.ranks,
+        lambda case: is_no_power_of_two(case) and not case.is_short,
     ),
     ("openmpi-5.0", "barrier", "recursive_doubling"): ("pairs rank r with r + 2^k beyond 2^k", is_no_power_of_two),
     ("openmpi-5.0", "bcast", "scatter_allgather_ring"): (
         "cuts blocks of ceil(n/P)",
-        lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case),
+        lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case) and not case.is_short,
     ),
     ("mpich-5.0", "allgatherv", "ring"): ("sends at most 32 KiB at once", lambda case: case.size_bytes > 2**15),
     ("mpich-5.0", "allreduce", "ring"): (
@@ -166,7 +177,8 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
         for known in algorithms:
             if known.hocket is None or not known.takes(ranks):
                 continue
-            for root, size_bytes in enumerate((0,) if function == "barrier" else SIZES_BYTES):
+            few = (FEW_BYTES,) if function == "bcast" else ()
+            for root, size_bytes in enumerate((0,) if function == "barrier" else (*SIZES_BYTES, *few)):
                 elements = size_bytes // 8
                 if function == "reduce_scatter_block":
                     elements = max(elements // ranks, 1) * ranks

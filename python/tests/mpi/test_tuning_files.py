@@ -209,6 +209,8 @@ SHORT = {
     ("allreduce", "ring"): "allreduce_intra_recursivedoubling",
     ("allreduce", "segmented_ring"): "allreduce_intra_recursivedoubling",
     ("allreduce", "rabenseifner"): "allreduce_intra_basic_linear",
+    ("bcast", "scatter_allgather"): "bcast_intra_basic_linear",
+    ("bcast", "scatter_allgather_ring"): "bcast_intra_basic_linear",
     ("reduce", "rabenseifner"): "reduce_intra_basic_linear",
 }
 

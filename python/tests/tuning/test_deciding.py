@@ -41,10 +41,19 @@ times_at_points = st.lists(
 def test_what_overlaps_the_fastest_is_good_enough_and_the_default_then_alone() -> None:
     fastest, noisy, slow = Estimate(1.0, 0.9, 1.1), Estimate(1.5, 1.05, 2.0), Estimate(1.2, 1.15, 1.25)
     assert acceptable({A: fastest, B: noisy, C: slow}, TOLERANCE) == {A, B}
-    assert acceptable({A: fastest, B: noisy, DEFAULT: noisy}, TOLERANCE) == {DEFAULT}
+    assert acceptable({A: fastest, B: noisy, DEFAULT: Estimate(1.4, 1.05, 2.0)}, TOLERANCE) == {DEFAULT}
+    assert acceptable({A: fastest, B: noisy, DEFAULT: noisy}, TOLERANCE) == {DEFAULT, B}  # the default runs B
     assert acceptable({A: fastest, DEFAULT: slow}, TOLERANCE) == {A}
     assert acceptable(exact(a=1.0, b=1.02, c=1.04), TOLERANCE) == {A, B}
     assert acceptable({}, TOLERANCE) == {DEFAULT}
+
+
+def test_a_rule_stays_where_the_default_runs_the_same() -> None:
+    """One rule is shorter than a rule, the default, and the rule again."""
+    times = [exact(native=1.0, a=0.5), exact(native=1.0, a=1.0), exact(native=1.0, a=0.5), exact(native=1.0, b=1.0)]
+    decisions = decide(dict(zip(at(64, 256, 1024, 4096), times, strict=True)), TOLERANCE)
+    assert [(d.sizes_bytes, d.choice) for d in decisions] == [((64, 1025), A), ((1025, 4097), DEFAULT)]
+    assert merge([exact(native=1.0, a=1.0)] * 2, TOLERANCE) == [DEFAULT, DEFAULT]
 
 
 def test_sizes_between_a_choice_and_the_default_are_the_defaults() -> None:
@@ -74,7 +83,7 @@ def test_merging_keeps_to_what_is_good_enough_with_no_more_intervals_than_points
     assert len(choices) == len(points)
     for choice, times in zip(choices, points, strict=True):
         assert choice in acceptable(times, TOLERANCE)
-        assert choice == DEFAULT or DEFAULT not in acceptable(times, TOLERANCE)
+        assert DEFAULT not in acceptable(times, TOLERANCE) or times.get(choice) == times.get(DEFAULT)
 
 
 @given(times_at_points)

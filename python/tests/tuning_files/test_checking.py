@@ -77,9 +77,16 @@ def test_what_a_version_does_not_take_is_told(format: str, text: str, sentence: 
 def test_what_runs_for_fewer_elements_than_ranks_is_told_unless_messages_are_long() -> None:
     short, long = "1\n2\n1\n0\n1\n0 6 0 0\n", "1\n2\n2\n0\n2\n0 3 0 0\n1000 6 0 0\n9\n1\n0 3 0 0\n"
     assert sentences(short, "openmpi-5.0") == [
-        "allreduce: with fewer elements than ranks, openmpi-5.0 runs basic_linear instead of rabenseifner"
+        "allreduce: with fewer elements than the largest power of two of ranks, openmpi-5.0 runs basic_linear instead "
+        "of rabenseifner"
     ]
     assert kinds(long, "openmpi-5.0") == [(6, "meaning of ranks")]
+
+
+def test_a_segment_size_in_the_place_of_the_fan_out_is_told() -> None:
+    assert kinds("1\n7\n1\n2\n2\n0 2 32 0\n100 6 65536 0\n", "openmpi-5.0") == [(7, "fan-out")]
+    # Here the fan-out is the radix.
+    assert kinds("1\n0\n1\n2\n1\n0 2 64 0\n", "openmpi-6.0-classic") == []
 
 
 def test_the_meaning_of_numbers_of_ranks_is_told_where_it_matters() -> None:

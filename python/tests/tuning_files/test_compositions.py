@@ -74,9 +74,7 @@ def test_the_guard_of_mpich_sends_other_communicators_on() -> None:
 
 def test_compositions_are_not_written() -> None:
     rules = read(tree())
-    with pytest.raises(
-        hocket.Error, match=r"^allreduce: MPIDI_Allreduce_.*gamma is a composition, expected algorithms"
-    ):
+    with pytest.raises(hocket.Error, match=r"^allreduce: MPIDI_Allreduce_.*gamma belongs to MPICH's device"):
         FORMATS["mpich-5.0"].write(rules)
     assert all(each.what and bool(each.needs) == bool(each.otherwise) for each in COMPOSITIONS.values())
 
@@ -89,3 +87,15 @@ def test_the_command_says_it(hocket_command: Callable[..., Ran], tmp_path: Path)
     told = hocket_command(f"rules explain {file} --ranks 8 --ranks-per-node 8 --json").json
     assert told[0]["remark"] == "all processes by shared memory alone, on one node"
     assert hocket_command(f"rules lint {file}").status == 1
+
+
+def test_the_table_for_shared_memory_that_mpich_ships_is_right() -> None:
+    """`maint/tuning/coll/ch4/posix_generic.json` of MPICH 5.0, whose algorithms are for the processes of a node."""
+    shipped = {
+        f"collective={name}": {"comm_type=intra": {f"algorithm=MPIDI_POSIX_mpi_{name}_release_gather": {}}}
+        for name in ("bcast", "barrier", "allreduce", "reduce")
+    }
+    rules = read(json.dumps(shipped))
+    assert findings(rules, "mpich-5.0") == ()
+    call = situation("bcast", 8, 64, ranks_per_node=8)
+    assert remark(decided(rules, call), call) == "the processes of a node, by a segment of shared memory"

@@ -349,6 +349,8 @@ BAD = [
     ("openmpi-5.0", "1\n2\n1\n4\n1\n0 x 0 0\n", 'bad:6: got "x", expected the ID of an algorithm'),
     ("openmpi-5.0", "1\n2\n1\n4\n1\n0 1 0\n", "bad:6: the file ends too early, expected the segment size"),
     ("openmpi-5.0", "1 2 1 4 1\n0 1 0 0 5\n", 'bad:2: got "5", expected the end'),
+    ("openmpi-5.0", "1\n7\n1\n2\n3\n0 6 0 0\n9 6 0 0\n", "bad:5: promises 3 message sizes, 2 follow"),
+    ("openmpi-5.0", "1\n7\n2\n2\n2\n0 6 0 0\n4\n1\n0 6 0 0\n", "bad:5: promises 2 message sizes, 1 follows"),
     ("openmpi-5.0", "2\n2 0\n2 0\n", "bad:3: allreduce appears twice, expected each collective once"),
     ("openmpi-6.0", "{", "bad:1: not JSON: got the end, expected a name in quotes"),
     ("openmpi-6.0", "[" * 5000, "bad:1: nested too deeply, expected at most 100 levels"),

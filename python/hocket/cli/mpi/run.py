@@ -13,7 +13,7 @@ from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import crowded
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
 @lab_option
 @rule_options
@@ -30,7 +30,7 @@ def run(
 ) -> None:
     """Run PROGRAM under mpiexec, with the algorithms that rules choose for its collectives.
 
-    In a lab, each rank runs on its node. Put -- before the program to separate its options from this command's.
+    In a lab, each rank runs on its node. Options after PROGRAM are the program's.
     """
     variables = environment(installation, saved_rules(rules, file), log)
     launcher, entered = placed_in(installation, None, lab)

@@ -19,7 +19,7 @@ from hocket.mpi.tracing import trace as trace_program
 from hocket.traces import Call, RankTrace, Trace
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
 @click.option("--output", "-o", type=options.FILE, help="The trace file; by default PROGRAM.hktrace.")
 @click.option(
@@ -42,7 +42,7 @@ def trace(
 ) -> int:
     """Run PROGRAM under mpiexec, and write a trace of its MPI calls.
 
-    Put -- before the program to separate its options from this command's.
+    Options after PROGRAM are the program's.
     """
     if not program:
         raise click.UsageError("no program, expected a program after --")

@@ -6,7 +6,7 @@ import click
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.units import format_ranks
+from hocket.base.units import format_count, format_ranks
 from hocket.cli import options
 from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
 from hocket.definitions.machine import Machine
@@ -45,7 +45,9 @@ def convert(
         raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
     files.write(target, written(found.rules, format))
     share = None
-    if found.loses:
+    if found.left:
+        chosen = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
+        print_notes([f"{found.left} of {chosen} with an algorithm are left to {format.library}"])
         share = kept_gain(rules, found.rules, machine, ranks=ranks or RANKS, sizes=SIZES, ranks_per_node=ranks_per_node)
     if share is not None:
         where = f"on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"

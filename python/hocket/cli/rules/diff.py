@@ -9,7 +9,7 @@ import click
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
-from hocket.cli.output import print_json, print_table
+from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import read
@@ -23,6 +23,7 @@ from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 @options.rank_counts
 @per_node_option
 @options.sizes
+@options.element
 @function_option
 @click.option("--from-one", help="The format of ONE, unless the file's name tells it.")
 @click.option("--from-two", help="The format of TWO, unless the file's name tells it.")
@@ -34,6 +35,7 @@ def diff(
     ranks: tuple[int, ...] | None,
     ranks_per_node: int,
     sizes: tuple[int, ...] | None,
+    element: int,
     collective: str | None,
     from_one: str | None,
     from_two: str | None,
@@ -48,14 +50,17 @@ def diff(
     if collective is not None and collective not in functions:
         raise Error(f'--collective: neither file has rules for "{collective}", expected {", ".join(functions)}')
     functions = [collective] if collective else functions
-    found = differences(
-        first,
-        second,
-        machine,
-        functions=functions,
-        ranks=ranks or RANKS,
-        sizes=sizes or SIZES,
-        ranks_per_node=ranks_per_node,
+    found = list(
+        differences(
+            first,
+            second,
+            machine,
+            functions=functions,
+            ranks=ranks or RANKS,
+            sizes=sizes or SIZES,
+            ranks_per_node=ranks_per_node,
+            element_bytes=element,
+        )
     )
     if as_json:
         print_json([_entry(each) for each in found])
@@ -64,6 +69,8 @@ def diff(
     if rows:
         columns = ["collective", "ranks", "size", one, "time", two, "time", "second/first"]
         print_table(columns, rows, right=["ranks", "size", "time", "second/first"])
+        for why in dict.fromkeys(side.why for each in found for side in (each.one, each.two) if side.time_s is None):
+            print_words(f"?: {why}")
     else:
         click.echo("no difference")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.rules.options import from_option, function_option, per_node_option
 from hocket.rules.tuning_files import Rule, Rules, Situation, Verdict, measured, read, remark, situation, verdicts
+from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
+from hocket.rules.tuning_files.translation import performed
 
 
 @click.command()
@@ -19,6 +22,7 @@ from hocket.rules.tuning_files import Rule, Rules, Situation, Verdict, measured,
 @options.ranks(required=True)
 @per_node_option
 @options.size
+@options.element
 @function_option
 @from_option
 @options.as_json
@@ -27,6 +31,7 @@ def explain(
     ranks: int,
     ranks_per_node: int,
     size: int | None,
+    element: int,
     collective: str | None,
     source_format: str | None,
     as_json: bool,
@@ -40,7 +45,9 @@ def explain(
     if collective is not None and collective not in rules.functions:
         raise Error(f'--collective: {file} has no rules for "{collective}", expected {", ".join(rules.functions)}')
     functions = [collective] if collective else rules.functions
-    calls = [situation(each, ranks, size or 0, ranks_per_node=ranks_per_node) for each in functions]
+    calls = [
+        situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element) for each in functions
+    ]
     told = [(call, list(verdicts(rules, call))) for call in calls]
     if as_json:
         print_json([_entry(rules, call, all_verdicts) for call, all_verdicts in told])
@@ -65,7 +72,7 @@ def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
     if len(shown) < len(all_verdicts):
         click.echo(f"before these: {format_count(len(all_verdicts) - len(shown), 'line')} for other numbers of ranks")
     click.echo(_conclusion(rules, call, all_verdicts))
-    if said := remark(_decides(all_verdicts), call):
+    if said := _remark(rules, call, _decides(all_verdicts)):
         click.echo(said)
 
 
@@ -88,7 +95,17 @@ def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> s
     }
     counts = f", for {counted} {what[last.measure]}" if last.measure in what else ", for any size"
     where = f"line {last.line}" if last.line else f"{rules.library} by itself"
-    return f"{last.choice}: {where}{counts}"
+    return f"{performed(rules, last.choice, call).name}: {where}{counts}"
+
+
+def _remark(rules: Rules, call: Situation, rule: Rule | None) -> str:
+    """Return what a composition does; or what the library runs instead for a vector that may have too few elements."""
+    if rule is None or rule.choice is None or remark(rule, call):
+        return remark(rule, call)
+    if why := performed(rules, rule.choice, replace(call, element_bytes=LARGEST_ELEMENT)).why:
+        what = format_count(call.elements, "element")
+        return f"{why}; this call has {what} of {format_count(call.element_bytes, 'byte')}, unless --element differs"
+    return ""
 
 
 def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[str, Any]:
@@ -103,5 +120,6 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
         "parameters": dict(decides.choice.parameters) if decides and decides.choice else {},
         "passed": [{"line": each.rule.line, "why": each.why_not} for each in all_verdicts if each.why_not],
         "conclusion": _conclusion(rules, call, all_verdicts),
-        "remark": remark(decides, call),
+        "runs": str(performed(rules, decides.choice, call).choice) if decides and decides.choice else None,
+        "remark": _remark(rules, call, decides),
     }

@@ -15,7 +15,7 @@ from hocket.rules.tuning_files.decisions import (
 )
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
-from hocket.rules.tuning_files.untuned import Untuned, untuned
+from hocket.rules.tuning_files.untuned import Untuned, switches, untuned
 
 __all__ = [
     "DEFAULTS",
@@ -44,6 +44,7 @@ __all__ = [
     "read",
     "remark",
     "situation",
+    "switches",
     "untuned",
     "verdicts",
     "written",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced
-from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Short
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
@@ -21,7 +21,10 @@ from hocket.rules.tuning_files.translation import HOCKET, known_of, passes_over
 _HINTS = ("gap", "meaning of ranks", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
-_LARGEST_ELEMENT = 16  # bytes: a complex number of double precision
+_MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
+
+LARGEST_ELEMENT = 16
+"""The bytes of the largest predefined element, a complex number of double precision."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Finding:
     Attributes:
         line: The line, counted from 1.
         kind: "unreachable", "gap", "overlap", "passed over", "unknown algorithm", "other algorithm", "meaning of
-            ranks", "never read", "not asked", "not given", "refused" or "wrong communicator".
+            ranks", "never read", "not asked", "not given", "refused", "fan-out" or "wrong communicator".
         sentence: What it is.
     """
 
@@ -175,6 +178,10 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "never read", f'{rule.function}: Open MPI reads no "{MISSPELT}", expected "seg_size"')
     if library == HOCKET:
         return
+    fan_out = parameters.get("faninout", 0)
+    if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and "faninout" not in _named(rule, library):
+        sentence = f"{rule.function}: got fan-out {fan_out}, of which Open MPI takes {_MOST_FAN_OUT} at most"
+        yield Finding(rule.line, "fan-out", f"{sentence}; the size of segments comes after the fan-out")
     if why := misplaced(rule):
         yield Finding(rule.line, "wrong communicator", f"{rule.function}: {name} runs {why}")
     if why := passes_over(rule, library):
@@ -187,8 +194,8 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if known is None:
         yield from _unknown(rule, library)
         return
-    if known.short and not _is_long(rule):
-        sentence = f"{rule.function}: with fewer elements than ranks, {library} runs {known.short} instead of {name}"
+    if known.short and not _is_long(rule, known.short):
+        sentence = f"{rule.function}: {known.short}, {library} runs {known.short.name} instead of {name}"
         yield Finding(rule.line, "other algorithm", sentence)
     if known.ranks is not None and (rule.ranks.first, rule.ranks.last) != (known.ranks, known.ranks):
         sentence = f"{rule.function}: {name} takes {known.ranks} ranks only, {library} ends other calls with an error"
@@ -201,9 +208,14 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
 
 
-def _is_long(rule: Rule) -> bool:
-    """Return whether messages have at least one element per rank, if elements have at most 16 bytes."""
-    return rule.ranks.last is not None and rule.sizes.first >= _LARGEST_ELEMENT * rule.ranks.last
+def _named(rule: Rule, library: str) -> Mapping[str, str]:
+    known = known_of(rule.function, rule.choice, library) if rule.choice else None
+    return known.named if known else {}
+
+
+def _is_long(rule: Rule, short: Short) -> bool:
+    """Return whether messages have enough elements for a rule's own algorithm, if elements have at most 16 bytes."""
+    return rule.ranks.last is not None and not short.is_for(rule.sizes.first // LARGEST_ELEMENT, rule.ranks.last)
 
 
 def _unknown(rule: Rule, library: str) -> Iterator[Finding]:

@@ -1,10 +1,12 @@
-"""MPICH's compositions: how its device divides a call between the nodes and the processes of a node.
+"""What MPICH's device runs: compositions, and algorithms of the processes of a node by shared memory.
 
-They are the leaves of another selection tree, `MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE`. MPICH runs the one that
-the tree names, whether or not it is for the communicator.
+Compositions divide a call between the nodes and the processes of a node. They are the leaves of another selection tree,
+`MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE`. MPICH runs the one that the tree names, whether or not it is for the
+communicator. A third tree, `MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE`, has algorithms by shared memory.
 
 Source: `src/mpid/ch4/src/ch4_coll.h` and `ch4_coll_impl.h` of MPICH 5.0; that one of them is for one node alone, its
-developers on the failure of a tuning file that gave it to all communicators.
+developers on the failure of a tuning file that gave it to all communicators. For shared memory
+`src/mpid/ch4/shm/posix/posix_init.c` and `maint/tuning/coll/ch4/posix_generic.json`.
 """
 
 from __future__ import annotations
@@ -59,14 +61,25 @@ _OF = {
     **{name: {"alpha": _NETWORK} for name in ("Reduce_scatter", "Reduce_scatter_block")},
 }
 
+_RELEASE_GATHER = Composition("the processes of a node, by a segment of shared memory")
+_IPC_READ = Composition("the processes of a node, each of which copies from the memory of the root")
+_BY_SHARED_MEMORY = {
+    **{
+        f"MPIDI_POSIX_mpi_{name}_release_gather": _RELEASE_GATHER
+        for name in ("bcast", "barrier", "allreduce", "reduce")
+    },
+    "MPIDI_POSIX_mpi_bcast_ipc_read": _IPC_READ,
+}
+
 COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
     {
         f"MPIDI_{name}_intra_composition_{letter}": each
         for name, letters in _OF.items()
         for letter, each in letters.items()
     }
+    | _BY_SHARED_MEMORY
 )
-"""The compositions by name."""
+"""The compositions and the algorithms by shared memory, by name."""
 
 
 def remark(rule: Rule | None, call: Situation) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES
 from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
-from hocket.rules.tuning_files.grid import ANCHORS, boundaries, merged, spans
+from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.translation import HOCKET, Translated, passes_over, translated
 
@@ -30,12 +30,12 @@ class Converted:
     Attributes:
         rules: The rules.
         notes: What is lost or only near, one sentence each.
-        loses: Whether the other library lacks an algorithm that the rules name, or rules for a function.
+        left: How many of the rules that name an algorithm are left to the other library.
     """
 
     rules: Rules
     notes: tuple[str, ...]
-    loses: bool = False
+    left: int = 0
 
 
 def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None, ranks_per_node: int = 1) -> Converted:
@@ -55,14 +55,20 @@ def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None,
     found = Rules(library, tuple(rule for function in rules.functions for rule in made.function(function)))
     if rules.order_is_fixed:
         made.notes.append(f"order = fixed is left out: with the algorithms of {library}, sums may depend on the size")
-    return Converted(found, tuple(dict.fromkeys(made.notes)), made.loses)
+    return Converted(found, tuple(dict.fromkeys(made.notes)), sum(map(made.leaves, rules.rules)))
 
 
 class _Conversion:
     def __init__(self, rules: Rules, library: str, anchors: tuple[int, ...], ranks_per_node: int) -> None:
         self.notes: list[str] = []
-        self.loses = False
         self._rules, self._library, self._anchors, self._per_node = rules, library, anchors, ranks_per_node
+
+    def leaves(self, rule: Rule) -> bool:
+        """Return whether a rule names an algorithm that the other library lacks, or for a function without rules."""
+        if rule.choice is None:
+            return False
+        targets = [rule.function] if self._library == HOCKET else self._targets(rule.function)
+        return all(translated(each, rule.choice, self._rules.library, self._library).choice is None for each in targets)
 
     def function(self, function: str) -> Iterator[Rule]:
         """Give the converted rules of a function."""
@@ -75,7 +81,6 @@ class _Conversion:
             return
         targets = self._targets(function)
         if not targets:
-            self.loses = True
             self.notes.append(f"{function}: left out, as {self._library} has no rules for it")
         for target in targets:
             if self._library == _NCCLX:
@@ -149,7 +154,6 @@ class _Conversion:
         found = translated(of if self._library == HOCKET else function, choice, self._rules.library, self._library)
         if found.note:
             self.notes.append(found.note + (", left to the library" if found.choice is None else ""))
-        self.loses |= found.choice is None
         return found
 
     def _for_hocket(self, function: str, listed: Sequence[Rule]) -> Iterator[Rule]:
@@ -224,7 +228,7 @@ class _Conversion:
         for ranks in spans(starts):
             fitting = [rule for rule in listed if max(ranks.first, 1) in rule.ranks]
             row = [(sizes, self._decision(target, fitting, max(ranks.first, 1), sizes.first, measure))
-                   for sizes in spans(_size_starts(fitting, max(ranks.first, 1), measure))]  # fmt: skip
+                   for sizes in spans(size_starts(fitting, max(ranks.first, 1), measure))]  # fmt: skip
             rows.append((ranks, tuple(merged(row))))
         if why and self._library in ALIKE:
             yield from self._of_each(target, rows, measure)
@@ -268,7 +272,7 @@ class _Conversion:
         size_bytes = size // ranks if measure == "total" else size
         is_power = ranks & (ranks - 1) == 0
         for rule in rules:
-            if rule.power_of_two not in (None, is_power) or _in_measure(rule, size, measure, ranks) not in rule.sizes:
+            if rule.power_of_two not in (None, is_power) or in_measure(rule, size, measure, ranks) not in rule.sizes:
                 continue
             if self._rules.library == HOCKET and not accepts(rule.function, rule.choice, ranks, size_bytes):
                 continue
@@ -279,34 +283,3 @@ class _Conversion:
 def _whole(shares: Span, ranks: int) -> Span:
     """Return the sizes of messages whose bytes per rank are in a range."""
     return Span(shares.first * ranks, None if shares.last is None else (shares.last + 1) * ranks - 1)
-
-
-def _in_measure(rule: Rule, size: int, measure: str, ranks: int) -> int:
-    """Convert a size from the measure of a table to the measure of a rule."""
-    if rule.measure == "nothing":
-        return 0
-    return _scaled(size, ranks, _ranks_in(rule.measure, measure))
-
-
-def _scaled(size: int, ranks: int, times: int) -> int:
-    """Return a size multiplied by the number of ranks so many times, or divided and rounded down."""
-    factor = int(ranks ** abs(times))
-    return size * factor if times >= 0 else size // factor
-
-
-def _ranks_in(one: str, other: str) -> int:
-    """Return how often one measure has the number of ranks as a factor, compared with another measure."""
-    factors = {"share": -1, "size": 0, "total": 1}
-    return factors[one] - factors[other] if one in factors and other in factors else 0
-
-
-def _size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
-    """Return the sizes where the decision on some ranks may change, in the measure of a table."""
-    if measure == "nothing":
-        return [0]
-    starts = {0}
-    for rule in rules:
-        times = _ranks_in(measure, rule.measure)
-        for start in boundaries([rule.sizes]):
-            starts.add(-_scaled(-start, ranks, times))
-    return sorted(starts)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 from hocket.base.names import unknown
 
@@ -19,6 +20,38 @@ WHOLE_BYTES = 1 << 40
 """Hocket's size of a segment that is the whole message: 1 TiB; libraries write 0."""
 
 _YES, _NO = "yes", "no"
+
+
+@dataclass(frozen=True)
+class Short:
+    """What a library runs in place of an algorithm if the vector has too few elements.
+
+    Attributes:
+        name: The algorithm that it runs.
+        fewest: The fewest elements for the algorithm itself: as many as "ranks", or as the largest "power of two" up to
+            the number of ranks.
+    """
+
+    name: str
+    fewest: Literal["ranks", "power of two"] = "ranks"
+
+    def is_for(self, elements: int, ranks: int) -> bool:
+        """Return whether a vector has too few elements."""
+        return elements < fewest_elements(ranks)[self.fewest]
+
+    def __str__(self) -> str:
+        limit = "ranks" if self.fewest == "ranks" else "the largest power of two of ranks"
+        return f"with fewer elements than {limit}"
+
+
+def fewest_elements(ranks: int) -> Mapping[str, int]:
+    """Return the numbers of elements below which libraries may take another algorithm."""
+    return {"ranks": ranks, "power of two": power_of_two_below(ranks)}
+
+
+def power_of_two_below(ranks: int) -> int:
+    """Return the largest power of two up to a number of ranks."""
+    return 1 << max(ranks.bit_length() - 1, 0)
 
 
 @dataclass(frozen=True)
@@ -35,7 +68,7 @@ class Known:
         what: What it is, where Hocket has none such.
         needs: The conditions that the library does not check by itself.
         needs_power_of_two: Whether it is for a power of two of ranks only.
-        short: What the library runs in its place for fewer elements than ranks.
+        short: What the library runs in its place for too few elements; none if it always runs the algorithm itself.
         ranks: The only number of ranks that it takes, if there is one.
         asks: Other parameters that the library has to be given.
         own_segments: Whether the library chooses the size of segments by itself.
@@ -54,7 +87,7 @@ class Known:
     what: str = ""
     needs: tuple[tuple[str, str], ...] = ()
     needs_power_of_two: bool = False
-    short: str = ""
+    short: Short | None = None
     ranks: int | None = None
     asks: tuple[str, ...] = ()
     own_segments: bool = False
@@ -103,6 +136,8 @@ the collective where rules are turned into Hocket's."""
 _SEGMENT = {"seg_size": "segment"}
 _WHOLE = {"segment": WHOLE_BYTES}
 _TOGETHER = {"sends": "together"}
+_DOUBLING_IF_SHORT = Short("recursive_doubling")
+_LINEAR_IF_SHORT = Short("basic_linear")
 _CHAINS = "several chains side by side"
 
 _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
@@ -127,9 +162,9 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("basic_linear", 1, "linear"),
         Known("nonoverlapping", 2, "reduce_broadcast"),
         Known("recursive_doubling", 3, "recursive_doubling"),
-        Known("ring", 4, "ring_or_recursive_doubling", short="recursive_doubling", like=("ring", {})),
-        Known("segmented_ring", 5, what="a ring whose blocks go in segments", short="recursive_doubling"),
-        Known("rabenseifner", 6, "rabenseifner", short="basic_linear"),
+        Known("ring", 4, "ring_or_recursive_doubling", short=_DOUBLING_IF_SHORT, like=("ring", {})),
+        Known("segmented_ring", 5, what="a ring whose blocks go in segments", short=_DOUBLING_IF_SHORT),
+        Known("rabenseifner", 6, "rabenseifner", short=Short("basic_linear", "power of two")),
     ),
     "alltoall": (
         Known("linear", 1, "linear", fixed={"window": 0, **_TOGETHER}, like=("linear", {"window": 0})),
@@ -158,8 +193,8 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("binary_tree", 5, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
         Known("binomial", 6, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
         Known("knomial", 7, "tree", fixed={"shape": "k_nomial"}, named=_SEGMENT, like=("k_nomial", {"radix": 4})),
-        Known("scatter_allgather", 8, "scatter_doubling_allgather"),
-        Known("scatter_allgather_ring", 9, "scatter_ring_allgather"),
+        Known("scatter_allgather", 8, "scatter_doubling_allgather", short=_LINEAR_IF_SHORT),
+        Known("scatter_allgather_ring", 9, "scatter_ring_allgather", short=_LINEAR_IF_SHORT),
     ),
     "exscan": (Known("linear", 1, "chain", fixed=_WHOLE), Known("recursive_doubling", 2, "recursive_doubling")),
     "gather": (
@@ -174,7 +209,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
         Known("binary", 4, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
         Known("binomial", 5, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
         Known("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
-        Known("rabenseifner", 7, "rabenseifner", short="linear"),
+        Known("rabenseifner", 7, "rabenseifner", short=Short("linear", "power of two")),
     ),
     "reduce_scatter": (
         Known("non-overlapping", 1, what="reduce to rank 0, then scatterv"),

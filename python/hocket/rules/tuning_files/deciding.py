@@ -10,6 +10,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.rules.choosing import choose
+from hocket.rules.tuning_files.counterparts import power_of_two_below
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import HOCKET, passes_over
@@ -51,8 +52,7 @@ def situation(
     function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int = 1
 ) -> Situation:
     """Return a call of which nothing else is said."""
-    largest = 1 << (ranks.bit_length() - 1)
-    is_short = size_bytes < largest * element_bytes
+    is_short = size_bytes < power_of_two_below(ranks) * element_bytes
     nodes = -(-ranks // ranks_per_node)
     conditions = {
         **ASSUMED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from hocket.base.names import unknown
@@ -74,4 +74,4 @@ def default_rules(name: str) -> Rules:
     found = defaults_of(name)
     format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == found.format)
     assert format.read is not None  # both formats have a reader
-    return format.read(found.text, name)
+    return replace(format.read(found.text, name), runner=name)

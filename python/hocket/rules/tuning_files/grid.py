@@ -74,3 +74,34 @@ def merged(pieces: Iterable[tuple[Span, T]]) -> list[tuple[Span, T]]:
         else:
             found.append((span, value))
     return found
+
+
+def in_measure(rule: Rule, size: int, measure: str, ranks: int) -> int:
+    """Convert a size from the measure of a table to the measure of a rule."""
+    if rule.measure == "nothing":
+        return 0
+    return _scaled(size, ranks, _ranks_in(rule.measure, measure))
+
+
+def _scaled(size: int, ranks: int, times: int) -> int:
+    """Return a size multiplied by the number of ranks so many times, or divided and rounded down."""
+    factor = int(ranks ** abs(times))
+    return size * factor if times >= 0 else size // factor
+
+
+def _ranks_in(one: str, other: str) -> int:
+    """Return how often one measure has the number of ranks as a factor, compared with another measure."""
+    factors = {"share": -1, "size": 0, "total": 1}
+    return factors[one] - factors[other] if one in factors and other in factors else 0
+
+
+def size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
+    """Return the sizes where the decision on some ranks may change, in the measure of a table."""
+    if measure == "nothing":
+        return [0]
+    starts = {0}
+    for rule in rules:
+        times = _ranks_in(measure, rule.measure)
+        for start in boundaries([rule.sizes]):
+            starts.add(-_scaled(-start, ranks, times))
+    return sorted(starts)

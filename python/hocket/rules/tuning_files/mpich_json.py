@@ -3,8 +3,8 @@
 A tree of objects, whose names are questions that are asked in their order: the first one that is answered by yes leads
 on. At its leaves stands an algorithm, in whose object parameters are names, too. MPICH ends a program that no leaf is
 found for, so that every list of questions has to end in one that is always true, as `comm_size=any`, and every function
-that a program calls has to be in the file. The tree of MPICH's device has the same form, and compositions at its
-leaves. Hocket reads both.
+that a program calls has to be in the file. The trees of MPICH's device have the same form, one with compositions
+at its leaves, one with algorithms by shared memory. Hocket reads all three.
 
 Source: `src/mpi/coll/src/csel.c` and `csel_container.c` of MPICH 5.0.
 """
@@ -276,7 +276,7 @@ def _built(rules: Sequence[Rule], function: str) -> Tree:
         return _by_number(rules, function, _size_name(first))
     assert first.choice is not None
     if first.choice.algorithm in COMPOSITIONS:
-        raise Error(f"{function}: {first.choice} is a composition, expected algorithms in a file that Hocket writes")
+        raise Error(f"{function}: {first.choice} belongs to MPICH's device, for which Hocket writes no file")
     if first.choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
         raise Error(f"{function}: {LIBRARY} has no algorithm {first.choice.algorithm}")
     return {f"{_CHOICE}{first.choice.algorithm}": {f"{name}={value}": {} for name, value in first.choice.parameters}}

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from hocket._native import Error
+from hocket.base.units import format_count
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, shown
 from hocket.rules.tuning_files.grid import Row, rows
@@ -55,12 +56,13 @@ _MOST_DIGITS = 18
 
 
 class _Numbers:
-    """The numbers of a file, and the line of the next one."""
+    """The numbers of a file, the line of the next one, and whether those of a rule stand on several lines."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
         self._left = list(_words(text))[::-1]
         self.line = self._left[-1][0] if self._left else 1
+        self.has_broken_lines = False
 
     @property
     def has_more_on_this_line(self) -> bool:
@@ -83,12 +85,44 @@ class _Numbers:
 
 
 def _words(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        for word in line.split("#")[0].split():
+    for number, words in _lines(text):
+        for word in words:
             yield number, word
 
 
+def _miscounted(text: str, file: str) -> Error | None:
+    """Return the error of a count that differs from the number of lines below it, which have a message size each."""
+    count, line, follow = -1, 0, 0
+    for number, words in [*_lines(text), (0, [])]:
+        if len(words) in (4, 5):
+            follow += 1
+            continue
+        if follow and count not in (-1, follow):
+            said = f"promises {format_count(count, 'message size')}, {follow} {'follow' if follow > 1 else 'follows'}"
+            return at(file, line, said)
+        is_count = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= _MOST_DIGITS
+        count, line, follow = int(words[0]) if is_count else -1, number, 0
+    return None
+
+
+def _lines(text: str) -> list[tuple[int, list[str]]]:
+    """Return the words of each line that has some."""
+    lines = ((number, line.split("#")[0].split()) for number, line in enumerate(text.split("\n"), start=1))
+    return [(number, words) for number, words in lines if words]
+
+
 def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
+    try:
+        rules, has_broken_lines = _understood(text, file, library=library, is_up_to=is_up_to)
+    except Error as error:
+        raise _miscounted(text, file) or error from None
+    if has_broken_lines and (miscount := _miscounted(text, file)):
+        raise miscount
+    return rules
+
+
+def _understood(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules, bool]:
+    """Return the rules, and whether the numbers of one of them stand on several lines."""
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
     if version and int(version[1]) not in (1, 2):
         raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
@@ -103,7 +137,7 @@ def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
         functions.append(function)
         found += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
     numbers.end()
-    return Rules(library, tuple(found))
+    return Rules(library, tuple(found)), numbers.has_broken_lines
 
 
 def _function(
@@ -134,6 +168,7 @@ def _line(
         raise at(file, line, f"the first message size is {size}, expected 0")
     number = numbers.next("the ID of an algorithm", _MOST)
     values = [numbers.next("the fan-out", _MOST), numbers.next("the segment size", _MOST)]
+    numbers.has_broken_lines |= numbers.line > line
     if has_requests and numbers.has_more_on_this_line:
         values.append(numbers.next("the number of requests", _MOST))
     if number == 0:

@@ -8,7 +8,7 @@ from functools import cache
 
 from hocket.definitions.library import algorithms
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, WHOLE_BYTES, Known, Library
-from hocket.rules.tuning_files.form import Choice, Rule, Span
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span
 from hocket.rules.tuning_files.hocket_rules import collective_of
 
 HOCKET = "hocket"
@@ -79,6 +79,43 @@ def known_of(function: str, choice: Choice, library: str) -> Known | None:
         if choice.algorithm in (each.name, str(each.number))
     )  # fmt: skip
     return next((each for each in candidates if all(given.get(name) == v for name, v in each.own.items())), None)
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What the library of rules runs for a choice.
+
+    Attributes:
+        choice: The algorithm, in the words of the rules.
+        name: Its name, as in "basic_linear for rabenseifner" where it is another one than the rules choose.
+        why: Why it is another one; empty if it is not.
+    """
+
+    choice: Choice
+    name: str
+    why: str = ""
+
+
+def performed(rules: Rules, choice: Choice, call: Situation) -> Performed:
+    """Return what the library of rules runs for a choice: another algorithm if the vector has too few elements."""
+    known = _run_as(call.function, choice, rules)
+    if known is None or known.short is None or not known.short.is_for(call.elements, call.ranks):
+        return Performed(choice, str(choice))
+    theirs = Choice(known.short.name)
+    other = to_hocket(call.function, theirs, rules.runner).choice if rules.library == HOCKET else theirs
+    assert other is not None  # Hocket has what libraries run for short vectors
+    why = f"{known.short}, {rules.runner} runs {theirs} instead of {known.name}"
+    return Performed(other, f"{other} for {choice}", why)
+
+
+def _run_as(function: str, choice: Choice, rules: Rules) -> Known | None:
+    """Return what the library of rules runs as an algorithm, which they may name in Hocket's words."""
+    if rules.library != HOCKET:
+        return known_of(function, choice, rules.library)
+    if rules.runner == HOCKET:
+        return None
+    algorithms = LIBRARIES[rules.runner].algorithms.get(function, ())
+    return next((known for known in algorithms if known.short and known.hocket == choice.algorithm), None)
 
 
 def to_hocket(function: str, choice: Choice, library: str) -> Translated:

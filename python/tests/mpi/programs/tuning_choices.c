@@ -87,4 +87,5 @@ DO_THIS(scatter, 9, 2)
 
 BASE(allreduce_intra_basic_linear)
 BASE(allreduce_intra_recursivedoubling)
+BASE(bcast_intra_basic_linear)
 BASE(reduce_intra_basic_linear)

@@ -1,0 +1,59 @@
+"""What Open MPI runs for vectors with fewer elements than ranks, at every door."""
+
+from __future__ import annotations
+
+import pytest
+
+from hocket.base.call import Call
+from hocket.rules.tuning_files import Choice, Rule, Rules, findings, read, situation, untuned
+from hocket.rules.tuning_files.translation import performed
+from hocket.simulating.simulation import as_machine
+from hocket.tuning.comparing import differences
+
+LINEAR = "basic_linear"
+MACHINE = as_machine("cluster")
+
+
+@pytest.mark.parametrize(
+    ("function", "algorithm", "ranks", "fewest", "other"),
+    [
+        ("allreduce", "ring", 6, 6, "recursive_doubling"),
+        ("allreduce", "segmented_ring", 6, 6, "recursive_doubling"),
+        ("allreduce", "rabenseifner", 6, 4, LINEAR),
+        ("reduce", "rabenseifner", 6, 4, "linear"),
+        ("bcast", "scatter_allgather", 6, 6, LINEAR),
+        ("bcast", "scatter_allgather_ring", 6, 6, LINEAR),
+    ],
+)
+def test_another_algorithm_runs_below_a_number_of_elements(
+    function: str, algorithm: str, ranks: int, fewest: int, other: str
+) -> None:
+    choice = Choice(algorithm)
+    rules = Rules("openmpi-5.0", (Rule(function, choice),))
+
+    def runs(elements: int) -> str:
+        there = situation(function, ranks, 8 * elements, element_bytes=8)
+        return performed(rules, choice, there).choice.algorithm
+
+    assert [runs(fewest - 1), runs(fewest)] == [other, algorithm]
+    assert [found.kind for found in findings(rules, "openmpi-5.0")] == ["other algorithm"]
+
+
+def test_what_open_mpi_does_without_a_file_is_priced_as_what_it_runs() -> None:
+    """Its table says rabenseifner for 32 KiB on 4096 ranks and more."""
+    few, enough = (Call(ranks=8192, size_bytes=32768, element_bytes=element) for element in (8, 4))
+    short, long = (untuned("openmpi-5.0", "allreduce", call) for call in (few, enough))
+    assert short.found is not None
+    assert long.found is not None
+    assert (short.choice, short.found[0].name) == ("linear for rabenseifner", "linear")
+    assert (long.choice, long.found[0].name) == ("rabenseifner", "rabenseifner")
+    listed = read("openmpi-5.0")
+    why = performed(listed, Choice("rabenseifner"), situation("allreduce", 8192, 32768, element_bytes=8)).why
+    assert why.endswith("openmpi-5.0 runs basic_linear instead of rabenseifner")
+
+
+def test_files_are_compared_by_what_runs() -> None:
+    """Both files run linear for 16 bytes, and differ for 32 bytes."""
+    one, two = (Rules("openmpi-5.0", (Rule("bcast", Choice(name)),)) for name in ("basic_linear", "scatter_allgather"))
+    found = list(differences(one, two, MACHINE, functions=["bcast"], ranks=[32], sizes=[16, 32]))
+    assert [each.size_bytes for each in found] == [32]
