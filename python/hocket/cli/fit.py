@@ -177,12 +177,10 @@ def _print_values(found: Fit) -> None:
 
 
 def _beyond_noise(found: Fit) -> str:
-    noise = (
-        "that of most benchmarks (5 %)" if found.noise is None else f"the noise of repeated calls ({found.noise:.0%})"
-    )
+    noise = "5 % is usual" if found.noise is None else f"times of the same call differ by {100 * found.noise:.0f} %"
     return (
-        f"the fit is far beyond the noise of the measurements: simulated times differ from measured times by "
-        f"{found.scatter:.0%}, beside {noise}; the intervals do not cover this: check the algorithms, or try another "
+        "the fit is far beyond the noise of the measurements: simulated times differ from measured times by "
+        f"{100 * found.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
         "model or topology"
     )
 

@@ -171,7 +171,7 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
         ended = "converged" if has_converged else "steps"
     except TimeOverError:
         if not few.cost < compared < np.inf:
-            raise Error("time_limit_s: is over before the first step of the search, expected more time") from None
+            raise Error("the time limit was over before the first step of the search, expected more time") from None
         ended = "time limit"
     except KeyboardInterrupt:
         if not few.cost < compared < np.inf:
