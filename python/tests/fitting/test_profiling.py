@@ -52,7 +52,7 @@ def profile_of(times: Callable[[Floats], Floats], seed: int, reach: float) -> tu
     found = profiled(simulator, cast(Any, cells), TRUTH)
     ends = bounds_of(SKELETON.places)
     near = np.clip(TRUTH + reach * np.array([[-1.0], [1.0]]), *ends)
-    grid = np.array(np.meshgrid(*np.linspace(*near, 600).T)).reshape(2, -1).T
+    grid = np.array(np.meshgrid(*np.linspace(near[0], near[1], 600).T)).reshape(2, -1).T
     away = np.concatenate(
         [np.sum((np.log(times(part)) - np.log(measured)) ** 2, 1) for part in np.array_split(grid, 30)]
     )
