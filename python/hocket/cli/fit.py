@@ -19,13 +19,9 @@ from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Devi
 from hocket.fitting import fit as fit_machine
 from hocket.fitting.judging import AS_FAST
 from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
+from hocket.fitting.searching import ENDED
 
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
-_ENDED = {
-    "steps": "the search reached its largest number of steps",
-    "time limit": "the search reached the time limit; more time may find better values",
-    "interrupted": "the search was interrupted; more time may find better values",
-}
 
 
 def _condition(text: str) -> str:
@@ -108,7 +104,7 @@ def fit(
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, told(len(measurements), param))]
-    with open_executor(executor, jobs=jobs) as pool, progress("simulating", None):
+    with open_executor(executor, jobs=jobs) as pool:
         found = fit_machine(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
@@ -119,6 +115,7 @@ def fit(
             seed=seed,
             time_limit_s=time_limit,
             executor=pool,
+            shown=progress,
         )
     write_picture(plot, found.plot)
     if output is not None:
@@ -150,16 +147,18 @@ def _show(
     if as_csv:
         print_csv(found.records())
         return
+    if found.ended in ENDED:
+        print_words(ENDED[found.ended])
     click.secho(found.title, bold=True)
     if found.values:
         _print_values(found)
+    if found.is_beyond_noise:
+        print_words(_beyond_noise(found))
     _print_deviations(found)
     _print_regrets(found)
     known = sum(taken(one) for reading in readings for one in reading.measurements)
     _print_left_out(unknown, f"of {known + unknown.total()} measurements have no counterpart in Hocket")
     _print_left_out(Counter(found.left_out), "measured calls cannot be simulated on this machine")
-    if found.ended in _ENDED:
-        print_words(_ENDED[found.ended])
     print_facts([(what, path) for what, path in written if path is not None])
 
 
@@ -175,6 +174,15 @@ def _print_values(found: Fit) -> None:
     for other in found.others:
         texts = ", ".join(f"{name} = {value:.3g}" for name, value in other.items())
         print_words(f"on a few of the calls, other values fit almost as well (in s, s/B or B/s): {texts}")
+
+
+def _beyond_noise(found: Fit) -> str:
+    noise = "5 % is usual" if found.noise is None else f"times of the same call differ by {100 * found.noise:.0f} %"
+    return (
+        "the fit is far beyond the noise of the measurements: simulated times differ from measured times by "
+        f"{100 * found.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
+        "model or topology"
+    )
 
 
 def _remark(is_known: bool, is_at_bound: bool) -> str:

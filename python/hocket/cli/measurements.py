@@ -123,7 +123,8 @@ _OPTIONS = (
         "--algorithm",
         metavar="NAME",
         multiple=True,
-        help=f"The algorithm measured in OSU, IMB or nccl-tests output, or `default`; {EACH}.",
+        help="The algorithm measured in OSU, IMB or nccl-tests output; a library, such as openmpi-5.0, for what "
+        f"it chooses; or `default`; {EACH}.",
     ),
     options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
     click.option(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import median, variance
 from typing import TypeAlias
 
 from hocket._native import Error
@@ -16,6 +17,7 @@ from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
 from hocket.fitting.measurements import DEFAULT, Measurement
 from hocket.fitting.skeleton import Skeleton
+from hocket.rules.tuning_files import DEFAULTS, untuned
 from hocket.simulating.effort import simulation_s
 
 Point: TypeAlias = "tuple[str, str, str, int, tuple[int, ...], int, bool]"
@@ -57,32 +59,37 @@ class Cells:
         cells: These, sorted: whatever the order of lines.
         defaults: The times of what libraries chose by themselves, by point, in seconds.
         left_out: How many measurements cannot be simulated, by why.
+        noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
     """
 
     cells: tuple[Cell, ...]
     defaults: dict[Point, float]
     left_out: dict[str, int]
+    noise: float | None
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement], skeleton: Skeleton) -> Cells:
         """Return what can be simulated on the machines of a skeleton."""
         found: list[Cell] = []
+        known: list[Measurement] = []
         left_out: Counter[str] = Counter()
         defaults: dict[Point, float] = {}
         machines: dict[tuple[int, ...] | None, Machine] = {}
-        for one in _merged(measurements):
+        for one in measurements:
+            with _counted(left_out, one):
+                known.append(_chosen(one, skeleton))
+        groups = _grouped(known)
+        for group in groups:
+            one = replace(group[0], time_s=median(each.time_s for each in group))
             if one.algorithm == DEFAULT:
                 defaults[_point(one)] = one.time_s
                 continue
-            try:
+            with _counted(left_out, one):
                 dims = _dims(one, skeleton)
                 if dims not in machines:
                     machines[dims] = skeleton.with_values(skeleton.middle, dims)
                 found.append(_cell(one, machines[dims], dims))
-            except Error as error:
-                program = f"{one.collective} {one.algorithm}"
-                left_out[f"{program}: {str(error).removeprefix(f'{program} ')}"] += 1
-        return cls(tuple(found), defaults, dict(left_out))
+        return cls(tuple(found), defaults, dict(left_out), _noise(groups))
 
 
 def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
@@ -116,12 +123,47 @@ def _marks(cell: Cell) -> list[tuple[str, object]]:
     ]
 
 
-def _merged(measurements: Iterable[Measurement]) -> list[Measurement]:
-    """Return one measurement per call, the median, in a fixed order."""
+@contextmanager
+def _counted(left_out: Counter[str], one: Measurement) -> Iterator[None]:
+    """Count a measurement that cannot be simulated, by why."""
+    try:
+        yield
+    except Error as error:
+        program = f"{one.collective} {one.algorithm}"
+        left_out[f"{program}: {str(error).removeprefix(f'{program} ')}"] += 1
+
+
+def _chosen(one: Measurement, skeleton: Skeleton) -> Measurement:
+    """Return a measurement of a library with the algorithm that the library chooses for the call.
+
+    Raises:
+        Error: The choice is unknown, or has no counterpart.
+    """
+    if one.algorithm not in DEFAULTS:
+        return one
+    on_node = one.ranks_per_node or skeleton.ranks_per_node
+    found = untuned(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
+    if found.found is None:
+        raise Error(found.sentence)
+    algorithm, call = found.found
+    return replace(one, algorithm=algorithm.name, parameters=dict(call.parameters))
+
+
+def _grouped(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
+    """Return the measurements of each call, in a fixed order."""
     groups: dict[tuple[object, ...], list[Measurement]] = {}
     for one in sorted(measurements, key=_order):
         groups.setdefault(_order(one)[:-2], []).append(one)
-    return [replace(group[0], time_s=median(one.time_s for one in group)) for group in groups.values()]
+    return [*groups.values()]
+
+
+def _noise(groups: Iterable[Sequence[Measurement]]) -> float | None:
+    """Return the standard deviation of ln(time) of the same call, if there are calls with several times."""
+    several = [[math.log(one.time_s) for one in group] for group in groups if len(group) > 1]
+    if not several:
+        return None
+    squares = sum(variance(logs) * (len(logs) - 1) for logs in several)
+    return math.sqrt(squares / sum(len(logs) - 1 for logs in several))
 
 
 def _order(one: Measurement) -> tuple[object, ...]:

@@ -1,8 +1,6 @@
 """How well a fit knows its values: intervals, correlations, and what to measure besides.
 
-Near the values found, residuals are taken to be linear in the logarithms of values, and independent. The bounds of a
-value count as what was known before: a normal distribution that has them at two standard deviations. Of a size, the
-interval is of those that do as well as the best, when the other values stay.
+Intervals are those of profiles. Correlations are those near the values found.
 """
 
 from __future__ import annotations
@@ -12,14 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hocket.fitting.searching import bounds_of
+from hocket.fitting.profiling import Profile
 from hocket.fitting.simulating import Floats
 from hocket.fitting.skeleton import Place
 
-_Z = 1.96  # the quantile for 95 %
 _WIDE = 2.0
 _CORRELATED = 0.95
-_LEAST_VARIANCE = 1e-4  # variance of residuals: 1 % is the best accuracy of a measurement
 _NEAR_BOUND = 1e-3  # difference of logarithms
 
 _SMALL = "a ping-pong of small messages"
@@ -90,56 +86,10 @@ class Pair:
     advice: str
 
 
-def variance_of(residuals: Floats, weights: Floats, values: int) -> float:
-    """Return the variance of residuals of a robust fit, by section 7.6 of P. J. Huber, "Robust statistics" (1981).
-
-    Args:
-        residuals: Of cells.
-        weights: The derivative of the robust sum by each residual is its weight times the residual.
-        values: How many values were fitted.
-    """
-    pulls = float(np.sum((weights * residuals) ** 2)) / max(len(residuals) - values, 1)
-    return max(pulls / float(np.mean(weights**3)) ** 2, _LEAST_VARIANCE)
-
-
-def covariance(derivatives: Floats, variance: float, places: Sequence[Place]) -> Floats:
-    """Return the covariance of the logarithms of values.
-
-    Args:
-        derivatives: Of residuals: a row for each cell, a column for each value.
-        variance: Of residuals.
-        places: The values.
-    """
-    lower, upper = bounds_of(places)
-    precision = derivatives.T @ derivatives / variance + np.diag(16.0 / (upper - lower) ** 2)
-    found: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    return found
-
-
-def size_range(place: Place, costs: Sequence[float], variance: float) -> tuple[float, float]:
-    """Return the least and the largest of the sizes that do as well as the best, as far as residuals tell.
-
-    Args:
-        place: The place of the size.
-        costs: The robust sums with each of its choices.
-        variance: Of residuals.
-    """
-    most = min(costs) + _Z**2 * variance / 2
-    good = [choice for choice, cost in zip(place.choices, costs, strict=True) if cost <= most]
-    return min(good), max(good)
-
-
-def values_of(
-    places: Sequence[Place], point: Floats, spread: Floats, sizes: Mapping[int, tuple[float, float]]
-) -> tuple[Value, ...]:
-    """Return fitted values, given their logarithms, the covariance of these, and the ranges of sizes by place."""
-    found = []
-    for number, (place, logarithm) in enumerate(zip(places, point.tolist(), strict=True)):
-        reach = _Z * float(np.sqrt(spread[number, number]))
-        low = float(np.exp(max(logarithm - reach, np.log(place.low))))
-        high = float(np.exp(min(logarithm + reach, np.log(place.high))))
-        found.append(_value(place, logarithm, *sizes.get(number, (low, high))))
-    return tuple(found)
+def values_of(places: Sequence[Place], profile: Profile) -> tuple[Value, ...]:
+    """Return fitted values with their intervals."""
+    ends = (np.exp(each).tolist() for each in (profile.low, profile.high))
+    return tuple(map(_value, places, profile.values.tolist(), *ends))
 
 
 def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:

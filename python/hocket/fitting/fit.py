@@ -12,21 +12,20 @@ from os import PathLike, fspath
 from time import monotonic
 from typing import TypeAlias
 
-import numpy as np
-
 from hocket._native import Error
 from hocket.base.checks import function, instance, number, several, whole
-from hocket.base.parallel import ignore, workers
+from hocket.base.parallel import Shown, ignore, unseen, workers
 from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.definitions.machine import Machine, find_machine
 from hocket.fitting.cells import Cell, Cells, spread
-from hocket.fitting.certainty import Pair, Value, covariance, others_of, pairs_of, size_range, values_of, variance_of
+from hocket.fitting.certainty import Value, others_of, pairs_of, values_of
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import Judged, Use, deviation, regrets
 from hocket.fitting.measurements import Measurement, read_measurements
+from hocket.fitting.profiling import profiled
 from hocket.fitting.result import Fit
-from hocket.fitting.searching import Found, jacobian, search, size_costs, weights
+from hocket.fitting.searching import ENDED, Ended, search
 from hocket.fitting.simulating import Floats, Simulator
 from hocket.fitting.skeleton import Skeleton
 
@@ -48,6 +47,7 @@ def fit(
     time_limit_s: float | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
+    shown: Shown = unseen,
 ) -> Fit:
     """Fit a machine file to measured times of collectives, or judge it where nothing is to be fitted.
 
@@ -59,12 +59,16 @@ def fit(
         cells: To how many measured calls at most values are fitted.
         starts: From how many points the search begins.
         seed: The seed of these points.
-        time_limit_s: Seconds after which the search ends with the best values so far.
+        time_limit_s: Seconds after which the search ends with the best values so far. The intervals take as many
+            seconds at most; those that are not found by then follow from derivatives.
         executor: Who simulates, any of `concurrent.futures`; one thread per processor by default.
         on_done: Called after each simulation.
+        shown: Shows the progress of each stage: given a label and the number of pieces, it is a context that yields a
+            function to call after each piece.
 
     Raises:
-        Error: A file, condition or machine makes no sense, no measurement is left, or SciPy is missing.
+        Error: A file, condition or machine makes no sense, no measurement is left, the time was over before the first
+            step, or SciPy is missing.
     """
     function("on_done", on_done)
     conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
@@ -84,20 +88,23 @@ def fit(
         else number("time_limit_s", time_limit_s, "seconds above 0, or None", is_right=lambda seconds: seconds > 0)
     )
     with workers() if executor is None else nullcontext(executor) as each:
-        simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done)
+        simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, shown)
         found = search(simulator, split.fitted, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
+        profile = profiled(simulator, split.fitted, found.values, limit_s=allowed_s)
         simulator.until_s = inf
-        values, pairs = _certainty(simulator, split.fitted, found)
-        judged = split.judged(simulator, found.values)
+        judged = split.judged(simulator, profile.values)
+    values = values_of(skeleton.places, profile)
     files = sorted({one.source.partition(":")[0] for one in taken if one.source})
     return Fit(
-        machine=_machine(skeleton, values, judged, files, [*only], [*hold_out]),
+        machine=_machine(skeleton, values, judged, found.ended, files, [*only], [*hold_out]),
         values=values,
-        pairs=pairs,
+        pairs=pairs_of(skeleton.places, profile.spread),
         others=others_of(values, found.others),
         cells=judged,
         regrets=regrets(split.all.cells, judged, split.all.defaults),
         left_out=split.all.left_out,
+        scatter=profile.scatter,
+        noise=split.all.noise,
         ended=found.ended,
         seed=seed,
     )
@@ -136,7 +143,8 @@ class _Split:
     def judged(self, simulator: Simulator, point: Floats) -> tuple[Judged, ...]:
         """Return all cells with their simulated times."""
         used = {id(cell) for cell in self.fitted}
-        times_s = simulator.times_s([point], self.all.cells)[0].tolist()
+        with simulator.stage("judging", len(self.all.cells)):
+            times_s = simulator.times_s([point], self.all.cells)[0].tolist()
 
         def use(cell: Cell) -> Use:
             return "fitted" if id(cell) in used else "held out" if id(cell) in self.held_out else "not used"
@@ -156,23 +164,11 @@ def _taken(measurements: Measurements) -> list[Measurement]:
     return found
 
 
-def _certainty(simulator: Simulator, cells: Sequence[Cell], found: Found) -> tuple[tuple[Value, ...], tuple[Pair, ...]]:
-    """Return the values with their intervals, and the pairs that the measurements cannot separate."""
-    places = simulator.skeleton.places
-    if not places:
-        return (), ()
-    residuals = np.log(simulator.times_s([found.values], cells)[0]) - np.log([one.measurement.time_s for one in cells])
-    variance = variance_of(residuals, weights(residuals), len(places))
-    costs = size_costs(simulator, cells, found.values)
-    sizes = {number: size_range(places[number], each, variance) for number, each in costs.items()}
-    spread_of = covariance(jacobian(simulator, cells, found.values), variance, places)
-    return values_of(places, found.values, spread_of, sizes), pairs_of(places, spread_of)
-
-
 def _machine(
     skeleton: Skeleton,
     values: Sequence[Value],
     judged: Sequence[Judged],
+    ended: Ended,
     files: Sequence[str],
     only: Sequence[str],
     hold_out: Sequence[str],
@@ -187,6 +183,7 @@ def _machine(
     lines = [
         f"# Fitted on {date.today()} by hocket fit (Hocket {version()}) to {len(fitted)} measured calls",
         f"# {where}{condition}.",
+        *([f"# Note: {ENDED[ended]}."] if ended in ENDED else []),
         f"# {_told('Fitted calls', fitted)}",
         *([f"# {_told('Held out: ' + ' or '.join(hold_out), held)}"] if held else []),
         "# A line above a value has its 95 % confidence interval.",

@@ -16,6 +16,10 @@ from hocket.fitting.searching import Ended
 if TYPE_CHECKING:
     import altair as alt
 
+_NOISE = 0.05  # of measurements that do not tell it
+_LEAST_NOISE = 0.02  # what changes from run to run is seldom less
+_FAR = 3.0
+
 
 @dataclass(frozen=True)
 class Fit(Result):
@@ -29,6 +33,8 @@ class Fit(Result):
         cells: The measured calls, simulated on the machine.
         regrets: What choices by simulation lose, at each point at which several algorithms were measured.
         left_out: How many measurements were not simulated, by why.
+        scatter: The standard deviation of ln(simulated / measured) of fitted calls; 0 if the machine was judged only.
+        noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
         ended: Why the search ended.
         seed: Its seed.
     """
@@ -40,6 +46,8 @@ class Fit(Result):
     cells: tuple[Judged, ...] = field(repr=False)
     regrets: tuple[Regret, ...] = field(repr=False)
     left_out: Mapping[str, int] = field(repr=False)
+    scatter: float
+    noise: float | None
     ended: Ended
     seed: int
 
@@ -50,6 +58,12 @@ class Fit(Result):
             return f"machine {self.machine.name}, judged by {len(self.cells)} measured calls"
         fitted = sum(one.use == "fitted" for one in self.cells)
         return f"machine {self.machine.name}, fitted to {fitted} of {len(self.cells)} measured calls"
+
+    @property
+    def is_beyond_noise(self) -> bool:
+        """Whether simulated times are much farther from measured times than the noise of measurements explains."""
+        noise = _NOISE if self.noise is None else max(self.noise, _LEAST_NOISE)
+        return self.scatter > _FAR * noise
 
     @cached_property
     def deviations(self) -> dict[Use, Deviation]:
@@ -72,6 +86,9 @@ class Fit(Result):
             "text": self.machine.text,
             "ended": self.ended,
             "seed": self.seed,
+            "scatter": self.scatter,
+            "noise": self.noise,
+            "is_beyond_noise": self.is_beyond_noise,
             "values": [asdict(one) for one in self.values],
             "pairs": [asdict(one) for one in self.pairs],
             "others": [dict(one) for one in self.others],

@@ -3,7 +3,7 @@
 What is made small is a robust sum over cells of ln(simulated / measured). Values, too, are searched as logarithms.
 Random points, the middle of the bounds first, are compared on few cells; the best of them are improved there; and the
 best of these is improved on all cells. A search stops early, with the best values so far, when its time is over or the
-user presses Ctrl-C.
+user presses Ctrl-C. Values that were only compared, and not improved, are no result.
 
 Times do not depend smoothly on sizes, such as the largest eager message: powers of two are tried for each, and then the
 other values are improved anew.
@@ -11,12 +11,14 @@ other values are improved anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from hocket._native import Error
 from hocket.base.packages import optional
 from hocket.fitting.cells import Cell, spread
 from hocket.fitting.simulating import Floats, Simulator, TimeOverError
@@ -26,11 +28,19 @@ Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "j
 """Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
 pressed Ctrl-C, or there was nothing to search."""
 
-_SCALE = 0.15
+ENDED: Mapping[Ended, str] = {
+    "steps": "the search reached its largest number of steps",
+    "time limit": "the search reached the time limit; more time may find better values",
+    "interrupted": "the search was interrupted; more time may find better values",
+}
+"""What a search that did not converge tells the user."""
+
+SCALE = 0.15
 """Residuals (logarithms) above this count less than their squares."""
 _STEP = 0.01  # of finite differences, in logarithms
 _FEW_CELLS = 48
 _POINTS_PER_VALUE = 6
+_COMPARING = 0.25  # share of the time limit after which no more random points are compared
 _LEAST_POINTS = 12
 _FEW_STEPS, _STEPS = 8, 20
 _TOLERANCE = 1e-4
@@ -69,7 +79,11 @@ class _Best:
 
     def costs(self, points: Sequence[Floats]) -> list[float]:
         """Return the robust sums at points."""
-        return [_cost(row) for row in self._residuals(points)]
+        return [cost_of(row) for row in self._residuals(points)]
+
+    def simulations(self, steps: int) -> int:
+        """Return how many simulations so many steps of a search take at most."""
+        return steps * (1 + int(self._free.sum()) + 1) * len(self.cells)
 
     def improved(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
         """Search from a point; return the final robust sum and point, and whether the search converged."""
@@ -84,7 +98,7 @@ class _Best:
     def _residuals(self, points: Sequence[Floats]) -> Floats:
         found: Floats = np.log(self._simulator.times_s(points, self.cells)) - self._measured
         for point, row in zip(points, found, strict=True):
-            cost = _cost(row)
+            cost = cost_of(row)
             if cost < self.cost:
                 self.values, self.cost = point, cost
         return found
@@ -107,7 +121,7 @@ class _Best:
             jac=lambda part: jacobian(self._simulator, self.cells, whole(part))[:, free],
             bounds=(lower, upper),
             loss="soft_l1",
-            f_scale=_SCALE,
+            f_scale=SCALE,
             max_nfev=steps,
             xtol=_TOLERANCE,
             ftol=_TOLERANCE,
@@ -134,7 +148,7 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
         starts: How many points are improved.
 
     Raises:
-        Error: SciPy is missing, or a cell takes no time.
+        Error: SciPy is missing, a cell takes no time, or the time was over before the first step was done.
     """
     if not simulator.skeleton.places:
         return Found(np.zeros(0), (), "judged")
@@ -142,31 +156,55 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
     few, every = _Best(simulator, spread(cells, _FEW_CELLS)), _Best(simulator, cells)
     ends: list[tuple[float, Floats]] = []
     points = _points(simulator.skeleton.places, seed)
+    compared = np.inf
     ended: Ended
     try:
-        for number in np.argsort(few.costs(points), kind="stable")[:starts]:
-            cost, end, _ = few.improved(optimize, points[number], _FEW_STEPS)
+        costs = _compared(few, points, simulator)
+        compared = few.cost
+        for start, number in enumerate(np.argsort(costs, kind="stable")[:starts], start=1):
+            with simulator.stage(f"improving start {start}", few.simulations(_FEW_STEPS)):
+                cost, end, _ = few.improved(optimize, points[number], _FEW_STEPS)
             ends.append((cost, end))
         ends.sort(key=lambda one: one[0])
-        _, _, has_converged = every.improved(optimize, ends[0][1], _STEPS)
+        with simulator.stage("improving on all calls", every.simulations(_STEPS)):
+            _, _, has_converged = every.improved(optimize, ends[0][1], _STEPS)
         ended = "converged" if has_converged else "steps"
     except TimeOverError:
+        if not few.cost < compared < np.inf:
+            raise Error("the time limit was over before the first step of the search, expected more time") from None
         ended = "time limit"
     except KeyboardInterrupt:
-        if few.values is None:
+        if not few.cost < compared < np.inf:
             raise
         ended = "interrupted"
-    values = next((one.values for one in (every, few) if one.values is not None), points[0])
+    values = few.values if every.values is None else every.values
+    assert values is not None  # a step was done
     most = min((cost for cost, _ in ends), default=0.0) * _ALMOST + len(few.cells) * _NOTHING
     return Found(values, tuple(point for cost, point in ends[1:] if cost <= most), ended)
 
 
-def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> Floats:
-    """Return the derivatives of the logarithms of times: a row for each cell, a column for each value; 0 of sizes."""
+def _compared(few: _Best, points: Sequence[Floats], simulator: Simulator) -> list[float]:
+    """Return the robust sums at points, as far as a part of the time suffices; one after the other, so that it does."""
+    until_s = monotonic() + _COMPARING * (simulator.until_s - monotonic())
+    costs: list[float] = []
+    with simulator.stage("comparing random values", len(points) * len(few.cells)):
+        for point in points:
+            if costs and monotonic() > until_s:
+                break
+            costs += few.costs([point])
+    return costs
+
+
+def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats, *, way: int = 1) -> Floats:
+    """Return the derivatives of the logarithms of times: a row for each cell, a column for each value; 0 of sizes.
+
+    Values are moved up or down (`way`), as far as their bounds allow.
+    """
     places = simulator.skeleton.places
-    _, upper = bounds_of(places)
+    lower, upper = bounds_of(places)
     free = [number for number, place in enumerate(places) if not place.choices]
-    steps = np.where(point + _STEP <= upper, _STEP, -_STEP)
+    step = way * _STEP
+    steps = np.where((lower <= point + step) & (point + step <= upper), step, -step)
     moved = [point + steps * (np.arange(len(places)) == number) for number in free]
     times = np.log(simulator.times_s([point, *moved], cells))
     found = np.zeros((len(cells), len(places)))
@@ -174,15 +212,9 @@ def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> Floa
     return found
 
 
-def size_costs(simulator: Simulator, cells: Sequence[Cell], point: Floats) -> dict[int, list[float]]:
-    """Return the robust sums with each of the sizes that are tried, by the place of the size."""
-    best, places = _Best(simulator, cells), simulator.skeleton.places
-    return {i: best.costs(_along(point, i, place)) for i, place in enumerate(places) if place.choices}
-
-
 def weights(residuals: Floats) -> Floats:
     """Return the derivative of the robust sum by each residual, over the residual."""
-    found: Floats = 1.0 / np.sqrt(1.0 + (residuals / _SCALE) ** 2)
+    found: Floats = 1.0 / np.sqrt(1.0 + (residuals / SCALE) ** 2)
     return found
 
 
@@ -197,9 +229,9 @@ def _along(point: Floats, number: int, place: Place) -> list[Floats]:
     return [np.where(is_it, np.log(choice), point) for choice in place.choices]
 
 
-def _cost(residuals: Floats) -> float:
+def cost_of(residuals: Floats) -> float:
     """Return the robust sum of residuals, as in `least_squares`."""
-    return float(_SCALE**2 * np.sum(np.sqrt(1.0 + (residuals / _SCALE) ** 2) - 1.0))
+    return float(SCALE**2 * np.sum(np.sqrt(1.0 + (residuals / SCALE) ** 2) - 1.0))
 
 
 def _points(places: Sequence[Place], seed: int) -> list[Floats]:

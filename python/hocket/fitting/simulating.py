@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hocket._native import Error
-from hocket.base.parallel import do_all
+from hocket.base.parallel import Shown, do_all, unseen
 from hocket.definitions.machine import Machine
 from hocket.fitting.cells import Cell
 from hocket.fitting.skeleton import Skeleton
@@ -36,12 +37,30 @@ class Simulator:
         executor: Who does the work.
         until_s: When the time is over, by the clock of `time.monotonic`.
         on_done: Called when a simulation is done.
+        shown: Shows the progress of each stage.
     """
 
     skeleton: Skeleton
     executor: Executor
     until_s: float
     on_done: Callable[[], object]
+    shown: Shown = unseen
+
+    @contextmanager
+    def stage(self, label: str, simulations: int) -> Iterator[None]:
+        """Show the progress of the simulations that are done inside."""
+        on_done = self.on_done
+        with self.shown(label, simulations) as advance:
+
+            def both() -> None:
+                on_done()
+                advance()
+
+            self.on_done = both
+            try:
+                yield
+            finally:
+                self.on_done = on_done
 
     def times_s(self, points: Sequence[Floats], cells: Sequence[Cell]) -> Floats:
         """Return simulated times: a row for each point, a column for each cell.

@@ -118,6 +118,11 @@ class Place(_Marked):
         return self.name.rpartition(".")[2].partition("[")[0]
 
     @property
+    def is_rate(self) -> bool:
+        """Whether times fall as it rises."""
+        return self.unit is _RATE
+
+    @property
     def choices(self) -> tuple[float, ...]:
         """The values of a size that are tried: powers of two, or the ends of a range without any; otherwise none."""
         if self.unit is not _SIZE:

@@ -3,6 +3,8 @@
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,20 @@ def test_the_machine_alone_goes_to_stdout(folder: Path, hocket_command: Callable
     assert hocket.Machine.parse(out).name == "known"
 
 
+def test_what_an_unfinished_or_far_fit_tells(folder: Path, hocket_command: Callable[..., Ran]) -> None:
+    found = replace(
+        hocket.fit(measured(LOGGP_KNOWN)[:12], machine=hocket.Machine.parse(LOGGP_KNOWN)),
+        ended="time limit",
+        scatter=0.4,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("hocket.cli.fit"), "fit_machine", lambda *_, **__: found)
+        lines = hocket_command("fit times.csv --machine skeleton.toml").out.splitlines()
+    assert lines[0] == "the search reached the time limit; more time may find better values"
+    assert lines[1].startswith("machine known")
+    assert "the fit is far beyond the noise of the measurements" in lines[2] and "by 40 %, 5 % is usual" in lines[2]
+
+
 def test_what_has_no_counterpart_is_told(folder: Path, hocket_command: Callable[..., Ran]) -> None:
     (folder / "pico.csv").write_text(
         "system,collective,nodes,ppn,algorithm,bytes_total,median_us\n"
@@ -84,6 +100,7 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
             '--time-limit: got "soon", expected a time such as',
         ),
         ("fit times.csv --machine skeleton.toml --plot a.pdf", '--plot: got "a.pdf", expected a file that ends in'),
+        ("fit times.csv --machine skeleton.toml --time-limit 1ns", "the time limit was over before the first step"),
         ("fit times.csv", "Missing option '--machine'"),
     ):
         assert bad_input(words).startswith(message)

@@ -3,6 +3,7 @@
 import math
 import random
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import hocket
 from hocket.fitting import Fit, Value, deviation
 from hocket.fitting.certainty import others_of
+from hocket.rules.tuning_files import untuned
 
 LOGGP = """\
 # A machine.
@@ -133,6 +135,33 @@ def test_intervals_have_the_values(file: Callable[[str], str]) -> None:
         assert one.low < one.value < one.high, one
 
 
+def test_a_library_stands_for_the_algorithms_that_it_chooses(file: Callable[[str], str]) -> None:
+    known = measured(LOGGP_KNOWN, ("allreduce/recursive_doubling",), ranks=(4,), sizes=(8, 64))
+    some = [replace(one, algorithm="openmpi-5.0", element_bytes=4) for one in known]
+    barrier = replace(some[0], collective="barrier", ranks=7, size_bytes=0)
+    on_nodes = replace(some[0], ranks_per_node=2, ranks=16)
+    machine = hocket.Machine.parse(LOGGP_KNOWN)
+    found = hocket.fit([*some, barrier, on_nodes], machine=machine)
+    chosen = [untuned("openmpi-5.0", "allreduce", one.call).found for one in some]
+    assert {one.algorithm for one in found.cells} == {algorithm.name for algorithm, _ in filter(None, chosen)}
+    assert found.left_out == {
+        "barrier openmpi-5.0: its choice is unknown, or has no counterpart in Hocket": 1,
+        "allreduce openmpi-5.0: its choice is unknown for several nodes with several ranks each": 1,
+    }
+
+
+def test_a_fit_far_beyond_the_noise_is_told(file: Callable[[str], str]) -> None:
+    near, far = (measured(LOGGP_KNOWN, noise=noise, sizes=(8, 65536), ranks=(8,)) for noise in (0.02, 0.4))
+    path = file(LOGGP)
+    fits = [hocket.fit(some, machine=path, starts=1) for some in (near, far)]
+    assert [one.is_beyond_noise for one in fits] == [False, True]
+    assert fits[0].noise is None
+    twice = [*far, *(replace(one, time_s=one.time_s * math.exp(0.6)) for one in far)]
+    noisy = hocket.fit(twice, machine=path, starts=1)
+    assert noisy.noise == pytest.approx(0.6 / math.sqrt(2))
+    assert not noisy.is_beyond_noise
+
+
 def test_the_text_is_the_skeleton_with_values_and_where_they_are_from(file: Callable[[str], str]) -> None:
     found = hocket.fit(
         measured(LOGGP_KNOWN, source="times.csv:2"), machine=file(LOGGP), hold_out=["ranks>4", "size=8B"]
@@ -242,9 +271,25 @@ def test_regret_is_of_measured_times() -> None:
 
 
 def test_a_search_ends_with_its_time(file: Callable[[str], str]) -> None:
-    found = hocket.fit(measured(LOGGP_KNOWN), machine=file(LOGGP), time_limit_s=1e-9)
+    some = measured(LOGGP_KNOWN, sizes=(8, 65536), ranks=(4,))
+    path, now = file(LOGGP), 0.0
+
+    def tick() -> None:
+        nonlocal now
+        now += 1.0
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("fit", "searching", "simulating", "profiling"):
+            patch.setattr(sys.modules[f"hocket.fitting.{module}"], "monotonic", lambda: now)
+        with pytest.raises(hocket.Error, match="the time limit was over before the first step of the search"):
+            hocket.fit(some, machine=path, time_limit_s=5.0, on_done=tick)
+        now = 0.0
+        found = hocket.fit(some, machine=path, time_limit_s=200.0, on_done=tick)
+        # The search, the intervals, a derivative from both sides between them, and the judgement.
+        assert now < 2 * 200.0 + 12 * len(some) + 3
     assert found.ended == "time limit"
-    assert len(found.values) == 4
+    assert found.deviations["fitted"].median < 1.0
+    assert "# Note: the search reached the time limit; more time may find better values." in found.machine.text
 
 
 def test_ctrl_c_keeps_the_best_so_far(file: Callable[[str], str]) -> None:

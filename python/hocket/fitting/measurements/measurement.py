@@ -14,6 +14,7 @@ from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.definitions.library import REDUCTIONS, find
 from hocket.definitions.parameters import values_of
+from hocket.rules.tuning_files.decisions import library_named
 from hocket.simulating.simulation import MeasuredAs
 
 DEFAULT = "default"
@@ -32,7 +33,8 @@ class Measurement:
 
     Attributes:
         collective: The collective.
-        algorithm: The algorithm of the catalogue that ran; "default" where the library chose by itself.
+        algorithm: The algorithm of the catalogue that ran; "default" where the library chose by itself. The name of a
+            library, such as "openmpi-5.0", stands for the algorithm that this library chooses for the call.
         ranks: Number of ranks.
         size_bytes: The size of the call, as `hocket.Call` counts it.
         time_s: How long the call took.
@@ -227,12 +229,15 @@ def call_of(collective: str, told: Told, file: str) -> tuple[str, dict[str, floa
 
 
 def program_of(collective: str, name: str, parameters: Iterable[tuple[str, str]]) -> tuple[str, dict[str, float | str]]:
-    """Return the algorithm of a name, and the values of its parameters.
+    """Return the algorithm of a name, and the values of its parameters; of a library only its name.
 
     Raises:
         Error: The collective has no such algorithm or parameter.
     """
     if name == DEFAULT:
         return DEFAULT, {}
+    library = library_named(name)
+    if library is not None:
+        return library, {}
     algorithm = find(f"{collective}/{name}")
     return algorithm.name, values_of(parameters, [algorithm])

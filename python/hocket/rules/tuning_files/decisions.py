@@ -36,6 +36,9 @@ DEFAULTS = tuple(_SOURCES)
 MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
 """The MPI libraries among them."""
 
+FLAT = ("openmpi-5.0",)
+"""Those whose decisions are not known for several nodes with several ranks each: other components take such calls."""
+
 
 def defaults_of(name: str) -> Defaults:
     """Return the decisions of a library.
@@ -59,11 +62,19 @@ def defaults_named(text: str) -> tuple[str, ...]:
     Raises:
         Error: The decisions of one are not known.
     """
-    found = {part: [each for each in DEFAULTS if part in (each, each.split("-")[0])] for part in text.split(",")}
-    missing = next((part for part, names in found.items() if len(names) != 1), None)
-    if missing is not None:
-        raise unknown("defaults", missing, DEFAULTS)
-    return tuple(name for names in found.values() for name in names)
+    return tuple(dict.fromkeys(_named(part) for part in text.split(",")))
+
+
+def library_named(text: str) -> str | None:
+    """Return the library of a name, with or without its version; none if its decisions are not known."""
+    return next((each for each in DEFAULTS if text in (each, each.split("-")[0])), None)
+
+
+def _named(text: str) -> str:
+    found = library_named(text)
+    if found is None:
+        raise unknown("defaults", text, DEFAULTS)
+    return found
 
 
 @cache

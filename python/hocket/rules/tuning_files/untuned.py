@@ -10,7 +10,7 @@ from hocket.definitions.library import Algorithm
 from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.deciding import decided, situation
-from hocket.rules.tuning_files.decisions import default_rules
+from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import performed, to_hocket
@@ -51,15 +51,25 @@ def switches(library: str, collective: str, call: Call) -> tuple[int, ...]:
     return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
 
 
-def untuned(library: str, collective: str, call: Call) -> Untuned:
-    """Return what a library of `DEFAULTS` runs for a call, one rank per node.
+def untuned(library: str, collective: str, call: Call, *, ranks_per_node: int = 1) -> Untuned:
+    """Return what a library of `DEFAULTS` runs for a call.
+
+    Args:
+        library: The library.
+        collective: The collective.
+        call: The call.
+        ranks_per_node: Ranks on a node.
 
     Raises:
         Error: The library's decisions are not known.
     """
+    if library in FLAT and 1 < ranks_per_node < call.ranks:
+        return Untuned(None, None, "its choice is unknown for several nodes with several ranks each")
     rules = default_rules(library)
     function = of_function(collective)
-    there = situation(function, call.ranks, call.size_bytes, element_bytes=call.element_bytes)
+    there = situation(
+        function, call.ranks, call.size_bytes, ranks_per_node=ranks_per_node, element_bytes=call.element_bytes
+    )
     rule = decided(rules, there)
     if rule is None or rule.choice is None:
         return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
