@@ -84,7 +84,7 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
             '--time-limit: got "soon", expected a time such as',
         ),
         ("fit times.csv --machine skeleton.toml --plot a.pdf", '--plot: got "a.pdf", expected a file that ends in'),
-        ("fit times.csv", "Missing option '--machine'"),
+        ("fit times.csv", "--machine is missing, expected --machine MACHINE"),
     ):
         assert bad_input(words).startswith(message)
 
