@@ -89,7 +89,7 @@ def cells(
         y=alt.Y(f"{over}:O", sort="descending" if descending is None else list(descending), title=over),
     )
     # The colour of a cell decides whether its text is black or white.
-    field = color.to_dict()["field"]
-    ink = alt.expr(f"luminance(scale('color', datum[{json.dumps(field)}])) < {_DARK} ? 'white' : 'black'")
+    encoding: Any = color.to_dict()
+    ink = alt.expr(f"luminance(scale('color', datum[{json.dumps(encoding['field'])}])) < {_DARK} ? 'white' : 'black'")
     coloured = base.mark_rect().encode(color=color, tooltip=list(tooltip))
     return alt.LayerChart(layer=[coloured, base.mark_text(fontSize=11, color=ink).encode(text="factor:N")])
