@@ -278,6 +278,7 @@ def test_a_narrow_window_scrolls_only_down(opened: Opened) -> None:
 
 def test_pictures_are_dark_in_dark_mode(opened: Opened) -> None:
     page = opened.page
+    opened.tab("times")
     opened.shown("times")
     looks = "[getComputedStyle(document.querySelector('#panel-times .paper')).backgroundColor, "
     looks += "getComputedStyle(document.querySelector('#panel-times canvas')).filter]"
