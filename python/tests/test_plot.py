@@ -56,9 +56,9 @@ def made_up(**times_us: list[float]) -> Comparison:
     return Comparison("allreduce", 2, machine, parameters={}, bounds=bounds, simulations=simulations, not_compared=())
 
 
-def lines(comparison: Comparison) -> dict[str, tuple[object, ...]]:
+def lines(comparison: Comparison, most: int | None = None) -> dict[str, tuple[object, ...]]:
     """Return colour, marker and dash of each line, from the lowest layer to the highest."""
-    chart = plot.chart(comparison).to_dict()
+    chart = plot.chart(comparison, most).to_dict()
     (rows,) = chart["datasets"].values()
     looks = []
     for channel in ("color", "shape"):
@@ -76,6 +76,23 @@ def test_lines_and_legend_of_many_algorithms_differ() -> None:
     assert len(set(looks)) == 40
     assert len({colour for colour, _ in looks[:16]}) == 16
     assert not {"black", "#000000"} & {colour for colour, _ in looks}  # only bounds are black
+
+
+def test_the_lines_nearest_to_the_fastest_are_drawn_unless_all_are_asked_for() -> None:
+    many = made_up(
+        **{f"slow_{i}": [100.0 + i, 200.0] for i in range(3)},
+        **{f"near_{i}": [2.0 + i, 3.0] for i in range(9)},
+        once_fastest=[1000.0, 1.0],
+    )
+    assert set(lines(many, 10)) == {*(f"near_{i}" for i in range(9)), "once_fastest", "lower bound"}
+    parameters = {"slow_0": "radix = 2", "near_0": "radix = 4"}
+    drawn = replace(many, parameters=parameters).plot().to_dict()
+    assert drawn["title"]["subtitle"][2:] == [
+        "parameters: near_0: radix = 4",
+        "not drawn, as others come nearer to the fastest: slow_0; slow_1; slow_2",
+    ]
+    assert len(lines(many)) == 14
+    assert replace(many, parameters=parameters).plot(most=None).to_dict()["title"]["subtitle"][3:] == []
 
 
 def test_one_line_is_drawn_for_algorithms_of_the_same_times() -> None:
@@ -110,7 +127,7 @@ def test_the_lower_bound_is_a_line_of_its_own() -> None:
 
 
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
-    (rows,) = plot.chart(compared).to_dict()["datasets"].values()
+    (rows,) = plot.chart(compared, most=None).to_dict()["datasets"].values()
     assert {row["size_bytes"] for row in rows} == {8, 1024, 1 << 20}
     assert {name for row in rows for name in row["line"].split(" = ")} == {*compared.algorithms, "lower bound"}
 

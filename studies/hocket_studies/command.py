@@ -22,11 +22,13 @@ _HERE = (_VALIDATION, "jitter")  # share memory, or measure
 
 @click.command()
 @click.argument("name", type=OneOf([*STUDIES, _VALIDATION]))
-@click.option("--figure", "numbers", type=int, multiple=True, help="Only this figure; may be given several times.")
+@click.option(
+    "--figure", "numbers", type=options.whole(), multiple=True, help="Only this figure; may be given several times."
+)
 @click.option("--quick", is_flag=True, help="Few ranks, points and trials.")
 @click.option("--full", is_flag=True, help="As many ranks as memory allows: hours for all figures.")
-@click.option("--trials", type=click.IntRange(min=2), help="Trials per point; the scope's by default.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of all randomness.")
+@click.option("--trials", type=options.whole(2), help="Trials per point; the scope's by default.")
+@options.seed
 @click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")
 @click.option(
     "--simgrid-python", "simgrid", metavar="PYTHON", help="validation: a Python with SimGrid.  [default: this one]"

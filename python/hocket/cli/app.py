@@ -87,12 +87,8 @@ _SECTIONS = {
     package="hocket.cli",
     summaries=_SUMMARIES,
     sections=_SECTIONS,
-    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(f"{version()} (commit {commit()})", message="%(prog)s %(version)s")
-@click.pass_context
-def hocket(ctx: click.Context) -> None:
+def hocket() -> None:
     """Collective-communication algorithms: written once, then verified, priced, simulated and run."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())

@@ -24,7 +24,7 @@ from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import drawn_links, link_picture
-from hocket.drawing.plot import picture_of
+from hocket.drawing.plot import MOST_LINES, picture_of
 from hocket.drawing.wording import (
     ONE_SAMPLE,
     TOLD_APART,
@@ -124,7 +124,8 @@ def compare(
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     options.check_executor(executor, candidates)
-    topology = None if links is None else _topology(machine, sizes, len(candidates))
+    most_maps = None if every or names else _MOST_MAPS
+    topology = None if links is None else _topology(machine, sizes, len(candidates[:most_maps]))
     options.check_files({"--plot": plot, "--links": links})
     measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
@@ -197,9 +198,10 @@ def compare(
             )
         contents: dict[str, bytes] = {}  # check everything before writing anything
         if plot is not None:
-            contents[plot] = picture_of(found.plot, Path(plot).suffix)
+            most_lines = None if every or names else MOST_LINES
+            contents[plot] = picture_of(partial(found.plot, most=most_lines), Path(plot).suffix)
         if links is not None and topology is not None:
-            runs = sorted(found.simulations, key=lambda one: one.time_s.mean)
+            runs = sorted(found.simulations, key=lambda one: one.time_s.mean)[:most_maps]
             maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
             title = f"{found.title}, {format_bytes(sizes[0])}"
             contents[links] = link_picture(maps, topology, Path(links).suffix, title=title)
@@ -338,6 +340,9 @@ def _print_losses(found: Comparison, sizes: Sequence[int]) -> None:
         columns = ("with faults", "without", "loss")
         print_table([format_bytes(size_bytes), *columns], rows, right=columns)
 
+
+_MOST_MAPS = 3
+"""Of links in a picture, unless algorithms are named or all are asked for: as many as a row of the table has places."""
 
 _LEAST_S = 0.001
 """Simulations cost at least this many seconds."""

@@ -56,13 +56,13 @@ def _condition(text: str) -> str:
 @options.parameter
 @click.option(
     "--cells",
-    type=click.IntRange(min=1),
+    type=options.whole(),
     default=DEFAULT_CELLS,
     help="Fit to at most this many measured calls, spread over collectives, algorithms, ranks and sizes.",
 )
 @click.option(
     "--starts",
-    type=click.IntRange(min=1),
+    type=options.whole(),
     default=DEFAULT_STARTS,
     help="Number of points from which the search starts.",
 )

@@ -34,6 +34,13 @@ class Group(click.Group):
         self._summaries = summaries
         self._sections = {"Commands": tuple(summaries)} if sections is None else sections
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print help if there are no words."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all summaries in full."""
         width = max(map(len, self._summaries))

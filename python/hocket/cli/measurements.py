@@ -129,7 +129,7 @@ _OPTIONS = (
     options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
     click.option(
         "--ranks-per-node",
-        type=click.IntRange(min=1),
+        type=options.whole(),
         multiple=True,
         help=f"Number of ranks on a node of output that does not tell it; {EACH}.",
     ),

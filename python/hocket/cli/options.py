@@ -13,7 +13,7 @@ import click
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.executors import ExecutorKind
-from hocket.base.files import writable
+from hocket.base.files import writable, writable_folder
 from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
@@ -56,6 +56,19 @@ class Read(_ParamType):
         except Error as error:
             where = f"{param.opts[0]}: " if isinstance(param, click.Option) else ""
             raise click.UsageError(f"{where}{error}", ctx) from None
+
+
+def whole(least: int = 1, most: int | None = None, *, what: str = "whole number", name: str = "N") -> Read:
+    """Return the type of an option whose value is a whole number in a range."""
+    expected = f"a {what}, at least {least}" if most is None else f"a {what} from {least} to {most}"
+
+    def read(text: str) -> int:
+        number = parse_count(text) if text.isdecimal() else None
+        if number is None or number < least or (most is not None and number > most):
+            raise Error(f'got "{text}", expected {expected}')
+        return number
+
+    return Read(read, name=name)
 
 
 class OneOf(_Choice):
@@ -214,13 +227,6 @@ def picture_file(path: str) -> str:
     return writable(path)
 
 
-def _rank_count(text: str) -> int:
-    ranks = parse_count(text) if text.isdecimal() else 0
-    if ranks < 1:
-        raise Error(f'got "{text}", expected a number of ranks, at least 1')
-    return ranks
-
-
 def _element_bytes(text: str) -> int:
     size_bytes = parse_bytes(text)
     if size_bytes < 1:
@@ -229,6 +235,7 @@ def _element_bytes(text: str) -> int:
 
 
 FILE = Read(writable, name="FILE")
+FOLDER = Read(writable_folder, name="FOLDER")
 PICTURE = Read(picture_file, name="FILE")
 MACHINE = Read(Machine.load, name="MACHINE")
 SIZE = Read(parse_bytes, name="SIZE")
@@ -236,10 +243,12 @@ DURATION = Read(parse_duration, name="TIME")
 SHARE = Read(parse_share, name="SHARE")
 RANK = Read(parse_count, name="RANK")
 RANK_COUNTS = Read(parse_ranks, name="LIST")
+RANKS = whole(what="number of ranks", name="P")
+SEED = whole(0, 2**64 - 1)
 
 PICTURE_ENDS = f"the file ends in {' or '.join(PICTURES)}"
 
-ranks = partial(click.option, "--ranks", "-n", type=Read(_rank_count, name="P"), help="Number of ranks.")
+ranks = partial(click.option, "--ranks", "-n", type=RANKS, help="Number of ranks.")
 rank_counts = click.option("--ranks", "-n", type=RANK_COUNTS, help="Rank counts, such as 1-64 or 1-8,16,32.")
 size = click.option(
     "--size",
@@ -301,7 +310,7 @@ measured_algorithm = click.option(
 )
 measured_ranks = click.option(
     "--measured-ranks",
-    type=Read(_rank_count, name="P"),
+    type=RANKS,
     multiple=True,
     help="Number of ranks of a file of --measured that does not tell it; once, or once for each file.",
 )
@@ -340,10 +349,8 @@ place = click.option(
     help="Where jobs go that do not name their nodes: one after the other, in turn over all nodes, or drawn in each "
     "trial.",
 )
-trials = click.option(
-    "--trials", type=click.IntRange(min=1), default=1, help="Number of trials on a machine with noise."
-)
-seed = click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of all random numbers.")
+trials = click.option("--trials", type=whole(), default=1, help="Number of trials on a machine with noise.")
+seed = click.option("--seed", type=SEED, default=0, help="Seed of all random numbers.")
 until = click.option(
     "--until-ci",
     type=SHARE,
@@ -368,13 +375,15 @@ executor = click.option(
 )
 jobs = click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=whole(),
     default=processors(),
     show_default="one per processor",
     help="Number of tasks to run in parallel.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-every = click.option("--all", "every", is_flag=True, help="Print the times of all algorithms, a row for each.")
+every = click.option(
+    "--all", "every", is_flag=True, help="Print the times of all algorithms, a row for each, and draw all in pictures."
+)
 as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print all numbers as CSV.")
 algorithm = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", shell_complete=completion.names)
 

@@ -256,6 +256,12 @@ def width() -> int:
     return shutil.get_terminal_size((_READABLE, 0)).columns if sys.stdout.isatty() else _READABLE
 
 
+def tell_people(words: str) -> None:
+    """Say what is being done, on stderr, if it is a terminal."""
+    if sys.stderr.isatty():
+        click.echo(f"hocket: {words}", err=True)
+
+
 class Bar:
     """A progress bar on stderr; nothing if stderr is no terminal. A call advances it by one piece."""
 
@@ -271,6 +277,11 @@ class Bar:
         """Set the amount of finished work."""
         if self._shown is not None:
             self._shown.update(self._shown.task_ids[0], completed=done)
+
+    def describe(self, label: str) -> None:
+        """Set the label."""
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], description=label)
 
     @contextmanager
     def hidden(self) -> Iterator[None]:

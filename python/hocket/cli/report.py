@@ -101,7 +101,13 @@ def report(
     )
     wanted = views or tuple(VIEWS)
     with progress("reporting", len(wanted)) as bar:
-        text = report_of(question, wanted, on_done=lambda done, _: bar.reach(done))
+
+        def note(done: int, total: int) -> None:
+            ready = done * len(wanted) / total
+            bar.reach(ready)
+            bar.describe(f"reporting {wanted[min(int(ready), len(wanted) - 1)]}")
+
+        text = report_of(question, wanted, on_done=note)
     files.write(file, text)
     if not files.is_stdout(file):
         click.echo(f"report: {file}")

@@ -12,6 +12,7 @@ import click
 from hocket._native import Error
 from hocket.base.checks import memory, one_line
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
+from hocket.cli.refusals import refusal
 
 _BAD_INPUT = 2
 _LEAST_BYTES = 1 << 26  # memory that a command needs by itself
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except (ClosedPipeError, BrokenPipeError):
         return _closed_pipe()
     except click.ClickException as error:
-        return _bad_input(error.format_message())
+        return _bad_input(refusal(error))
     except (Error, UnicodeError) as error:
         return _bad_input(str(error))
     except OSError as error:

@@ -15,7 +15,7 @@ from hocket.explorer.questions import Named
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="The port to listen on."
+    "--port", type=options.whole(0, 65535), default=0, show_default="a free one", help="The port to listen on."
 )
 @click.option(
     "--machine",

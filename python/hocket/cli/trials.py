@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hocket.base.units import format_time
+from hocket.cli import options
 from hocket.definitions.machine import Machine
 from hocket.drawing.wording import alike
 from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
@@ -21,7 +22,7 @@ _MOST_TRIALS = 1_000_000
 
 compared_trials_option = click.option(
     "--trials",
-    type=click.IntRange(min=1),
+    type=options.whole(),
     help="Number of trials on a machine with noise; by default until the fastest is known, "
     f"at most {UNTIL_DECIDED.count}.",
 )

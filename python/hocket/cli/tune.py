@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 
+from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count
@@ -37,6 +39,16 @@ _GUIDELINES = "guidelines.json"
 _SIZES_OF_WAYS = (1024, 16384, 262144)
 
 
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 1 < factor < math.inf:
+        raise Error(f'got "{text}", expected a number above 1')
+    return factor
+
+
 @click.command()
 @click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
 @click.option("--ranks", "-n", type=options.RANK_COUNTS, help="Numbers of ranks, such as 2 or 2,4,8.")
@@ -48,7 +60,7 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
 )
 @click.option(
     "--factor",
-    type=click.FloatRange(min=1, min_open=True),
+    type=options.Read(_factor, name="FACTOR"),
     default=4.0,
     help="With a machine and an MPI: skip choices that the machine predicts to be slower by more than this factor.",
 )
@@ -99,7 +111,7 @@ _SIZES_OF_WAYS = (1024, 16384, 262144)
 )
 @click.option(
     "--trials",
-    type=click.IntRange(min=1),
+    type=options.whole(),
     show_default=f"1, or {NOISY_TRIALS} on a machine with noise",
     help="Number of trials on a machine with noise.",
 )

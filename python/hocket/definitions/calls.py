@@ -18,9 +18,9 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, shown, size_bytes, text, truth, whole
 from hocket.base.names import among
-from hocket.definitions.library import Algorithm, Parameter, find_collective
+from hocket.definitions.library import AXES, Algorithm, Parameter, find_collective
 from hocket.definitions.machine import Machine, parsed
-from hocket.definitions.topology import AXES, Topology
+from hocket.definitions.topology import Topology
 
 T = TypeVar("T")
 

@@ -16,6 +16,10 @@ from hocket.base.names import unknown
 from hocket.base.units import format_value
 from hocket.typing import Program, Steps
 
+AXES = ("X", "Y", "Z", "W", "V", "U")
+"""Parameters of torus algorithms: the sizes along the axes, in order. Three-dimensional algorithms use the first three.
+"""
+
 
 @dataclass(frozen=True)
 class Collective:
@@ -160,8 +164,13 @@ class Algorithm:
         return f"{self.collective}/{self.name}"
 
     def format(self, parameters: Mapping[str, int | str]) -> str:
-        """Return values of its parameters as text: "segment = 64 KiB, fanout = 4"."""
-        return ", ".join(p.format(parameters[p.name]) for p in self.parameters if p.name in parameters)
+        """Return values of its parameters as text: "segment = 64 KiB, fanout = 4".
+
+        Of a torus, further axes with a single rank are left out: a 4 x 4 torus is "X = 4, Y = 4".
+        """
+        flat = {name for name in AXES[1:] if self.topology == "torus" and parameters.get(name) == 1}
+        shown = (p for p in self.parameters if p.name in parameters and p.name not in flat)
+        return ", ".join(p.format(parameters[p.name]) for p in shown)
 
     def __call__(self, r: Any, c: Any) -> Steps:
         """Return the steps of rank `r` in call `c`, for use in another program written in Python."""

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 Load: TypeAlias = Literal["bytes", "busy", "waiting"]
 """What the colour of a link means: the bytes that it carried, the time that it was busy, or the waiting time for it."""
 
-AXES = ("X", "Y", "Z", "W", "V", "U")
-"""Parameters of torus algorithms: the sizes along the axes, in order. Three-dimensional algorithms use the first three.
-"""
-
 
 @dataclass(frozen=True)
 class Vertex:

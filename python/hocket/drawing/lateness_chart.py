@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time, time_unit
-from hocket.drawing.plot import dashed, framed, labels_of, legend, styled, time_axis
+from hocket.drawing.plot import (
+    MOST_LINES,
+    dashed,
+    framed,
+    labels_of,
+    left_out_words,
+    legend,
+    nearest,
+    styled,
+    time_axis,
+)
 from hocket.drawing.winner_map import winner, winner_chart
 from hocket.drawing.wording import scene_lines
 from hocket.simulating.comparison import Comparison
@@ -30,24 +40,23 @@ def is_over_lateness(found: Comparison) -> bool:
     return any(len(set(one.arriving_s)) > 1 for one in found.simulations)
 
 
-def over_lateness(found: Comparison) -> alt.LayerChart:
-    """Return times over lateness for one size, or a map over lateness and size."""
-    return lateness_chart(found) if len(found.sizes_bytes) == 1 else lateness_map(found)
+def over_lateness(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+    """Return times over lateness for one size, as `hocket.drawing.plot.chart`, or a map over lateness and size."""
+    return lateness_chart(found, most) if len(found.sizes_bytes) == 1 else lateness_map(found)
 
 
-def lateness_chart(found: Comparison) -> alt.LayerChart:
+def lateness_chart(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     """Return time over the time between the first and the last arrival, a point for each trial."""
     first = found.simulations[0]
     scale, unit = time_unit(max(first.arriving_s))
     timed = [one for one in found.simulations if max(one.times_s) > 0]
     if not timed:
         raise Error("nothing to draw on a logarithmic axis, expected times above zero")
-    lines = dashed(
-        [
-            replace(line, times_s={trial: time_s for trial, time_s in enumerate(one.times_s) if time_s > 0})
-            for line, one in zip(styled(one.algorithm for one in timed), timed, strict=True)
-        ]
-    )
+    curves = {one.algorithm: {trial: time_s for trial, time_s in enumerate(one.times_s) if time_s > 0} for one in timed}
+    near = nearest(curves, most)
+    left_out = [[one.algorithm] for one in timed if one.algorithm not in near]
+    timed = [one for one in timed if one.algorithm in near]
+    lines = dashed([replace(line, times_s=curves[line.label]) for line in styled(near)])
     rows = [
         {
             "line": line.label,
@@ -74,7 +83,7 @@ def lateness_chart(found: Comparison) -> alt.LayerChart:
         shape=shape, tooltip=["line:N", "lateness:N", "time:N"]
     )
     joined = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    subtitle = [*scene_lines(first), found.trials]
+    subtitle = [*scene_lines(first), found.trials, *left_out_words(left_out)]
     zeros = [one.algorithm for one in found.simulations if min(one.times_s) <= 0]
     if zeros:
         subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")

@@ -12,7 +12,7 @@ from hocket.base.units import format_time, time_unit
 from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, WIDTH, chart, framed
+from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, framed
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.drawing.wording import played_lines, scene_lines
@@ -110,11 +110,15 @@ def _replay(found: Replay) -> alt.Chart:
     return drawing
 
 
+def _comparison(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+    return over_lateness(found, most) if is_over_lateness(found) else chart(found, most)
+
+
 def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:
     return link_chart(uses, topology, title=topology.title, load=load)
 
 
-drawn.register(Comparison, lambda found: over_lateness(found) if is_over_lateness(found) else chart(found))
+drawn.register(Comparison, _comparison)
 drawn.register(Explanation, _explanation)
 drawn.register(Replay, _replay)
 drawn.register(Schedule, _schedule)

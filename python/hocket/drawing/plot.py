@@ -11,9 +11,10 @@ import resource
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
@@ -37,6 +38,8 @@ PICTURES = (*FORMATS, ".svg")
 """The endings of picture files."""
 
 WIDTH, HEIGHT = 720, 440  # pixels
+MOST_LINES = 10
+"""Of algorithms in a picture, unless all are asked for: more cannot be told apart."""
 _PNG_SCALE = 2
 _TRY_TO_DRAW = "import vl_convert; vl_convert.vega_to_svg({})"
 """Ends with a signal if the engine lacks memory. Its error about the empty picture does not matter."""
@@ -160,13 +163,18 @@ def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
     return encode(draw(), ending)
 
 
-def chart(comparison: Comparison) -> alt.LayerChart:
+def chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     """Return the picture as a chart with two logarithmic axes.
+
+    Args:
+        comparison: The comparison.
+        most: How many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
+            of the same times. Algorithms with measured times, libraries and the lower bound are always drawn.
 
     Raises:
         Error: No simulation has a size and a time above zero.
     """
-    lines = _lines(comparison)
+    lines, left_out = _lines(comparison, most)
     if not lines:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     layered = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
@@ -181,11 +189,36 @@ def chart(comparison: Comparison) -> alt.LayerChart:
         for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
     ]
     intervals = [_intervals(line, named, all_rows) for line in lines if line.intervals_s]
-    return framed([*under, *intervals, drawn, _points(base, named)], comparison.title, _subtitle(comparison))
+    subtitle = _subtitle(comparison, {name for group in left_out for name in group}) + left_out_words(left_out)
+    return framed([*under, *intervals, drawn, _points(base, named)], comparison.title, subtitle)
 
 
-def _lines(comparison: Comparison) -> list[Line]:
-    """Return one line for all algorithms with the same times; lines that overlap are dashed."""
+def nearest(curves: Mapping[str, Mapping[int, float]], most: int | None) -> list[str]:
+    """Return the names of the curves that come nearest to the fastest one somewhere, in their order."""
+    least: dict[int, float] = {}
+    for curve in curves.values():
+        for place, time_s in curve.items():
+            least[place] = min(time_s, least.get(place, time_s))
+
+    def distance(name: str) -> tuple[float, float]:
+        factors = [time_s / least[place] for place, time_s in curves[name].items()]
+        return min(factors), geometric_mean(factors)
+
+    first = set(sorted(curves, key=distance)[:most])
+    return [name for name in curves if name in first]
+
+
+def left_out_words(left_out: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines for the subtitle that name the algorithms of the lines that are not drawn."""
+    names = "; ".join(" = ".join(group) for group in left_out)
+    return textwrap.wrap(f"not drawn, as others come nearer to the fastest: {names}", _TITLE_WIDTH) if names else []
+
+
+def _lines(comparison: Comparison, most: int | None) -> tuple[list[Line], list[list[str]]]:
+    """Return one line for all algorithms with the same times, and the names of the lines left out.
+
+    Lines that overlap are dashed.
+    """
     curves: dict[str, dict[int, float]] = {}
     intervals_s: dict[str, dict[int, tuple[float, float]]] = {}
     for found in comparison.simulations:
@@ -200,12 +233,16 @@ def _lines(comparison: Comparison) -> list[Line]:
             groups.append([name])
         else:
             alike.append(name)
-    lines = styled(" = ".join(group) for group in groups)
+    near = nearest({group[0]: curves[group[0]] for group in groups}, most)
+    are_measured = {one.algorithm for one in comparison.measured}
+    shown = [group for group in groups if group[0] in near or are_measured.intersection(group)]
+    lines = styled(" = ".join(group) for group in shown)
     filled = [
         replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
-        for line, (name, *_) in zip(lines, groups, strict=True)
+        for line, (name, *_) in zip(lines, shown, strict=True)
     ]
-    return [*dashed(filled), *_measured(comparison, filled), *_bounds(comparison)]
+    left_out = [group for group in groups if group not in shown]
+    return [*dashed(filled), *_measured(comparison, filled), *_bounds(comparison)], left_out
 
 
 def _measured(comparison: Comparison, simulated: Sequence[Line]) -> list[Line]:
@@ -270,12 +307,27 @@ def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
     return bool(common) and len(close) >= min(2, len(common))
 
 
-def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | None) -> alt.LayerChart:
+def bench_chart(
+    bench: Bench, predictions: Sequence[Prediction], machine: str | None, most: int | None = MOST_LINES
+) -> alt.LayerChart:
     """Return measured medians with their intervals, tails, and the predictions of a machine as dashed lines.
+
+    Args:
+        bench: The measured times.
+        predictions: The simulated times.
+        machine: The name of the machine on which they were simulated.
+        most: How many lines to draw, as `nearest` chooses them, besides the MPI's own; None draws all.
 
     Raises:
         Error: Nothing has a size above zero.
     """
+    from hocket.mpi.benchmark import NATIVE_NAME  # commands that measure nothing start sooner without it
+
+    curves: dict[str, dict[int, float]] = {}
+    for one in bench.measurements:
+        if one.size_bytes > 0 and one.low_s > 0:
+            curves.setdefault(one.algorithm, {})[one.size_bytes] = one.median_s
+    shown = {*nearest({name: curve for name, curve in curves.items() if name != NATIVE_NAME}, most), NATIVE_NAME}
     rows = [
         {
             **_row(one.algorithm, one.size_bytes, one.median_s),
@@ -287,16 +339,16 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
             "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
         }
         for one in bench.measurements
-        if one.size_bytes > 0 and one.low_s > 0
+        if one.algorithm in shown and one.size_bytes > 0 and one.low_s > 0
     ]
     said = [
         {**_row(one.algorithm, one.size_bytes, one.time_s), "time": f"{format_time(one.time_s)} simulated"}
         for one in predictions
-        if one.size_bytes > 0 and one.time_s > 0
+        if one.algorithm in shown and one.size_bytes > 0 and one.time_s > 0
     ]
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    lines = styled(bench.algorithms)
+    lines = styled(name for name in bench.algorithms if name in shown)
     base = _over_size(rows, lines, [*rows, *said])
     tail = base.encode(tooltip=["line:N", "size:N", alt.Tooltip("tail:N", title="90 %, 99 %")])
     layers = [
@@ -314,6 +366,7 @@ def bench_chart(bench: Bench, predictions: Sequence[Prediction], machine: str | 
     ]
     if said:
         subtitle.append(f"dashed: simulated on {machine}")
+    subtitle += left_out_words([[name] for name in curves if name not in shown])
     return framed(layers, f"{bench.collective} on {format_count(bench.ranks, 'rank')}, {_library(bench.mpi)}", subtitle)
 
 
@@ -429,7 +482,7 @@ def time_axis(times_s: Iterable[float]) -> alt.Axis:
     return alt.Axis(values=values, labelExpr=_TIME_LABEL)
 
 
-def _subtitle(comparison: Comparison) -> list[str]:
-    named = [f"{name}: {values}" for name, values in comparison.parameters.items()]
+def _subtitle(comparison: Comparison, left_out: Collection[str]) -> list[str]:
+    named = [f"{name}: {values}" for name, values in comparison.parameters.items() if name not in left_out]
     parameters = textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []
     return [comparison.machine.parameters, *scene_lines(comparison.simulations[0]), comparison.trials, *parameters]

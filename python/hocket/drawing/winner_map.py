@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ else:
 
 _CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
 _LEGEND_CHARACTERS = 100  # in a row
+_DARK = 0.18  # relative luminance below which white text has more contrast than black text
 
 
 def winners(found: Comparison) -> Iterator[dict[str, Any]]:
@@ -86,5 +88,8 @@ def cells(
         x=alt.X("size:O", sort=list(order), title="size"),
         y=alt.Y(f"{over}:O", sort="descending" if descending is None else list(descending), title=over),
     )
+    # The colour of a cell decides whether its text is black or white.
+    encoding: Any = color.to_dict()
+    ink = alt.expr(f"luminance(scale('color', datum[{json.dumps(encoding['field'])}])) < {_DARK} ? 'white' : 'black'")
     coloured = base.mark_rect().encode(color=color, tooltip=list(tooltip))
-    return alt.LayerChart(layer=[coloured, base.mark_text(fontSize=11).encode(text="factor:N")])
+    return alt.LayerChart(layer=[coloured, base.mark_text(fontSize=11, color=ink).encode(text="factor:N")])

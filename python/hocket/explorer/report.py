@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -18,7 +18,7 @@ from hocket.base.version import commit, version
 from hocket.drawing.wording import trials_words
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import scene_texts
-from hocket.explorer.views import VIEWS, OnDone, view
+from hocket.explorer.views import VIEWS, OnDone, tell_part, view
 
 _PAGE = Path(__file__).parent / "page"
 
@@ -51,7 +51,7 @@ def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: 
     for number, name in enumerate(wanted):
         on_done(number, len(wanted))
         try:
-            sections.append({"view": view(name, question, lambda *_: None).as_dict()})
+            sections.append({"view": view(name, question, partial(tell_part, on_done, number, len(wanted))).as_dict()})
         except Error as error:
             sections.append({"error": f"{name}: {error}"})
     if not any("view" in section for section in sections):

@@ -18,6 +18,7 @@ from hocket.base.units import format_bytes, format_count, format_ranks, format_t
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
+from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
 from hocket.drawing.wording import (
     ONE_SAMPLE,
@@ -110,7 +111,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     for number, machine in enumerate((question.machine, question.beside)):
         try:
             asked = question.on_other() if number else question
-            found.append(draw(asked, partial(_tell_half, on_done, number)))
+            found.append(draw(asked, partial(tell_part, on_done, number, 2)))
         except Error as error:
             errors.append(error)
             found.append(View(f"machine {machine.name}", None, facts=(("no answer", str(error)),)))
@@ -120,9 +121,9 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     return replace(found[0], beside=found[1])
 
 
-def _tell_half(on_done: OnDone, number: int, done: int, total: int) -> None:
-    """Report progress as one of two equally long halves of the work."""
-    on_done(number * total + done, 2 * total)
+def tell_part(on_done: OnDone, number: int, parts: int, done: int, total: int) -> None:
+    """Report progress as one of several equally long parts of the work."""
+    on_done(number * total + done, parts * total)
 
 
 def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
@@ -154,7 +155,7 @@ def _times(question: Question, on_done: OnDone) -> View:
         comparing(question),
         facts=(*best_lines(found), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
         refusals=tuple(not_compared_lines(found)),
-        chart=_wide(found.plot()) if has_lines else None,
+        chart=_wide(found.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
         tables=(_times_table(found), *([measured_table(found)] if found.measured else [])),
     )
 

@@ -18,8 +18,9 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.units import format_count
+from hocket.definitions.library import AXES
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import AXES, Topology
+from hocket.definitions.topology import Topology
 from hocket.definitions.variants import with_network
 from hocket.lab import building
 from hocket.lab.building import MOST_BYTES_PER_S, Sent

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -38,6 +39,10 @@ int main(void)
 """
 
 
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
 @dataclass(frozen=True)
 class Installation:
     """An MPI to compile programs against and to run them under.
@@ -46,11 +51,13 @@ class Installation:
         mpicc: Its compiler wrapper.
         mpiexec: Its launcher.
         library: The first line of its library version: the MPI's own name and version.
+        on_compiling: Called with a line of words before a binary is compiled for this MPI, which takes seconds.
     """
 
     mpicc: Path
     mpiexec: Path
     library: str
+    on_compiling: Callable[[str], object] = field(default=_silent, compare=False, repr=False)
 
     @staticmethod
     def find(mpicc: str | None = None, mpiexec: str | None = None) -> Installation:
@@ -92,7 +99,7 @@ class Installation:
         """Return the same MPI with its other ABI, if it has two."""
         name = self.mpicc.name
         wrapper = self.mpicc.with_name(name.removesuffix(_ABI) if self.is_standard_abi else name + _ABI)
-        return Installation(wrapper, self.mpiexec, _library(wrapper)) if wrapper.exists() else None
+        return replace(self, mpicc=wrapper, library=_library(wrapper)) if wrapper.exists() else None
 
 
 def _folders() -> list[str]:

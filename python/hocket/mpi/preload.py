@@ -92,6 +92,7 @@ def kept(installation: Installation, name: str, patterns: str, flags: list[str],
         for each in (folder / _LIBHOCKET.name, target):
             _check_own(each)
         return target
+    installation.on_compiling(f"compiling {name} for {' '.join(installation.library.split())}, once")
     with tempfile.TemporaryDirectory(dir=folder) as beside:
         shutil.copy(_LIBHOCKET, beside)
         made = Path(beside) / name

@@ -297,13 +297,17 @@ class Comparison(Result):
         """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""
         return [row for simulation in self.simulations for row in simulation.records()]
 
-    def plot(self) -> alt.LayerChart:
-        """Return a chart of time over size, with a line for each algorithm and for the lower bound.
+    def plot(self, *, most: int | None = 10) -> alt.LayerChart:
+        """Return a chart of time over size, with lines for algorithms and for the lower bound.
+
+        Args:
+            most: How many lines of algorithms to draw: those that come nearest to the fastest at some size. None draws
+                all.
 
         Raises:
             Error: No simulation has a size and a time above zero.
         """
-        chart: alt.LayerChart = drawn(self)
+        chart: alt.LayerChart = drawn(self, most=most)
         return chart
 
     def __repr__(self) -> str:

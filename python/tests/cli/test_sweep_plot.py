@@ -66,8 +66,8 @@ def test_a_spec_named_plot_is_swept_by_its_path(hocket_command: Callable[..., An
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("sweep plot table.csv", "Missing option '--output' / '-o'."),
-        ("sweep plot -o x.png", "Missing argument 'TABLE'."),
+        ("sweep plot table.csv", "--output is missing, expected --output FILE (the picture)"),
+        ("sweep plot -o x.png", "TABLE is missing, expected hocket sweep plot TABLE"),
         ("sweep plot table.csv -o x.gif", '--output: got "x.gif", expected a file that ends in .png or .html or .svg'),
         ("sweep plot table.csv -o x.png --x time", "x: got 'time', expected one of size_bytes, ranks"),
         ("sweep plot nowhere.csv -o x.png", "nowhere.csv: No such file or directory"),

@@ -1,12 +1,15 @@
 """Each option has one meaning and one spelling in all commands."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
+import pytest
 
 from hocket.cli.app import hocket
 from hocket.cli.group import Group
+from hocket.cli.options import OneOf, Read
+from tests.conftest import Ran
 
 BY_COMMAND = {
     "--collective": "MPI's name or Hocket's, as the files of the command have it",
@@ -49,3 +52,22 @@ def test_every_command_is_in_one_section_of_help() -> None:
     lines = [line.split() for line in help_text.splitlines()]
     assert sorted(words[0] for words in lines if words and words[0] in hocket.commands) == sorted(hocket.commands)
     assert "..." not in help_text.partition("Options:")[2]
+
+
+def test_no_option_is_read_by_the_parser_whose_errors_have_other_words() -> None:
+    assert isinstance(hocket, Group)
+    read_by_parser = {
+        f"{command}: {parameter.name}"
+        for command, each in commands(hocket)
+        for parameter in each.params
+        if not isinstance(parameter.type, (OneOf, Read, *map(type, (click.STRING, click.BOOL, click.UNPROCESSED))))
+        and not (isinstance(parameter.type, click.Path) and parameter.type.file_okay and not parameter.type.exists)
+    }
+    assert not read_by_parser
+
+
+@pytest.mark.parametrize("group", ["", "lab", "mpi", "rules"])
+def test_a_group_alone_prints_its_help(hocket_command: Callable[..., Ran], group: str) -> None:
+    ran = hocket_command(group)
+    assert ran == hocket_command(f"{group} --help")
+    assert (ran.status, ran.err) == (0, "")

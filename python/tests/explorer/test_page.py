@@ -266,6 +266,25 @@ def test_a_narrow_window_scrolls_only_down(opened: Opened) -> None:
         opened.tab(name)
         opened.shown(name)
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
+    opened.tab("times")
+    opened.shown("times")
+    assert page.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('#panel-times .paper'))") <= 0
+    wrapped = "withShortLines({ title: { subtitle: ['bandwidth 10 GB/s', 'x'] } }, 12.5).title.subtitle"
+    assert page.evaluate(wrapped) == ["bandwidth 10", "GB/s", "x"]
+    page.evaluate("document.querySelector('#panel-times .scrolled:has(table)').scrollLeft = 200")
+    size = page.locator("#panel-times tbody td").first.bounding_box()
+    assert size is not None and size["x"] >= 0  # stays in sight
+
+
+def test_pictures_are_dark_in_dark_mode(opened: Opened) -> None:
+    page = opened.page
+    opened.tab("times")
+    opened.shown("times")
+    looks = "[getComputedStyle(document.querySelector('#panel-times .paper')).backgroundColor, "
+    looks += "getComputedStyle(document.querySelector('#panel-times canvas')).filter]"
+    assert page.evaluate(looks) == ["rgb(255, 255, 255)", "none"]
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(looks) == ["rgb(34, 34, 34)", "invert(0.9) hue-rotate(180deg) brightness(1.333)"]
 
 
 def test_a_thousand_points(opened: Opened) -> None:

@@ -99,7 +99,9 @@ def test_views_play_the_scene_and_reproduce_it(
     assert all(text in lines for text in "; ".join(texts.values()).split("; "))
     (first, *_) = printed(picture.source.python).split()
     assert first == ("Event(rank=0," if "cadence" in texts else f"{alike.times_s[0]}")
-    told = report(asked, ("times", "map"), on_done=lambda *_: None)
+    shares: list[float] = []
+    told = report(asked, ("times", "map"), on_done=lambda done, total: shares.append(done / total))
+    assert shares == sorted(shares) and any(0 < share < 0.5 for share in shares)
     assert all(text in told for text in next(iter(texts.values())).split("; "))
 
 

@@ -101,7 +101,7 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
         ),
         ("fit times.csv --machine skeleton.toml --plot a.pdf", '--plot: got "a.pdf", expected a file that ends in'),
         ("fit times.csv --machine skeleton.toml --time-limit 1ns", "the time limit was over before the first step"),
-        ("fit times.csv", "Missing option '--machine'"),
+        ("fit times.csv", "--machine is missing, expected --machine MACHINE"),
     ):
         assert bad_input(words).startswith(message)
 

@@ -48,17 +48,22 @@ def test_a_library_that_others_can_write_is_not_loaded(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new" / "cache"))
     (tmp_path / "a.c").write_text("int a;\n")
 
+    said: list[str] = []
+    cc = Installation(Path("cc"), Path("cc"), "an MPI", on_compiling=said.append)
+
     def library() -> Path:
-        return kept(Installation(Path("cc"), Path("cc"), "none"), "liba.so", "a.c", ["-shared"], native=tmp_path)
+        return kept(cc, "liba.so", "a.c", ["-shared"], native=tmp_path)
 
     before = os.umask(0)
     try:
         built = library()
+        assert said == ["compiling liba.so for an MPI, once"]
     finally:
         os.umask(before)
     for folder in (built.parent, *built.parent.parents[:3]):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert library() == built
+    assert len(said) == 1
     if spoilt == "owner":
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     else:

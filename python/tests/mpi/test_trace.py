@@ -81,7 +81,7 @@ def test_folders_of_a_trace_and_of_exports_are_looked_at_first(
     file = tmp_path / "file"
     file.touch()
     message = bad_input(*command.split(), "--simgrid", f"{file}/traces", *program)
-    assert message == f"{file}/traces: cannot be written: {file} is not a directory"
+    assert message == f"--simgrid: {file}/traces: cannot be written: {file} is not a directory"
     missing = command.replace("x.hktrace", "new/x.hktrace")
     assert bad_input(*missing.split(), *program).endswith(f"there is no folder {tmp_path}/new")
     assert list(tmp_path.iterdir()) == [file]
@@ -92,6 +92,16 @@ def test_a_trace_needs_a_program(mpi: Mpi, bad_input: Callable[..., str]) -> Non
         bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1".split())
         == "no program, expected a program after --"
     )
+
+
+def test_only_output_names_a_file_to_overwrite(
+    mpi: Mpi, bad_input: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.hktrace").write_text("a trace of another app")
+    message = bad_input(*f"mpi trace --mpicc {mpi.installation.mpicc} -n 1 -- other/app".split())
+    assert message == "app.hktrace exists, expected --output app.hktrace to overwrite it, or another file"
+    assert (tmp_path / "app.hktrace").read_text() == "a trace of another app"
 
 
 def test_fortran_is_traced(mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hocket.cli.sizes import SizeTable
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import values_of
-from hocket.drawing.plot import bench_chart
+from hocket.drawing.plot import MOST_LINES, bench_chart
 from hocket.drawing.wording import played_on_clocks
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
@@ -99,7 +99,7 @@ def bench_options(
     def decorate(command: F) -> F:
         @click.argument("collective", shell_complete=completion.collectives)
         @click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-        @click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+        @options.ranks(required=True)
         @options.sizes
         @options.root
         @options.neighbors
@@ -191,7 +191,7 @@ def bench(
         plot=plot,
         output=output,
         as_json=as_json,
-        draw=lambda: bench_chart(found, predictions, machine.name if machine else None),
+        draw=lambda: bench_chart(found, predictions, machine.name if machine else None, None if every else MOST_LINES),
         show=lambda written: print_bench(found, predictions, machine, written, every=every),
     )
 

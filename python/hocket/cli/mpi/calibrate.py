@@ -29,8 +29,10 @@ _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
 
 
 @click.command()
-@click.option(
-    "-n", "--ranks", type=click.IntRange(min=2), required=True, help="Number of ranks; rank 0 pairs with each."
+@options.ranks(
+    type=options.whole(2, what="number of ranks", name="P"),
+    required=True,
+    help="Number of ranks; rank 0 pairs with each.",
 )
 @options.output
 @click.option(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hocket.cli.options import OneOf
+from hocket.cli.output import tell_people
 from hocket.mpi import Installation
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
@@ -45,10 +47,12 @@ def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) 
         Error: There is no such MPI.
     """
     if mpi is None:
-        return Installation.find(mpicc, mpiexec)
-    if mpicc or mpiexec:
+        found = Installation.find(mpicc, mpiexec)
+    elif mpicc or mpiexec:
         raise click.UsageError("--mpi: cannot be combined with --mpicc or --mpiexec")
-    return Installation.named(mpi)
+    else:
+        found = Installation.named(mpi)
+    return replace(found, on_compiling=tell_people)
 
 
 lab_option = click.option(

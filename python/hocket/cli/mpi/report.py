@@ -35,7 +35,7 @@ def _names(text: str) -> tuple[str, ...]:
     show_default=False,
     help=f"Group calls by these, separated by commas: {', '.join(GROUPS)}.",
 )
-@click.option("--top", type=click.IntRange(min=1), default=30, help="Number of rows to print.")
+@click.option("--top", type=options.whole(), default=30, help="Number of rows to print.")
 @click.option("--skip-damaged", is_flag=True, help="Skip files that are not logs, and say so on stderr.")
 @options.as_json
 def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, lab_option, placed_in, rule_options
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
@@ -14,7 +15,7 @@ from hocket.mpi.launch import crowded
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+@options.ranks(required=True)
 @lab_option
 @rule_options
 @installation_options

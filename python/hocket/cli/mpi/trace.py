@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from typing import Any
 
@@ -20,14 +21,10 @@ from hocket.traces import Call, RankTrace, Trace
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("-n", "--ranks", type=click.IntRange(min=1), required=True, help="Number of ranks.")
+@options.ranks(required=True)
 @click.option("--output", "-o", type=options.FILE, help="The trace file; by default PROGRAM.hktrace.")
-@click.option(
-    "--simgrid", type=click.Path(file_okay=False), help="Also write SimGrid's time-independent traces to this folder."
-)
-@click.option(
-    "--allprof", type=click.Path(file_okay=False), help="Also write logs in liballprof's format to this folder."
-)
+@click.option("--simgrid", type=options.FOLDER, help="Also write SimGrid's time-independent traces to this folder.")
+@click.option("--allprof", type=options.FOLDER, help="Also write logs in liballprof's format to this folder.")
 @installation_options
 @options.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -46,11 +43,9 @@ def trace(
     """
     if not program:
         raise click.UsageError("no program, expected a program after --")
-    for folder in filter(None, (simgrid, allprof)):
-        files.writable_folder(folder)
     if output is not None and files.is_stdout(output):
         raise click.UsageError(f"--output: got {output}, expected a file, as the program writes to stdout")
-    path = output or files.writable(f"{program_name(program)}.hktrace")
+    path = output or _unused(f"{program_name(program)}.hktrace")
     say_what_root_lacks(installation)
     found, status = trace_program(installation, ranks, program, path)
     written = {"trace": path}
@@ -63,6 +58,17 @@ def trace(
     else:
         _print(found, written)
     return status
+
+
+def _unused(path: str) -> str:
+    """Return a path that can be written and has no file.
+
+    Raises:
+        UsageError: There is a file, which may be the trace of another program.
+    """
+    if os.path.lexists(path):
+        raise click.UsageError(f"{path} exists, expected --output {path} to overwrite it, or another file")
+    return files.writable(path)
 
 
 def _summary(trace: Trace) -> dict[str, Any]:

@@ -43,6 +43,14 @@ const CHART_OPTIONS = {
 };
 
 const NARROW = 600; // pixels: narrower charts have their legend below
+const LETTER = 6; // pixels, of the lines below a title
+
+// The chart with the lines below its title wrapped between words.
+function withShortLines(chart, letters) {
+  const pieces = new RegExp(`\\S.{0,${Math.floor(letters) - 1}}(?=\\s|$)|\\S+`, "g");
+  const subtitle = (chart.title?.subtitle ?? []).flatMap((line) => line.match(pieces) ?? []);
+  return { ...chart, title: { ...chart.title, subtitle } };
+}
 
 // Shows a view, or the views of two machines side by side.
 async function showView(view, place) {
@@ -56,7 +64,9 @@ async function showOne(view, place) {
   place.replaceChildren(element("h2", {}, view.title));
   if (view.facts.length) place.append(factsOf(view.facts));
   for (const text of view.texts) place.append(element("pre", { className: "text", tabIndex: 0 }, text));
-  const chart = element("div", { className: "chart" });
+  // Fluid charts are redrawn at the size of their place. Other pictures are scaled down, which needs SVG to stay sharp.
+  const isFluid = view.chart?.width === "container";
+  const chart = element("div", { className: isFluid ? "chart fluid" : "chart" });
   if (view.chart) {
     place.append(element("div", { className: "paper scrolled", tabIndex: 0, role: "img", ariaLabel: `Picture: ${view.title}` }, chart));
   }
@@ -67,9 +77,7 @@ async function showOne(view, place) {
   view.tables.forEach((table) => place.append(tableOf(table)));
   if (view.source) place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
   if (!view.chart) return;
-  // Fluid charts are redrawn at the size of their place. Other pictures are scaled down, which needs SVG to stay sharp.
-  const isFluid = view.chart.width === "container";
-  const narrow = { legend: { orient: "bottom", columns: 1 }, title: { limit: chart.clientWidth } };
-  const config = isFluid && place.clientWidth < NARROW ? narrow : {};
-  await vegaEmbed(chart, view.chart, { ...CHART_OPTIONS, renderer: isFluid ? "canvas" : "svg", config });
+  const isNarrow = isFluid && place.clientWidth < NARROW;
+  const config = isNarrow ? { legend: { orient: "bottom", columns: 1 }, title: { limit: chart.clientWidth } } : {};
+  await vegaEmbed(chart, isNarrow ? withShortLines(view.chart, chart.clientWidth / LETTER) : view.chart, { ...CHART_OPTIONS, renderer: isFluid ? "canvas" : "svg", config });
 }
