@@ -17,7 +17,7 @@
  *         (node_memory.c)
  *
  * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_by`,
- * `freed_communicators`, `active_count`, `ended`, the final code of a started call, and for persistent calls
+ * `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for persistent calls
  * `planned_count`, `started_count` and `state`.
  */
 #ifndef HOCKET_SHIM_PROCESS_H

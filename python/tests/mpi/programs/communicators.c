@@ -1,5 +1,6 @@
 /* "attributes": only communicators of the program have its attributes. "many": as many communicators as MPI allows.
- * "spawn": spawned processes without the library. */
+ * "early": communicators that are freed while a call of MPI's own is under way, in a program with threads. "spawn":
+ * spawned processes without the library. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,24 @@ static int many(void)
     return is_right;
 }
 
+/* MPI frees the communicator in the function that ends the call. */
+static int early(void)
+{
+    int is_right = 1;
+    for (int i = 0; i < 10; i++) {
+        MPI_Comm comm;
+        MPI_Request request;
+        int ended = 0, index;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        is_right = sum_is_right(comm) && is_right;
+        MPI_Ibarrier(comm, &request);
+        MPI_Comm_free(&comm);
+        while (ended == 0)
+            MPI_Testsome(1, &request, &ended, &index, MPI_STATUSES_IGNORE);
+    }
+    return is_right;
+}
+
 static int has_spawned;
 
 static int spawn(char *program)
@@ -69,11 +88,14 @@ static int spawn(char *program)
 
 int main(int argc, char **argv)
 {
-    int rank, is_right;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int rank, is_right, provided;
     const char *what = argc > 1 ? argv[1] : "";
-    is_right = strcmp(what, "attributes") == 0 ? attributes() : strcmp(what, "many") == 0 ? many() : spawn(argv[0]);
+    MPI_Init_thread(&argc, &argv, strcmp(what, "early") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    is_right = strcmp(what, "attributes") == 0 ? attributes()
+               : strcmp(what, "many") == 0     ? many()
+               : strcmp(what, "early") == 0    ? early()
+                                               : spawn(argv[0]);
     const char *what_is_wrong = strcmp(what, "spawn") == 0 && !has_spawned ? "nothing spawned" : "wrong";
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
