@@ -157,7 +157,6 @@ int has_private(MPI_Comm comm, struct communicator *state)
     PMPI_Errhandler_free(&handler);
     if (code == MPI_SUCCESS) {
         PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
-        state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
     } else {
         state->reason = "its communicator cannot be duplicated";
         state->private_comm = MPI_COMM_NULL;
