@@ -50,7 +50,8 @@ struct shim {
     int log_job;
     /* Short messages within a node may use shared memory. */
     int shares_memory;
-    /* This node has more ranks than processors: a waiting rank yields its processor. */
+    /* A waiting thread yields its processor: this node has more ranks than processors, or the program has threads, which
+     * wait for a lock that this one takes again and again. */
     int is_crowded;
     /* For each rank of MPI_COMM_WORLD: the lowest rank on its node. */
     int *nodes;

@@ -1,8 +1,9 @@
 /* "attributes": only communicators of the program have its attributes. "many": as many communicators as MPI allows.
- * "early": communicators that are freed while a call of MPI's own is under way, in a program with threads. "spawn":
- * spawned processes without the library. */
+ * "early": communicators that are freed while a call of MPI's own is under way, in a program with threads. "levels": only
+ * rank 0 may have threads. "spawn": spawned processes without the library. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int copies;
@@ -64,6 +65,22 @@ static int early(void)
     return is_right;
 }
 
+static int levels(void)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    int is_right = sum_is_right(comm);
+    MPI_Comm_free(&comm);
+    return is_right;
+}
+
+/* MPI tells the rank only once it is initialised. */
+static int is_rank_0(void)
+{
+    const char *mpich = getenv("PMI_RANK"), *open_mpi = getenv("PMIX_RANK"), *rank = mpich ? mpich : open_mpi;
+    return rank && strcmp(rank, "0") == 0;
+}
+
 static int has_spawned;
 
 static int spawn(char *program)
@@ -90,11 +107,13 @@ int main(int argc, char **argv)
 {
     int rank, is_right, provided;
     const char *what = argc > 1 ? argv[1] : "";
-    MPI_Init_thread(&argc, &argv, strcmp(what, "early") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    int may_have_threads = strcmp(what, "early") == 0 || (strcmp(what, "levels") == 0 && is_rank_0());
+    MPI_Init_thread(&argc, &argv, may_have_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     is_right = strcmp(what, "attributes") == 0 ? attributes()
                : strcmp(what, "many") == 0     ? many()
                : strcmp(what, "early") == 0    ? early()
+               : strcmp(what, "levels") == 0   ? levels()
                                                : spawn(argv[0]);
     const char *what_is_wrong = strcmp(what, "spawn") == 0 && !has_spawned ? "nothing spawned" : "wrong";
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
