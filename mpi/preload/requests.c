@@ -32,9 +32,16 @@ static int first_in(enum state state, int count, const MPI_Request requests[])
     return index;
 }
 
+/* Another thread may complete a call at any time. So a function first asks whether calls are under way, and then looks
+ * for complete ones: then it misses none. */
 static int is_any(enum state state, int count, const MPI_Request requests[])
 {
     return shim_has_started() && first_in(state, count, requests) < count;
+}
+
+static int first_complete(int count, const MPI_Request requests[])
+{
+    return shim_has_started() ? first_in(COMPLETE, count, requests) : count;
 }
 
 /* One */
@@ -122,14 +129,14 @@ int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuse
 
 static int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
-    int own = shim_has_started() ? first_in(COMPLETE, count, requests) : count;
+    int are_under_way = is_any(UNDER_WAY, count, requests), own = first_complete(count, requests);
     if (own < count) {
         *index = own;
         *flag = 1;
         return take(requests[own], status);
     }
     int code = PMPI_Testany(count, requests, index, flag, status);
-    if (*flag && *index == MPI_UNDEFINED && is_any(UNDER_WAY, count, requests))
+    if (*flag && *index == MPI_UNDEFINED && are_under_way)
         *flag = 0;
     return code;
 }
@@ -177,8 +184,8 @@ static int test_some(int count, MPI_Request requests[], int *ended, int indices[
 {
     if (!shim_has_started())
         return PMPI_Testsome(count, requests, ended, indices, statuses);
-    int own = find_some(count, requests, indices, statuses), others = 0;
     int are_under_way = is_any(UNDER_WAY, count, requests);
+    int own = find_some(count, requests, indices, statuses), others = 0;
     int code = PMPI_Testsome(count, requests, &others, indices + own, after(statuses, own));
     *ended = sum_of(own, others, are_under_way);
     for (int i = 0; i < own; i++) {
@@ -219,13 +226,13 @@ int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *fla
 int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     shim_progress();
-    int own = shim_has_started() ? first_in(COMPLETE, count, requests) : count;
+    int are_under_way = is_any(UNDER_WAY, count, requests), own = first_complete(count, requests);
     if (own < count) {
         *index = own;
         return PMPI_Request_get_status(requests[own], flag, status);
     }
     int code = PMPI_Request_get_status_any(count, requests, index, flag, status);
-    if (*flag && *index == MPI_UNDEFINED && is_any(UNDER_WAY, count, requests))
+    if (*flag && *index == MPI_UNDEFINED && are_under_way)
         *flag = 0;
     return code;
 }
@@ -236,8 +243,8 @@ int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *en
     shim_progress();
     if (!shim_has_started())
         return PMPI_Request_get_status_some(count, requests, ended, indices, statuses);
-    int own = find_some(count, requests, indices, statuses), others = 0;
     int are_under_way = is_any(UNDER_WAY, count, requests);
+    int own = find_some(count, requests, indices, statuses), others = 0;
     int code = PMPI_Request_get_status_some(count, requests, &others, indices + own, after(statuses, own));
     *ended = sum_of(own, others, are_under_way);
     return code;

@@ -57,10 +57,20 @@ static void free_neighbors(struct neighbors *neighbors)
     free(neighbors);
 }
 
+/* Communicators without users, to be freed; atomic. */
+static struct communicator *unused;
+
 void release_communicator(struct communicator *state)
 {
     if (__atomic_sub_fetch(&state->users, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    state->next = __atomic_load_n(&unused, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&unused, &state->next, state, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+static void free_communicator(struct communicator *state)
+{
     if (state->private_comm != MPI_COMM_NULL) {
         clear_messages(state->private_comm);
         PMPI_Comm_free(&state->private_comm);
@@ -75,7 +85,20 @@ void release_communicator(struct communicator *state)
     free(state);
 }
 
-static int free_communicator(MPI_Comm comm, int key, void *value, void *extra)
+void free_unused_communicators(void)
+{
+    if (!__atomic_load_n(&unused, __ATOMIC_RELAXED))
+        return;
+    struct communicator *next, *state = __atomic_exchange_n(&unused, NULL, __ATOMIC_ACQUIRE);
+    for (; state; state = next) {
+        next = state->next;
+        free_communicator(state);
+    }
+}
+
+/* MPI calls this while it frees the communicator, perhaps inside another function and with its locks held, so that MPI
+ * must not be called from here. */
+static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)extra;
     __atomic_store_n(&((struct communicator *)value)->is_freed, 1, __ATOMIC_RELAXED);
@@ -103,7 +126,7 @@ static struct communicator *new_communicator(MPI_Comm comm)
 void begin_communicators(const hocket_transport *by)
 {
     transport = by;
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_communicator, &keyval, NULL);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
 }
 
 void end_communicators(void)
@@ -116,6 +139,7 @@ void end_communicators(void)
         if (found)
             PMPI_Comm_delete_attr(comms[i], keyval);
     }
+    free_unused_communicators();
 }
 
 int has_private(MPI_Comm comm, struct communicator *state)
@@ -133,7 +157,6 @@ int has_private(MPI_Comm comm, struct communicator *state)
     PMPI_Errhandler_free(&handler);
     if (code == MPI_SUCCESS) {
         PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
-        state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
     } else {
         state->reason = "its communicator cannot be duplicated";
         state->private_comm = MPI_COMM_NULL;

@@ -17,6 +17,8 @@ struct communicator {
     /* The node of each rank; the shared memory of this node, or NULL. */
     int *nodes;
     struct node_memory *memory;
+    /* The first blocking call has asked for the memory. */
+    int has_asked_for_memory;
     /* The numbers of the next operations, one per form: ranks may order calls of different forms differently. */
     unsigned sequences[FORMS];
     /* Per collective: blocking calls below these bytes are left to MPI. `left_by` are the rules behind this; atomic. */
@@ -32,6 +34,8 @@ struct communicator {
     int users;
     /* The program has freed the communicator; atomic. */
     int is_freed;
+    /* The next one in the list of communicators without users. */
+    struct communicator *next;
 };
 
 /* Creates the attribute, and removes it from communicators that the program cannot free. Algorithms send by `by`. */
@@ -55,8 +59,10 @@ struct communicator *known_state_of(MPI_Comm comm);
 /* Creates the private communicator without the attributes, whose functions belong to the program. All ranks call this
  * in the same order and wait for each other. Returns 0 if MPI cannot create it. */
 int has_private(MPI_Comm comm, struct communicator *state);
-/* Removes one user, the communicator or a started call. The last one frees the state. */
+/* Removes one user, the communicator or a started call. After the last one, free_unused_communicators frees the state. */
 void release_communicator(struct communicator *state);
+/* Frees the states without users. Not called inside MPI's callbacks, since it calls MPI. */
+void free_unused_communicators(void);
 
 #pragma GCC visibility pop
 

@@ -1,5 +1,4 @@
 /* Beginning and end: reads the settings of the process from the environment. All ranks get the same settings. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,38 +12,70 @@
 #include "transport.h"
 #include "types.h"
 
-/* Reads a text file; returns its length, or -1. Only regular files: others may have no end, or block at opening. */
-static int read_text(const char *file, char **text)
+/* What a rank tells all others when it begins. */
+struct greeting {
+    /* The lowest rank on its node. */
+    int node;
+    int has_problem, leaves_started;
+    /* Of rank 0: whether the job has a log, and the length of its texts of rules. */
+    int log_job, rules_length;
+};
+
+/* Names of files and their texts, each with 0 at its end. */
+struct texts {
+    char *bytes;
+    int length;
+};
+
+static char *make_room_for(struct texts *texts, size_t bytes)
 {
-    struct stat about;
-    if (stat(file, &about) || !S_ISREG(about.st_mode) || about.st_size > MOST_AT_ONCE)
-        return -1;
-    FILE *stream = fopen(file, "rb");
-    if (!stream)
-        return -1;
-    *text = grown(NULL, (size_t)about.st_size);
-    size_t length = fread(*text, 1, (size_t)about.st_size, stream);
-    fclose(stream);
-    return memchr(*text, 0, length) ? -1 : (int)length;
+    texts->bytes = grown(texts->bytes, (size_t)texts->length + bytes + 1);
+    return texts->bytes + texts->length;
 }
 
-/* Adds the rules of a file that rank 0 reads: the files of ranks may differ, but their choices must agree. */
-static void add_rules(const char *file, char *problem, size_t room)
+/* Adds a name and the text of its file; returns what is wrong with the file, or NULL. Only regular files: others may
+ * have no end, or block at opening. */
+static const char *add_text(struct texts *texts, const char *name)
 {
-    int length;
-    char *text = NULL;
-    if (shim.world_rank == 0)
-        length = read_text(file, &text);
-    PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (length >= 0) {
-        text = grown(text, (size_t)length + 1);
-        PMPI_Bcast(text, length, MPI_CHAR, 0, MPI_COMM_WORLD);
-        text[length] = 0;
-        hocket_add_rules(text, file, problem, room);
-    } else {
-        snprintf(problem, room, "HOCKET_RULES: %s: cannot be read, expected a rule file", file);
+    struct stat about;
+    size_t name_length = strlen(name) + 1;
+    FILE *stream = stat(name, &about) == 0 && S_ISREG(about.st_mode) ? fopen(name, "rb") : NULL;
+    if (!stream || about.st_size > MOST_AT_ONCE - texts->length) {
+        if (stream)
+            fclose(stream);
+        return "cannot be read";
     }
-    free(text);
+    char *at = make_room_for(texts, name_length + (size_t)about.st_size);
+    memcpy(at, name, name_length);
+    size_t length = fread(at + name_length, 1, (size_t)about.st_size, stream);
+    fclose(stream);
+    at[name_length + length] = 0;
+    texts->length += (int)(name_length + length + 1);
+    return strlen(at + name_length) < length ? "is binary" : NULL;
+}
+
+/* Reads the files that HOCKET_RULES names, separated by colons. Rank 0 reads them for all ranks: the files of ranks may
+ * differ, but their choices must agree. */
+static void read_rules(struct texts *texts, char *problem, size_t room)
+{
+    const char *named = getenv("HOCKET_RULES"), *wrong = NULL;
+    char *names = strdup(named ? named : ""), *rest = names, *file;
+    while (!wrong && (file = strsep(&rest, ":"))) {
+        wrong = *file ? add_text(texts, file) : NULL;
+        if (wrong)
+            snprintf(problem, room, "HOCKET_RULES: %s: %s, expected a rule file", file, wrong);
+    }
+    free(names);
+}
+
+/* Earlier files win. */
+static void add_rules(const struct texts *texts, char *problem, size_t room)
+{
+    for (const char *name = texts->bytes; name < texts->bytes + texts->length && !*problem;) {
+        const char *text = name + strlen(name) + 1;
+        hocket_add_rules(text, name, problem, room);
+        name = text + strlen(text) + 1;
+    }
 }
 
 static void read_shared_memory(char *problem, size_t room)
@@ -55,37 +86,82 @@ static void read_shared_memory(char *problem, size_t room)
         snprintf(problem, room, "HOCKET_SHARED_MEMORY: got \"%s\", expected on or off", setting);
 }
 
-/* HOCKET_RULES of rank 0 names files, separated by colons. Earlier files win. */
-static void read_rules(char *problem, size_t room)
-{
-    const char *named = getenv("HOCKET_RULES");
-    char *names = strdup(shim.world_rank == 0 && named ? named : ""), *rest = names;
-    for (;;) {
-        char *file = strsep(&rest, ":");
-        while (file && !*file)
-            file = strsep(&rest, ":");
-        int has_file = file != NULL;
-        PMPI_Bcast(&has_file, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        if (!has_file || *problem)
-            break;
-        add_rules(file ? file : "HOCKET_RULES", problem, room);
-    }
-    free(names);
-}
-
-/* Finds the ranks of each node, and whether this node has more ranks than processors. */
-static void find_nodes(void)
+/* Returns the lowest rank on this node. Also finds out whether its ranks may need more processors than it has. */
+static int find_node(void)
 {
     MPI_Comm here;
-    int on_node, ranks, lowest = shim.world_rank;
+    MPI_Group group, world;
+    int on_node, first = 0, lowest;
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
     PMPI_Comm_size(here, &on_node);
-    PMPI_Bcast(&lowest, 1, MPI_INT, 0, here);
+    PMPI_Comm_group(here, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(group, 1, &first, world, &lowest);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
     PMPI_Comm_free(&here);
-    shim.is_crowded = on_node > sysconf(_SC_NPROCESSORS_ONLN);
+    shim.is_crowded = shim.has_threads || on_node > sysconf(_SC_NPROCESSORS_ONLN);
+    return lowest;
+}
+
+/* Gets the settings of all ranks. Returns the first rank with a problem, or -1. */
+static int greet(struct greeting own, struct texts *texts)
+{
+    int ranks, first = -1;
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    struct greeting *all = grown(NULL, sizeof *all * (size_t)ranks);
+    PMPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
     shim.nodes = grown(NULL, sizeof(int) * (size_t)ranks);
-    PMPI_Allgather(&lowest, 1, MPI_INT, shim.nodes, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < ranks; i++) {
+        shim.nodes[i] = all[i].node;
+        shim.leaves_started |= all[i].leaves_started;
+        first = first < 0 && all[i].has_problem ? i : first;
+    }
+    shim.log_job = all[0].log_job;
+    texts->length = first < 0 ? all[0].rules_length : 0;
+    free(all);
+    if (texts->length) {
+        texts->bytes = grown(texts->bytes, (size_t)texts->length);
+        PMPI_Bcast(texts->bytes, texts->length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    }
+    return first;
+}
+
+/* Reads the settings. The ranks meet as rarely as possible: two ranks with different thread levels may disagree on how
+ * MPICH runs later collectives. */
+static void read_settings(void)
+{
+    static char problem[512];
+    struct texts rules = {NULL, 0};
+    struct greeting own = {.node = find_node(), .leaves_started = shim.leaves_started};
+    if (shim.world_rank == 0) {
+        read_rules(&rules, problem, sizeof problem);
+        own.rules_length = rules.length;
+        own.log_job = has_job_log();
+    }
+    if (!*problem)
+        read_log(problem, sizeof problem);
+    if (!*problem)
+        read_shared_memory(problem, sizeof problem);
+    own.has_problem = *problem != 0;
+    int first = greet(own, &rules);
+    if (first < 0) {
+        add_rules(&rules, problem, sizeof problem);
+        first = *problem ? 0 : -1;
+    }
+    free(rules.bytes);
+    if (first >= 0)
+        shim.off = "switched off by an error";
+    if (first == shim.world_rank)
+        print_line("%s; all calls are left to MPI", problem);
+}
+
+/* Sessions that are open. */
+static int sessions;
+
+int shim_is_open(void)
+{
+    return shim.is_ready || sessions > 0;
 }
 
 void shim_leave_started(void)
@@ -95,29 +171,16 @@ void shim_leave_started(void)
 
 void shim_begin(void)
 {
-    static char problem[512];
     int *most, is_set, level;
     if (shim.is_ready)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
-    find_nodes();
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
     begin_communicators(&transport);
-    read_rules(problem, sizeof problem);
-    if (!*problem)
-        read_log(problem, sizeof problem);
-    if (!*problem)
-        read_shared_memory(problem, sizeof problem);
-    int least[] = {*problem ? shim.world_rank : INT_MAX, !shim.leaves_started};
-    PMPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    shim.leaves_started = !least[1];
-    if (least[0] != INT_MAX)
-        shim.off = "switched off by an error";
-    if (least[0] == shim.world_rank)
-        print_line("%s; all calls are left to MPI", problem);
+    read_settings();
     begin_job_log();
     begin_types();
     shim.is_ready = 1;
@@ -142,9 +205,6 @@ void shim_end(void)
 }
 
 #ifdef HAS_SESSIONS
-/* Sessions that are open. */
-static int sessions;
-
 void shim_begin_session(MPI_Session session)
 {
     static char problem[512];

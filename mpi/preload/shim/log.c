@@ -161,19 +161,23 @@ static void tell_no_log(const char *path, const char *problem)
     print_line("HOCKET_JOB_LOG: %s: %s; this job writes no log", path, problem);
 }
 
-void begin_job_log(void)
+int has_job_log(void)
 {
     struct stat about;
     const char *named = getenv("HOCKET_JOB_LOG");
-    if (shim.world_rank == 0 && named && *named) {
-        if (stat(named, &about) || (S_ISDIR(about.st_mode) && access(named, W_OK | X_OK)))
-            tell_no_log(named, strerror(errno));
-        else if (!S_ISDIR(about.st_mode) || !realpath(named, folder))
-            tell_no_log(named, "not a folder");
-        else
-            shim.log_job = 1;
-    }
-    PMPI_Bcast(&shim.log_job, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (!named || !*named)
+        return 0;
+    if (stat(named, &about) || (S_ISDIR(about.st_mode) && access(named, W_OK | X_OK)))
+        tell_no_log(named, strerror(errno));
+    else if (!S_ISDIR(about.st_mode) || !realpath(named, folder))
+        tell_no_log(named, "not a folder");
+    else
+        return 1;
+    return 0;
+}
+
+void begin_job_log(void)
+{
     clock_gettime(CLOCK_REALTIME, &begun);
     begun_s = PMPI_Wtime();
 }

@@ -8,7 +8,9 @@
 
 /* Reads HOCKET_LOG; writes an error to `problem`. */
 void read_log(char *problem, size_t room);
-/* Reads HOCKET_JOB_LOG; all ranks of MPI_COMM_WORLD call it. On an error, rank 0 prints a line and there is no log. */
+/* Reads HOCKET_JOB_LOG, on rank 0; returns 1 if the job has a log. On an error, prints a line and returns 0. */
+int has_job_log(void);
+/* Notes when the job begins. */
 void begin_job_log(void);
 /* Writes the log of the job; all ranks of MPI_COMM_WORLD call it. */
 void end_job_log(void);

@@ -3,21 +3,41 @@
 
 #include "started.h"
 
-int has_private_for(struct operation *operation)
+/* Waits for all ranks of a communicator. */
+static void meet_on(MPI_Comm comm)
 {
-    struct communicator *state = operation->comm;
-    MPI_Comm comm = operation->call->comm;
-    if (state->private_comm != MPI_COMM_NULL)
-        return 1;
-    shim_meet(comm);
-    return has_private(comm, state) || leave(operation);
+    MPI_Request request;
+    if (PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
+        shim_wait(&request, MPI_STATUS_IGNORE);
 }
 
 void shim_meet(MPI_Comm comm)
 {
-    MPI_Request request;
-    if (shim_may_be_active(comm) && PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
-        shim_wait(&request, MPI_STATUS_IGNORE);
+    if (shim_may_be_active(comm))
+        meet_on(comm);
+}
+
+/* All ranks call it. */
+static void add_memory(MPI_Comm comm, struct communicator *state)
+{
+    if (shim_may_be_active(comm))
+        meet_on(state->private_comm);
+    state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
+    state->has_asked_for_memory = 1;
+}
+
+int has_private_for(struct operation *operation)
+{
+    struct communicator *state = operation->comm;
+    MPI_Comm comm = operation->call->comm;
+    if (state->private_comm == MPI_COMM_NULL) {
+        shim_meet(comm);
+        if (!has_private(comm, state))
+            return leave(operation);
+    }
+    if (operation->call->form == BLOCKING && !state->has_asked_for_memory)
+        add_memory(comm, state);
+    return 1;
 }
 
 void shim_meet_group(MPI_Comm comm, MPI_Group group)

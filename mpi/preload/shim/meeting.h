@@ -6,8 +6,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Creates the private communicator for the first prepared call of its communicator. Returns 0 and leaves the call to
- * MPI if MPI cannot create it. */
+/* Creates the private communicator for the first prepared call of its communicator, and the memory of the node for the
+ * first blocking one. All ranks make the same calls and wait for each other. Returns 0 and leaves the call to MPI if MPI
+ * cannot create the communicator. */
 int has_private_for(struct operation *operation);
 
 #pragma GCC visibility pop

@@ -111,6 +111,7 @@ static void clear(struct operation *operation, struct communicator *state, struc
     operation->memory = NULL;
     operation->looks = 0;
     operation->message_room = FEW_MESSAGES;
+    memset(operation->sends, 0, sizeof operation->sends);
 }
 
 static struct view without_memory(struct view view)

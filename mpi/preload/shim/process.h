@@ -17,7 +17,7 @@
  *         (node_memory.c)
  *
  * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_by`,
- * `freed_communicators`, `active_count`, `ended`, the final code of a started call, and for persistent calls
+ * `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for persistent calls
  * `planned_count`, `started_count` and `state`.
  */
 #ifndef HOCKET_SHIM_PROCESS_H
@@ -50,7 +50,8 @@ struct shim {
     int log_job;
     /* Short messages within a node may use shared memory. */
     int shares_memory;
-    /* This node has more ranks than processors: a waiting rank yields its processor. */
+    /* A waiting thread yields its processor: this node has more ranks than processors, or the program has threads, which
+     * wait for a lock that this one takes again and again. */
     int is_crowded;
     /* For each rank of MPI_COMM_WORLD: the lowest rank on its node. */
     int *nodes;

@@ -280,7 +280,7 @@ int shim_start(struct call *call, MPI_Request *request)
     return 1;
 }
 
-void reap_ended(void)
+static void free_ended(void)
 {
     if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
         return;
@@ -297,6 +297,12 @@ void reap_ended(void)
         free(started);
         release_communicator(comm);
     }
+}
+
+void reap_ended(void)
+{
+    free_ended();
+    free_unused_communicators();
 }
 
 void end_started(void)

@@ -49,7 +49,7 @@ int is_reducing(MPI_Op op);
 /* Locks active_lock: no call ends meanwhile. For changes of a persistent call and for freed operators. */
 void lock_active(void);
 void unlock_active(void);
-/* Frees the ended calls. */
+/* Frees the ended calls, and communicators without users. */
 void reap_ended(void);
 /* Completes all calls under way. */
 void end_started(void);

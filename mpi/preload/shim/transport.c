@@ -78,6 +78,17 @@ static struct message *next_message(struct operation *operation)
     return &operation->messages[operation->under_way];
 }
 
+/* Number of messages that a pipeline has under way to a peer. MPI may complete a send before its message is received,
+ * and MPICH searches all messages that wait. So each such number of messages, one is sent in synchronous mode, and the
+ * sender waits until it is received where the program waits for its send. No algorithm needs sends that complete early:
+ * long ones never do. */
+enum { WINDOW = 64 };
+
+static int completes_when_received(struct operation *operation, int peer)
+{
+    return ++operation->sends[peer % PEERS_APART] % WINDOW == 0;
+}
+
 /* Starts to send to a peer or to receive from it, by MPI. */
 static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
                          int tag)
@@ -91,8 +102,12 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
     struct message *message = next_message(operation);
     *message = (struct message){MPI_REQUEST_NULL, slot, !sends, bytes, .at = at, .peer = peer, .tag = tag};
     MPI_Comm comm = operation->comm->private_comm;
-    code = sends ? PMPI_Isend(at, elements.count, elements.type, peer, tag, comm, &message->request)
-                 : PMPI_Irecv(at, elements.count, elements.type, peer, tag, comm, &message->request);
+    if (!sends)
+        code = PMPI_Irecv(at, elements.count, elements.type, peer, tag, comm, &message->request);
+    else if (completes_when_received(operation, peer))
+        code = PMPI_Issend(at, elements.count, elements.type, peer, tag, comm, &message->request);
+    else
+        code = PMPI_Isend(at, elements.count, elements.type, peer, tag, comm, &message->request);
     operation->under_way += code == MPI_SUCCESS;
     release_counted(&elements);
     return code;
@@ -219,7 +234,7 @@ enum { LOOKS_BETWEEN = 256 };
  * thread may advance a nonblocking call of the same communicator. */
 static int look(struct operation *operation, hocket_ended *ended, size_t room, size_t *count)
 {
-    int may_share = operation->comm->memory && operation->call->form == BLOCKING;
+    int may_share = operation->call->form == BLOCKING && operation->comm->memory;
     int is_elsewhere = may_share && ++operation->looks % LOOKS_BETWEEN == 0;
     int kept = 0, code = MPI_SUCCESS;
     for (int i = 0; i < operation->under_way; i++) {

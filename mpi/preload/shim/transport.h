@@ -29,8 +29,8 @@ struct message {
     uint32_t number;
 };
 
-/* Messages of an operation without allocated memory. */
-enum { FEW_MESSAGES = 8 };
+/* Messages of an operation without allocated memory; counts of messages sent, one for each peer of so many. */
+enum { FEW_MESSAGES = 8, PEERS_APART = 32 };
 
 struct operation {
     struct communicator *comm;
@@ -56,6 +56,8 @@ struct operation {
     struct message *messages;
     int under_way, message_room;
     struct message few[FEW_MESSAGES];
+    /* The number of messages sent to peers through MPI, up to a multiple of 256. */
+    uint8_t sends[PEERS_APART];
 };
 
 extern const hocket_transport transport;

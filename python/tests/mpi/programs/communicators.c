@@ -1,7 +1,9 @@
 /* "attributes": only communicators of the program have its attributes. "many": as many communicators as MPI allows.
- * "spawn": spawned processes without the library. */
+ * "early": communicators that are freed while a call of MPI's own is under way, in a program with threads. "levels": only
+ * rank 0 may have threads. "spawn": spawned processes without the library. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int copies;
@@ -45,6 +47,40 @@ static int many(void)
     return is_right;
 }
 
+/* MPI frees the communicator in the function that ends the call. */
+static int early(void)
+{
+    int is_right = 1;
+    for (int i = 0; i < 10; i++) {
+        MPI_Comm comm;
+        MPI_Request request;
+        int ended = 0, index;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        is_right = sum_is_right(comm) && is_right;
+        MPI_Ibarrier(comm, &request);
+        MPI_Comm_free(&comm);
+        while (ended == 0)
+            MPI_Testsome(1, &request, &ended, &index, MPI_STATUSES_IGNORE);
+    }
+    return is_right;
+}
+
+static int levels(void)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    int is_right = sum_is_right(comm);
+    MPI_Comm_free(&comm);
+    return is_right;
+}
+
+/* MPI tells the rank only once it is initialised. */
+static int is_rank_0(void)
+{
+    const char *mpich = getenv("PMI_RANK"), *open_mpi = getenv("PMIX_RANK"), *rank = mpich ? mpich : open_mpi;
+    return rank && strcmp(rank, "0") == 0;
+}
+
 static int has_spawned;
 
 static int spawn(char *program)
@@ -69,11 +105,16 @@ static int spawn(char *program)
 
 int main(int argc, char **argv)
 {
-    int rank, is_right;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int rank, is_right, provided;
     const char *what = argc > 1 ? argv[1] : "";
-    is_right = strcmp(what, "attributes") == 0 ? attributes() : strcmp(what, "many") == 0 ? many() : spawn(argv[0]);
+    int may_have_threads = strcmp(what, "early") == 0 || (strcmp(what, "levels") == 0 && is_rank_0());
+    MPI_Init_thread(&argc, &argv, may_have_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    is_right = strcmp(what, "attributes") == 0 ? attributes()
+               : strcmp(what, "many") == 0     ? many()
+               : strcmp(what, "early") == 0    ? early()
+               : strcmp(what, "levels") == 0   ? levels()
+                                               : spawn(argv[0]);
     const char *what_is_wrong = strcmp(what, "spawn") == 0 && !has_spawned ? "nothing spawned" : "wrong";
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)

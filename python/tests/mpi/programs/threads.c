@@ -4,7 +4,7 @@
  *
  * Each of four threads has its own communicator. In each round it starts two reductions, one with an operator that it
  * frees at once, and two persistent ones, one of them just planned. It duplicates its communicator now and then, and
- * runs blocking collectives, also with a type that has gaps. Then it waits for the reductions by MPI_Wait or MPI_Test.
+ * runs blocking collectives, also with a type that has gaps. Then it waits for the reductions in every way.
  * So every thread advances and frees calls that others have started.
  */
 #include <mpi.h>
@@ -35,13 +35,40 @@ static void add(void *from, void *into, int *count, MPI_Datatype *type)
         ((int *)into)[i] += ((int *)from)[i];
 }
 
-static void complete(MPI_Request *request, int waits)
+/* Waits for a request in one of seven ways. Each has to see that the request is active until it has ended. */
+static void complete(MPI_Request *request, int way)
 {
-    int flag = 0;
-    if (waits)
+    int flag = 0, index = 0, ended = 0, count = 1;
+    while (!flag) {
+        switch (way) {
+        case 0:
+            MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+            break;
+        case 1:
+            MPI_Testany(1, request, &index, &flag, MPI_STATUS_IGNORE);
+            break;
+        case 2:
+            MPI_Testsome(1, request, &count, &ended, MPI_STATUSES_IGNORE);
+            flag = count != 0;
+            break;
+        case 3:
+            MPI_Testall(1, request, &flag, MPI_STATUSES_IGNORE);
+            break;
+        default:
+            flag = 1;
+        }
+    }
+    switch (way) {
+    case 4:
+        MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE);
+        break;
+    case 5:
+        MPI_Waitsome(1, request, &count, &ended, MPI_STATUSES_IGNORE);
+        break;
+    case 6:
         MPI_Wait(request, MPI_STATUS_IGNORE);
-    while (!waits && !flag)
-        MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+    }
+    expect(index == 0 && count == 1, "the number of requests that have ended");
 }
 
 static void blocking(MPI_Comm comm, MPI_Datatype gaps, int round)
@@ -95,10 +122,10 @@ static void *work(void *argument)
         plan(&one, &sums[3], used, &plans[1]);
         MPI_Startall(2, plans);
         blocking(used, gaps, round);
-        complete(&requests[round % 2], round % 3);
-        complete(&plans[round % 2], round % 4);
+        complete(&requests[round % 2], round % 7);
+        complete(&plans[round % 2], round % 6);
         complete(&requests[1 - round % 2], round % 5);
-        complete(&plans[1 - round % 2], round % 7);
+        complete(&plans[1 - round % 2], (round + 3) % 7);
         expect(sums[0] == ranks && sums[1] == ranks, "started sums");
 #ifdef HAS_PERSISTENT
         expect(sums[2] == ranks && sums[3] == ranks, "planned sums");

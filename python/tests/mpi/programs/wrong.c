@@ -1,7 +1,7 @@
 /* Calls that are wrong on one rank, which only this rank notices; every rank goes on. Rank 1, or the root, has blocks
  * of another length than it sends, or one buffer as input and result; or a rank broadcasts or expects another length.
- * Prints the result of each rank: blocking, nonblocking and, if MPI has them, persistent. With an argument, rank 1
- * exits with status 5. */
+ * Prints the result of each rank: blocking, nonblocking and, if MPI has them, persistent. With a number as argument, rank
+ * 1 exits with this status. With "late" all ranks only call MPI_Allreduce after the end of MPI. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,8 +128,13 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+        int sum;
+        MPI_Finalize();
+        return MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
     if (argc > 1 && rank == 1)
-        exit(5);
+        exit(atoi(argv[1]));
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
