@@ -117,13 +117,13 @@ _OPTIONS = (
         "--collective",
         metavar="NAME",
         multiple=True,
-        help=f"The collective measured in nccl-tests output that has no name; {EACH}.",
+        help=f"The collective measured in nccl-tests output or a table that has no name; {EACH}.",
     ),
     click.option(
         "--algorithm",
         metavar="NAME",
         multiple=True,
-        help=f"The algorithm measured in OSU, IMB or nccl-tests output, or `default`; {EACH}.",
+        help=f"The algorithm measured in OSU, IMB or nccl-tests output or in a table, or `default`; {EACH}.",
     ),
     options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
     click.option(
