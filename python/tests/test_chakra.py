@@ -13,6 +13,7 @@ import pytest
 
 import hocket
 from hocket import traces
+from hocket.cli.run import run
 from hocket.schedules import formats as schedule_formats
 from hocket.traces import chakra, chakra_schema
 from hocket.traces.chakra import COLLECTIVE, COMPUTE, METADATA, RECEIVE, SEND, Node
@@ -114,6 +115,25 @@ def test_metadata_tells_the_ranks_of_groups(tmp_path: Path) -> None:
         hocket.Error, match=r"job\.1\.et, node 0: group '7': got \[0, 1\], expected different ranks below 2"
     ):
         traces.load(_put(tmp_path, nodes(told), nodes(other)))
+
+
+def test_control_edges_from_missing_nodes_are_dropped_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PyTorch's traces have them. An edge of data to a missing node stays an error."""
+    path = _put(tmp_path, *map(_training, range(2)))
+    whole = traces.load(path)
+    for rank in range(2):
+        node = chakra_schema.classes()["Node"](id=9, type=COMPUTE, ctrl_deps=[5, 70, 71]).SerializeToString()
+        with (tmp_path / f"job.{rank}.et").open("ab") as file:
+            file.write(bytes([len(node)]) + node)
+    with pytest.warns(UserWarning, match=r"job\.[01]\.et: dropped 2 control edges from nodes that the trace does not"):
+        assert traces.load(path).ranks == whole.ranks
+    assert run(["replay", str(path), "--machine", "cluster"]) == 0
+    assert "hocket: note: " in capsys.readouterr().err
+    broken = _put(tmp_path, [Node(0, "", COMPUTE, (7,), 1)])
+    with pytest.raises(hocket.Error, match="node 0: waits for node 7, expected an existing node"):
+        traces.load(broken)
 
 
 def test_compressed_traces_are_read(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -31,6 +32,8 @@ STDOUT = "-"
 _MOST_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
 _MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # a file name has at most 255 bytes
+_ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""Encodings by the mark that some editors and shells put at the beginning of a text; without one it is UTF-8."""
 _UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-(?P<process>[0-9]+)-[0-9a-f]{8}")
 
 
@@ -58,7 +61,8 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
                 if length > most_bytes:
                     raise Error(f"{file}: too long, expected at most {most_bytes} bytes")
                 check_memory(file, 3 * length)  # the bytes, the text, and the parsed content
-        text = b"".join(pieces).decode()
+        content = b"".join(pieces)
+        text = content.decode(next((name for mark, name in _ENCODINGS.items() if content.startswith(mark)), "utf-8"))
     except OSError as error:
         raise unreadable(file, error) from error
     except UnicodeDecodeError as error:

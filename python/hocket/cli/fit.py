@@ -98,7 +98,7 @@ def fit(
     """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
     MEASUREMENTS are files of `hocket mpi bench --json`, `hocket tune`, OSU micro-benchmarks, IMB-MPI1, IMB-NBC,
-    nccl-tests or PICO, or CSV files with the columns collective, algorithm, ranks, size_bytes and time_s. If the
+    nccl-tests or PICO, or tables with a column of sizes and a column of times; also within logs. If the
     machine file has no values to fit, the command only judges it.
     """
     options.only_one_form(as_csv, as_json)

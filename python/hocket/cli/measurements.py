@@ -117,14 +117,14 @@ _OPTIONS = (
         "--collective",
         metavar="NAME",
         multiple=True,
-        help=f"The collective measured in nccl-tests output that has no name; {EACH}.",
+        help=f"The collective measured in nccl-tests output or a table that has no name; {EACH}.",
     ),
     click.option(
         "--algorithm",
         metavar="NAME",
         multiple=True,
-        help="The algorithm measured in OSU, IMB or nccl-tests output; a library, such as openmpi-5.0, for what "
-        f"it chooses; or `default`; {EACH}.",
+        help="The algorithm measured in OSU, IMB or nccl-tests output or in a table; a library, such as openmpi-5.0, for "
+        f"what it chooses; or `default`; {EACH}.",
     ),
     options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
     click.option(

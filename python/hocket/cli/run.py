@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
@@ -30,6 +31,8 @@ def run(arguments: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    showwarning = warnings.showwarning
+    warnings.showwarning = _show_warning
     try:
         memory("hocket", _LEAST_BYTES)
         status = hocket.main(arguments, prog_name="hocket", standalone_mode=False)
@@ -46,7 +49,13 @@ def run(arguments: Sequence[str] | None) -> int:
         return _bad_input(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return _bad_input("out of memory, expected a smaller call or fewer calls")
+    finally:
+        warnings.showwarning = showwarning
     return int(status or 0)
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    print(f"hocket: note: {one_line(str(message))}", file=sys.stderr)
 
 
 def _bad_input(message: str) -> int:

@@ -15,6 +15,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import read_text
+from hocket.base.kinds import expecting
 from hocket.base.names import hint
 
 _PRESETS = Path(__file__).parent / "machines"
@@ -66,7 +67,9 @@ class Machine:
         Raises:
             Error: There is no such preset or file, or the file is not a machine; the message names file, line and key.
         """
-        return cls.parse(*find_machine(name))
+        text, file = find_machine(name)
+        with expecting(file, "machine", "a machine file"):
+            return cls.parse(text, file)
 
     @property
     def description(self) -> str:

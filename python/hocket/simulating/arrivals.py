@@ -79,7 +79,7 @@ def described(given: str) -> str:
 
 
 def _of_file(path: str) -> list[float]:
-    rows = csv.reader(files.read_text(path).removeprefix("\ufeff").splitlines())
+    rows = csv.reader(files.read_text(path).splitlines())
     times_s: dict[int, float] = {}
     try:
         columns = [name.strip() for name in next(rows, [])]

@@ -13,6 +13,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.checks import shown
 from hocket.base.files import key_lines, parse_toml, read_text
+from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.simulating.arrivals import Arrivals, are_drawn, as_arrivals, read_arrivals
 from hocket.simulating.faults import Faults, as_faults, read_fault
@@ -43,7 +44,8 @@ class Scene:
         Raises:
             Error: The file does not describe a scene: file, line and key.
         """
-        return cls.parse(read_text(checks.path("scene", path)), fspath(path))
+        with expecting(path, "scene", "a scene file"):
+            return cls.parse(read_text(checks.path("scene", path)), fspath(path))
 
     @classmethod
     def parse(cls, text: str, file: str = "scene") -> Scene:

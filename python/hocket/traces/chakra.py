@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
+from warnings import warn
 
 from hocket._native import Error
+from hocket.base.units import format_count
 from hocket.traces.chakra_schema import classes
 from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
 
@@ -34,6 +36,7 @@ class Node:
         name: Its name.
         kind: Its NodeType.
         after: The nodes for whose end it waits.
+        control: As long as a file is read, the nodes of its control edges, which are not yet in `after`.
         duration_us: Its duration in microseconds.
         attributes: Its attributes by name.
         values: The values of its inputs, as text.
@@ -48,6 +51,7 @@ class Node:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     values: str = ""
     line: int = 0
+    control: Sequence[int] = ()
 
     def whole(self, name: str, most: int, file: str, default: int | None = None) -> int:
         """Return a numeric attribute.
@@ -109,7 +113,7 @@ def files_of(first: str) -> list[str]:
 
 
 def nodes_of(file: str, budget: Budget) -> list[Node]:
-    """Read the nodes of a rank.
+    """Read the nodes of a rank. Warns of control edges from nodes that the trace lacks, and drops them.
 
     Raises:
         Error: The file cannot be read, is cut off or is not a trace, or protobuf is missing: file, and number of the
@@ -117,7 +121,15 @@ def nodes_of(file: str, budget: Budget) -> list[Node]:
     """
     with lines_of(file, budget) as lines:
         _message(lines, "GlobalMetadata")
-        return [_node(message, lines) for message in iter(lambda: _message(lines, "Node"), None)]
+        nodes = [_node(message, lines) for message in iter(lambda: _message(lines, "Node"), None)]
+    known = {node.id for node in nodes}
+    dropped = sum(earlier not in known for node in nodes for earlier in node.control)
+    if dropped:
+        edges = format_count(dropped, "control edge")
+        warn(f"{file}: dropped {edges} from nodes that the trace does not have", stacklevel=2)
+    return [
+        replace(node, after=(*(one for one in node.control if one in known), *node.after), control=()) for node in nodes
+    ]
 
 
 def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
@@ -227,7 +239,8 @@ def _node(message: Any, lines: Lines) -> Node:
         id=message.id,
         name=message.name,
         kind=message.type,
-        after=(*message.ctrl_deps, *message.data_deps),
+        after=tuple(message.data_deps),
+        control=tuple(message.ctrl_deps),
         duration_us=message.duration_micros,
         attributes=attributes,
         values=message.inputs.values,

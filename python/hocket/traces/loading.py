@@ -7,6 +7,7 @@ from os import PathLike
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.kinds import expecting
 from hocket.traces.allprof_reading import is_log, read_allprof
 from hocket.traces.chakra import FIRST_BYTES, begins
 from hocket.traces.chakra_reading import read_chakra
@@ -34,6 +35,11 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
         Error: The file cannot be read or is malformed, or its ranks do not agree: file, rank, line, what was expected.
     """
     file = checks.path("trace", path)
+    with expecting(file, "trace", "a trace"):
+        return _load(file, compares_ranks=compares_ranks)
+
+
+def _load(file: str, *, compares_ranks: bool) -> Trace:
     with lines_of(file) as lines:
         if begins(lines.read(FIRST_BYTES)):
             return read_chakra(file)
@@ -41,12 +47,12 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
         first = lines.next()
         begin = next(filter(is_meant, islice(lines, _MOST_EMPTY_LINES)), b"") if not is_meant(first) else first
     if is_log(first) or is_log(begin):
-        return read_allprof(path)
+        return read_allprof(file)
     if begin and not begin.lstrip().startswith(b"{"):
         if not begins_trace(file, begin):
             raise Error(
                 f"{file}: begins with {excerpt(begin)}, expected a trace of `hocket mpi trace`, SimGrid (actions, or "
                 "names of existing files), liballprof or Chakra"
             )
-        return read_simgrid(path)
-    return read(path, compares_ranks=compares_ranks)
+        return read_simgrid(file)
+    return read(file, compares_ranks=compares_ranks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike, fspath
@@ -10,42 +9,59 @@ from os import PathLike, fspath
 from hocket._native import Error
 from hocket.base.checks import instance
 from hocket.base.files import read_text
+from hocket.base.kinds import expecting
 from hocket.fitting.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
-from hocket.fitting.measurements.measurement import Format, Measurement, Reading, Told
+from hocket.fitting.measurements.margins import outputs, readable, unlabelled
+from hocket.fitting.measurements.measurement import Format, Measurement, Reading, Told, at
 
 FORMATS: tuple[Format, ...] = tuple(
-    module.FORMAT for module in (pico, table, osu, imb, nccl_tests, hocket_tune, hocket_bench)
+    module.FORMAT for module in (pico, osu, imb, nccl_tests, hocket_tune, hocket_bench, table)
 )
-"""The formats."""
-
-_TAG = re.compile(r"^\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?", re.MULTILINE)
-"""What Open MPI's `mpirun --tag-output` puts before each line."""
+"""The formats. The last one, a table, is read where the text has no other."""
 
 
 def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Reading:
     """Return the measurements of a file.
 
     Args:
-        path: The file.
+        path: The file. It may be a log, or pasted text, in which lines have something in common.
         told: What its format does not tell.
 
     Raises:
         Error: The file cannot be read, is of no known format, or has a line that makes no sense: file and line.
     """
-    text, file = _TAG.sub("", read_text(path)), fspath(path)
+    with expecting(path, "measurements", "measured times"):
+        return _read(readable(read_text(path)), fspath(path), told)
+
+
+def _read(text: str, file: str, told: Told | None) -> Reading:
     told = Told() if told is None else instance("told", told, Told, "hocket.fitting.measurements.Told, or None")
-    recognised = [format for format in FORMATS if format.recognises(text)]
-    if not recognised:
-        raise Error(
-            f"{file}: unknown format, expected {', '.join(each.what for each in FORMATS[:-1])} or {FORMATS[-1].what}"
-        )
-    if len(recognised) > 1:
-        raise Error(f"{file}: got {' and '.join(each.what for each in recognised)}, expected one of them in a file")
-    (format,) = recognised
-    reading = format.read(text, file, told)
-    if not (reading.measurements or reading.unknown):
-        raise Error(f"{file}: has no measurements, expected {format.what} with at least one")
-    return _placed(reading, told.ranks_per_node)
+    format = _format_of(text, file)
+    readings = [format.read(output, file, told) for output in _outputs(text, file, format)]
+    whole = Reading(
+        tuple(one for reading in readings for one in reading.measurements),
+        tuple(one for reading in readings for one in reading.unknown),
+    )
+    if not (whole.measurements or whole.unknown):
+        raise Error(f"{file}: has no measurements, expected at least one in {format.what}")
+    return _placed(whole, told.ranks_per_node)
+
+
+def _format_of(text: str, file: str) -> Format:
+    *titled, last = FORMATS
+    found = [format for format in titled if format.recognises(text)]
+    if not (found or last.recognises(text)):
+        if (lacking := table.lacking(text)) is not None:
+            raise at(file, *lacking)
+        raise Error(f"{file}: unknown format, expected {', '.join(each.what for each in titled)} or {last.what}")
+    if len(found) > 1:
+        raise Error(f"{file}: got {' and '.join(each.what for each in found)}, expected one of them in a file")
+    return next(iter(found), last)
+
+
+def _outputs(text: str, file: str, format: Format) -> list[str]:
+    apart = outputs(text, file, format.title)
+    return apart if format.row is None else [unlabelled(output, file, format.row) for output in apart]
 
 
 def _placed(reading: Reading, ranks_per_node: int | None) -> Reading:

@@ -19,18 +19,15 @@ from hocket.fitting.measurements.measurement import (
     Measurement,
     Reading,
     Told,
+    matching,
 )
 from hocket.mpi.benchmark import NATIVE_NAME, call_of
 
-_KEYS = ("collective", "ranks", "measurements")
-
-
-def _recognises(text: str) -> bool:
-    return text.lstrip().startswith("{") and all(f'"{key}"' in text for key in _KEYS)
+_BEGIN = r'\{\s*$|\{\s*"collective":'
 
 
 def _read(text: str, file: str, told: Told) -> Reading:
-    entry = parse_object(text, file)
+    entry = parse_object(text[max(text.find("{"), 0) : text.rfind("}") + 1], file)
     for key in ("arrivals", "cadence"):
         if entry.get(key) is not None:
             raise Error(f"{file}: has {key}, expected times of isolated calls")
@@ -74,4 +71,10 @@ def _count(value: object) -> int:
     return value
 
 
-FORMAT = Format("hocket-bench", "the output of `hocket mpi bench --json`", _recognises, _read)
+FORMAT = Format(
+    "hocket-bench",
+    "the output of `hocket mpi bench --json`",
+    matching(_BEGIN, "{"),
+    _read,
+    needs=('"collective"', '"ranks"', '"measurements"'),
+)

@@ -20,20 +20,25 @@ from hocket.fitting.measurements.measurement import (
     Reading,
     Told,
     at,
+    matching,
 )
 from hocket.mpi.benchmark import DOUBLE_BYTES
 from hocket.tuning.choice import Choice
 from hocket.tuning.records import Found
 
-_BEGIN = re.compile(r'\s*\{\s*"hocket":\s*"tune"')
+_BEGIN = r'\{\s*"hocket":\s*"tune"'
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
     found: list[Measurement] = []
     unknown: list[Measurement] = []
-    for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines()[1:], start=2):
-        for one, is_known in _measurements(line, (file, number)):
-            (found if is_known else unknown).append(one)
+    is_begun = False
+    for number, line in enumerate(text[: text.rfind("\n") + 1].split("\n"), start=1):
+        if re.match(rf"\s*{_BEGIN}", line):
+            is_begun = True
+        elif is_begun and line.lstrip().startswith("{"):
+            for one, is_known in _measurements(line, (file, number)):
+                (found if is_known else unknown).append(one)
     return Reading(tuple(found), tuple(unknown))
 
 
@@ -73,4 +78,4 @@ def _algorithm(collective: str, choice: Choice) -> str | None:
     return find(f"{collective}/{choice.name[:MOST_NAME_LETTERS]}").name if choice.owner == "catalogue" else None
 
 
-FORMAT = Format("hocket-tune", "`measurements.jsonl` of `hocket tune`", lambda text: bool(_BEGIN.match(text)), _read)
+FORMAT = Format("hocket-tune", "`measurements.jsonl` of `hocket tune`", matching(_BEGIN, "tune"), _read)

@@ -18,41 +18,41 @@ from hocket.fitting.measurements.measurement import (
     Format,
     Measurement,
     Reading,
+    Sizes,
     Told,
     at,
     call_of,
     count,
     floats,
+    matching,
     positive,
 )
 
-_BENCHMARK = re.compile(r"^# Benchmarking (\S+)")
-_PROCESSES = re.compile(r"^# (?:#processes = |\(? *[0-9]+ groups of )([0-9]+)")
-_HEAD = re.compile(r"#repetitions\s+t")
-_SIZE = "#bytes"
+_BENCHMARK = r"(?:# |\b)Benchmarking (\S+)\s*$"
+_PROCESSES = re.compile(r"\s*(?:# ?)?(?:#?processes = |\(? *[0-9]+ groups of )([0-9]+)")
+_HEAD = re.compile(r"#?repetitions\s+t")
+_ROW = r"(?<!\S)[0-9]+[ \t]+[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+\s*$"
+_SIZE = "bytes"
 _TIMES = ("t_max[usec]", "t_pure[usec]")
 _NO_TIMES = ("time-out.", "out-of-mem.")
-
-
-def _recognises(text: str) -> bool:
-    return re.search(_BENCHMARK.pattern, text, re.MULTILINE) is not None and "#processes = " in text
 
 
 def _read(text: str, file: str, told: Told) -> Reading:
     found: list[Measurement] = []
     unknown: list[Measurement] = []
-    name, ranks, heads = "", 0, list[str]()
-    for number, line in enumerate(text.splitlines(), start=1):
+    name, ranks, heads, sizes = "", 0, list[str](), Sizes()
+    for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
-        if (title := _BENCHMARK.match(line)) is not None:
+        if (title := re.match(rf"\s*{_BENCHMARK}", line)) is not None:
             name, ranks, heads = _name(title[1]), 0, []
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
         elif _HEAD.search(line):
-            heads = cells
+            heads, sizes = [cell.lstrip("#") for cell in cells], Sizes()
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
             if is_collective(name) and _column(heads) is not None and told.ranks in (None, ranks):
+                sizes.add(one.size_bytes, (file, number))
                 found.append(_of(one, told, file))
             else:
                 unknown.append(one)
@@ -80,14 +80,14 @@ def _measurement(
     name: str, ranks: int, heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]
 ) -> Measurement:
     """Return the measurement of a line, of an unknown algorithm."""
-    if len(cells) < len(heads) or not ranks:
+    if len(cells) != len(heads) or not ranks:
         raise at(*where, f'got "{" ".join(cells):.60}", expected a row of numbers of some processes')
     column = _column(heads) or heads[-1]
     return Measurement(
         collective=name,
         algorithm="IMB",
         ranks=ranks,
-        size_bytes=count(cells[heads.index(_SIZE)], _SIZE, where) if _SIZE in heads else 0,
+        size_bytes=count(cells[heads.index(_SIZE)], "#bytes", where) if _SIZE in heads else 0,
         time_s=positive(cells[heads.index(column)], column, where) * 1e-6,
         measured_as="imb",
         element_bytes=floats(name),
@@ -102,4 +102,11 @@ def _of(one: Measurement, told: Told, file: str) -> Measurement:
     return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
 
 
-FORMAT = Format("imb", "the output of IMB-MPI1 or IMB-NBC", _recognises, _read)
+FORMAT = Format(
+    "imb",
+    "the output of IMB-MPI1 or IMB-NBC",
+    matching(_BENCHMARK, "Benchmarking"),
+    _read,
+    row=matching(_ROW),
+    needs=("processes = ",),
+)

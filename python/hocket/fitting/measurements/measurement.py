@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple, get_args
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, get_args
 
 from hocket._native import Error
 from hocket.base import checks
@@ -24,7 +25,7 @@ MOST_NAME_LETTERS = 100
 """How many letters of a name in JSON are read."""
 
 _FLOAT_BYTES = 4
-_MOST_DIGITS, _MOST_LETTERS = 15, 300
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,20 +136,92 @@ class Reading:
     unknown: tuple[Measurement, ...] = ()
 
 
+Mark: TypeAlias = "Callable[[str], int | None]"
+"""Returns where the text of a format begins in a line; None if the line has no such text."""
+
+MOST_MARGIN_LETTERS = 200
+"""How many letters may stand before the text of a format in a line."""
+
+_MOST_TITLE_LETTERS = 10 * MOST_MARGIN_LETTERS
+
+
 class Format(NamedTuple):
     """A format of measurements.
 
     Attributes:
         name: What it is called.
         what: What writes it.
-        recognises: Whether a text is of it.
+        title: Finds the first line of a table or file.
         read: Returns what a text has: the text, the name of its file, and what is told besides.
+        row: Finds a row of a table whose sizes rise; None for other formats.
+        is_known_by_rows: Whether rows without a title suffice.
+        needs: What a text must have besides.
     """
 
     name: str
     what: str
-    recognises: Callable[[str], bool]
+    title: Mark
     read: Callable[[str, str, Told], Reading]
+    row: Mark | None = None
+    is_known_by_rows: bool = False
+    needs: tuple[str, ...] = ()
+
+    def recognises(self, text: str) -> bool:
+        """Return whether a text is of this format."""
+        marks = (self.title, self.row) if self.is_known_by_rows and self.row is not None else (self.title,)
+        return all(each in text for each in self.needs) and any(
+            mark(line) is not None for mark in marks for line in text.split("\n")
+        )
+
+
+class Sizes:
+    """The sizes of a table, which rise. They may begin again, where the table is repeated."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+
+    def add(self, size_bytes: int, where: tuple[str, int]) -> None:
+        """Add the size of a row.
+
+        Raises:
+            Error: The size does not rise: rows of several outputs are mixed.
+        """
+        if self._sizes and self._sizes[0] < size_bytes <= self._sizes[-1]:
+            raise at(
+                *where, f"got the size {size_bytes} after {self._sizes[-1]}, expected rising sizes of a single output"
+            )
+        self._sizes = [*self._sizes[:1], size_bytes]
+
+
+def matching(pattern: str, word: str = "") -> Mark:
+    """Return what finds a pattern in a line, behind a margin of any text. All lines that match have the word."""
+    compiled = re.compile(pattern)
+
+    def mark(line: str) -> int | None:
+        found = compiled.search(line[:_MOST_TITLE_LETTERS]) if word in line else None
+        return None if found is None or found.start() > MOST_MARGIN_LETTERS else found.start()
+
+    return mark
+
+
+_TYPE_BYTES: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("byte", "char", "int8", "uint8", "int8_t", "uint8_t"), 1),
+        **dict.fromkeys(("f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
+        **dict.fromkeys(("half", "bfloat16", "float16", "bf16", "fp16", "int16_t"), 2),
+        **dict.fromkeys(("float", "float32", "fp32", "int", "int32", "uint32", "int32_t", "uint32_t"), 4),
+        **dict.fromkeys(("double", "float64", "fp64", "int64", "uint64", "int64_t", "uint64_t"), 8),
+    }
+)
+
+
+NCCL_NAMES: Mapping[str, str] = MappingProxyType({"all_gather": "allgather", "all_reduce": "allreduce"})
+"""Collectives by their names in nccl-tests, where those differ."""
+
+
+def type_bytes(name: str) -> int | None:
+    """Return the size of an element of a type of MPI, NCCL, C or Python; None if it is unknown."""
+    return _TYPE_BYTES.get(name.lower().removeprefix("mpi_").removeprefix("nccl"))
 
 
 def floats(collective: str) -> int:
@@ -159,36 +232,6 @@ def floats(collective: str) -> int:
 def at(file: str, line: int, sentence: str) -> Error:
     """Return what is wrong with a line of a file."""
     return Error(f"{file}:{line}: {sentence}")
-
-
-def has_columns(text: str, columns: Sequence[str]) -> bool:
-    """Return whether the first line of a CSV names all of these columns."""
-    return set(columns) <= {name.strip() for name in text.partition("\n")[0].split(",")}
-
-
-def rows_of(text: str, file: str, columns: Sequence[str]) -> Iterator[tuple[dict[str, str], tuple[str, int]]]:
-    """Give the rows of a CSV by the columns that its first line names, and where they are; no blanks around values.
-
-    Raises:
-        Error: The text is no CSV, a value is too long, or one of `columns` has none.
-    """
-    rows = csv.DictReader(text.splitlines())
-    try:
-        for row in rows:
-            cells = {name.strip(): value.strip() for name, value in row.items() if name and isinstance(value, str)}
-            longest = max(cells, key=lambda name: len(cells[name]), default="")
-            if len(cells.get(longest, "")) > _MOST_LETTERS:
-                raise at(
-                    file,
-                    rows.line_num,
-                    f"{longest:.60}: got {len(cells[longest])} letters, expected at most {_MOST_LETTERS}",
-                )
-            missing = [name for name in columns if not cells.get(name)]
-            if missing:
-                raise at(file, rows.line_num, f"{missing[0]}: is empty, expected a value")
-            yield cells, (file, rows.line_num)
-    except csv.Error as error:
-        raise at(file, rows.line_num, f"not CSV: {error}") from None
 
 
 def count(text: str, what: str, where: tuple[str, int]) -> int:

@@ -20,25 +20,31 @@ from hocket.fitting.measurements.measurement import (
     Format,
     Measurement,
     Reading,
+    Sizes,
     Told,
     at,
     call_of,
     count,
     floats,
+    matching,
     positive,
+    type_bytes,
 )
 from hocket.simulating.simulation import MeasuredAs
 
-_TITLE = re.compile(r"^# OSU (?:MPI|NCCL|RCCL)\S* (?P<name>.+?) Latency Test", re.MULTILINE)
-_DATATYPE = re.compile(r"^# Datatype: (?P<name>MPI_[A-Z]+)")
+_TITLE = r"#? *\bOSU (?:MPI|NCCL|RCCL)\S* (?P<name>.+?) Latency Test"
+_DATATYPE = re.compile(r"\s*#? *Datatype: (?P<name>MPI_[A-Z]+)")
 _NAMES = {
     "all_to_all_personalized_exchange": "alltoall",
     "all_to_all": "alltoall",
     "all_to_allv_personalized_exchange": "alltoallv",
     "reduce_scatter_block": "reduce_scatter",
 }
-_BYTES = {"MPI_CHAR": 1, "MPI_INT": 4, "MPI_FLOAT": 4}
-_HEAD = re.compile(r"(?:Avg|Min|Max) Latency|P[0-9]+ Tail Lat|(?:Pure|Min|Max) Comm\.|Coll\. Init|Transmit Size|\S+")
+_HEAD = re.compile(
+    r"(?:Avg|Min|Max) Latency|P[0-9]+ Tail Lat|(?:Pure|Min|Max) Comm\.|Coll\. Init|Transmit Size|Size|Latency|"
+    r"Iterations|Overall|Compute|Overlap|Validation|MPI_\w+"
+)
+_ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?\s*$"
 _TIMES: Mapping[str, MeasuredAs] = {
     "Max Comm.": "pico",
     "Max Latency": "pico",
@@ -59,12 +65,14 @@ class _Table:
         algorithm: The algorithm, and the values of its parameters.
         element_bytes: The size of an element.
         heads: The names of the columns.
+        sizes: The sizes of the rows until now.
     """
 
     collective: str
     algorithm: tuple[str, Mapping[str, float | str]]
     element_bytes: int
     heads: Sequence[str] = field(default=("Size", "Avg Latency"))
+    sizes: Sizes = field(default_factory=Sizes)
 
     @property
     def has_sizes(self) -> bool:
@@ -80,14 +88,14 @@ class _Table:
 def _read(text: str, file: str, told: Told) -> Reading:
     found: list[Measurement] = []
     table: _Table | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
-        if (title := _TITLE.match(line)) is not None:
+        if (title := re.match(rf"\s*{_TITLE}", line)) is not None:
             table = _table(title["name"], told, file)
-        elif table is not None and line.startswith("#"):
-            _note(table, line)
         elif table is not None and _is_row(table, cells):
             found.append(_measurement(table, cells, told, (file, number)))
+        elif table is not None:
+            _note(table, line)
     return Reading(tuple(found))
 
 
@@ -103,13 +111,13 @@ def _table(title: str, told: Told, file: str) -> _Table:
 
 
 def _note(table: _Table, line: str) -> None:
-    """Note what a comment tells of the rows below it."""
+    """Note what a line tells of the rows below it."""
     datatype = _DATATYPE.match(line)
-    heads = _HEAD.findall(re.sub(r"\((?:us|%)\)", " ", line.lstrip("# ")))
+    names = re.sub(r"\((?:us|%)\)", " ", line.strip("# \t"))
     if datatype is not None and table.collective in REDUCTIONS:
-        table.element_bytes = _BYTES.get(datatype["name"], table.element_bytes)
-    elif any(name in _TIMES for name in heads):
-        table.heads = heads
+        table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
+    elif not _HEAD.sub("", names).strip() and any(name in _TIMES for name in _HEAD.findall(names)):
+        table.heads = _HEAD.findall(names)
 
 
 def _is_row(table: _Table, cells: Sequence[str]) -> bool:
@@ -124,11 +132,13 @@ def _measurement(table: _Table, cells: Sequence[str], told: Told, where: tuple[s
         raise at(*where, f'got "{" ".join(cells):.60}", expected the columns {", ".join(table.heads):.200}')
     assert told.ranks is not None  # a table is begun only with it
     algorithm, parameters = table.algorithm
+    size_bytes = count(cells[0], "size", where) if table.has_sizes else 0
+    table.sizes.add(size_bytes, where)
     return Measurement(
         collective=table.collective,
         algorithm=algorithm,
         ranks=told.ranks,
-        size_bytes=count(cells[0], "size", where) if table.has_sizes else 0,
+        size_bytes=size_bytes,
         time_s=positive(cells[table.heads.index(table.column)], "latency", where) * 1e-6,
         measured_as=_TIMES[table.column],
         parameters=parameters,
@@ -137,4 +147,6 @@ def _measurement(table: _Table, cells: Sequence[str], told: Told, where: tuple[s
     )
 
 
-FORMAT = Format("osu", "the output of the OSU micro-benchmarks", lambda text: bool(_TITLE.search(text)), _read)
+FORMAT = Format(
+    "osu", "the output of the OSU micro-benchmarks", matching(_TITLE, "Latency Test"), _read, row=matching(_ROW)
+)

@@ -8,13 +8,14 @@ where PICO has the algorithm itself, over send and receive. On Fugaku `default-N
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.library import KNOWN, find_collective
+from hocket.fitting.measurements.delimited import Columns, rows_of
 from hocket.fitting.measurements.measurement import (
     DEFAULT,
     Format,
@@ -23,12 +24,11 @@ from hocket.fitting.measurements.measurement import (
     Told,
     at,
     count,
-    has_columns,
     positive,
-    rows_of,
 )
 
-_COLUMNS = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
+_NEEDED = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
+_COLUMNS = Columns(lambda names: set(_NEEDED) <= set(names), lambda name: name in _NEEDED, re.compile("median_us"))
 _ELEMENT_BYTES = 4
 
 Values: TypeAlias = Mapping[str, "int | str"]
@@ -117,10 +117,20 @@ _LAST_SEGMENT = 64 << 10
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
-    found = [_measurement(cells, where) for cells, where in rows_of(text, file, _COLUMNS)]
+    found = [
+        _measurement(_filled(dict(zip(head.names, cells, strict=False)), where), where)
+        for head, cells, where in rows_of(text, file, _COLUMNS)
+    ]
     return Reading(
         tuple(one for one, is_known in found if is_known), tuple(one for one, is_known in found if not is_known)
     )
+
+
+def _filled(cells: Mapping[str, str], where: tuple[str, int]) -> Mapping[str, str]:
+    missing = [name for name in _NEEDED if not cells[name]]
+    if missing:
+        raise at(*where, f"{missing[0]}: is empty, expected a value")
+    return cells
 
 
 def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Measurement, bool]:
@@ -177,4 +187,4 @@ def _segment(collective: str, elements: int) -> int:
     return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
 
 
-FORMAT = Format("pico", "the CSV of PICO", partial(has_columns, columns=_COLUMNS), _read)
+FORMAT = Format("pico", "the CSV of PICO", _COLUMNS.title, _read)

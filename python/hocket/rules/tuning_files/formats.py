@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from hocket._native import Error
 from hocket.base import files
+from hocket.base.kinds import expecting
 from hocket.base.names import among, hint
 from hocket.rules.tuning_files import (
     hocket_rules,
@@ -61,10 +62,11 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
     """
     if fspath(path) in DEFAULTS and name is None and not Path(path).exists():
         return default_rules(fspath(path))
-    format = format_of(path, name, option)
-    if format.read is None:
-        raise Error(f"{fspath(path)}: {format.name} can only be written, expected another format")
-    return format.read(files.read_text(path), fspath(path))
+    with expecting(path, "rules", "a tuning file"):
+        format = format_of(path, name, option)
+        if format.read is None:
+            raise Error(f"{fspath(path)}: {format.name} can only be written, expected another format")
+        return format.read(files.read_text(path), fspath(path))
 
 
 def written(rules: Rules, format: Format) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hocket.base.kinds import expecting
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
 
@@ -49,4 +50,5 @@ class Format:
         """
         from hocket.schedules.checking import verify_schedule
 
-        return verify_schedule(self.read(file, None)) if self.verify is None else self.verify(file)
+        with expecting(file, "schedule", "a schedule"):
+            return verify_schedule(self.read(file, None)) if self.verify is None else self.verify(file)

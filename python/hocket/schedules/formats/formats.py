@@ -10,6 +10,7 @@ from types import MappingProxyType
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import unreadable
+from hocket.base.kinds import expecting
 from hocket.base.names import among
 from hocket.definitions.machine import Machine
 from hocket.schedules.formats import chakra, goal, goal_binary, json, msccl_xml
@@ -67,7 +68,8 @@ def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> S
     format = format_of(path)
     if size_bytes is not None and not format.is_sized:
         raise Error(f"{os.fspath(path)}: a schedule in {format.name} contains its sizes, expected no size_bytes")
-    return format.read(os.fspath(path), None if size_bytes is None else checks.size_bytes("size_bytes", size_bytes))
+    with expecting(path, "schedule", "a schedule"):
+        return format.read(os.fspath(path), None if size_bytes is None else checks.size_bytes("size_bytes", size_bytes))
 
 
 def save(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import key_lines, parse_toml, read_text
+from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.definitions.calls import GAP, complete
@@ -89,7 +90,8 @@ class Grid:
         Raises:
             Error: The file does not describe a grid: file, line and key.
         """
-        return cls.parse(read_text(checks.path("grid", path)), fspath(path))
+        with expecting(path, "grid", "a grid file"):
+            return cls.parse(read_text(checks.path("grid", path)), fspath(path))
 
     @classmethod
     def parse(cls, text: str, file: str = "grid") -> Grid:
