@@ -22,6 +22,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.checks import memory as check_memory
 from hocket.base.checks import path as path_of
+from hocket.base.checks import printable_lines
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -228,11 +229,19 @@ def _check_access(path: str, target: str) -> None:
 
 
 def _print(content: bytes | str) -> None:
-    if isinstance(content, str):
-        sys.stdout.write(content)
-    else:
-        sys.stdout.buffer.write(content)
-    sys.stdout.flush()
+    """Write to stdout. A terminal gets the printable letters: the content may come from others."""
+    try:
+        if sys.stdout.isatty():
+            sys.stdout.write(printable_lines(content if isinstance(content, str) else content.decode(errors="replace")))
+        elif isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Error(f"stdout: cannot be written: {error.strerror}") from error
 
 
 @contextmanager
@@ -279,7 +288,7 @@ class Lock(Enum):
 
 
 def lock(descriptor: int) -> Lock:
-    """Lock an open file until it is closed, unless it is locked. The kernel unlocks the files of a process that ends."""
+    """Lock an open file until it is closed, unless it is locked. The kernel unlocks it when its process ends."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

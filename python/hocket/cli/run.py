@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 
 import click
 
 from hocket._native import Error
-from hocket.base.checks import memory, one_line
+from hocket.base.checks import memory, one_line, printable
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 
 _BAD_INPUT = 2
@@ -49,7 +50,8 @@ def run(arguments: Sequence[str] | None) -> int:
 
 
 def _bad_input(message: str) -> int:
-    print(f"hocket: error: {one_line(message)}", file=sys.stderr)
+    with suppress(OSError):  # also where nobody can read it, the exit status stays
+        print(f"hocket: error: {printable(one_line(message))}", file=sys.stderr, flush=True)
     return _BAD_INPUT
 
 

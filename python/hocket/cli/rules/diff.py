@@ -10,6 +10,7 @@ from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
+from hocket.cli.printing import say
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import read
@@ -65,7 +66,7 @@ def diff(
         columns = ["collective", "ranks", "size", one, "time", two, "time", "second/first"]
         print_table(columns, rows, right=["ranks", "size", "time", "second/first"])
     else:
-        click.echo("no difference")
+        say("no difference")
 
 
 def _row(difference: Difference) -> tuple[str, ...]:
