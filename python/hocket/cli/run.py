@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from io import TextIOWrapper
 
 import click
 
 from hocket._native import Error
-from hocket.base.checks import memory, one_line, printable
+from hocket.base.checks import memory, one_line, printable, shown
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
+from hocket.cli.exits import bad_input
 
-_BAD_INPUT = 2
 _LEAST_BYTES = 1 << 26  # memory that a command needs by itself
+_NO_THREAD = "can't start new thread"  # as Python says it
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 
@@ -40,19 +40,23 @@ def run(arguments: Sequence[str] | None) -> int:
         return _closed_pipe()
     except click.ClickException as error:
         return _bad_input(error.format_message())
+    except UnicodeEncodeError as error:
+        return _bad_input(f"got {shown(error.object)}, expected UTF-8, also in names of files")
     except (Error, UnicodeError) as error:
         return _bad_input(str(error))
     except OSError as error:
         return _bad_input(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except RuntimeError as error:
+        if str(error) != _NO_THREAD:
+            raise
+        return _bad_input("no thread can be started, expected fewer --jobs, or room for more (ulimit -u and -v)")
     except MemoryError:
         return _bad_input("out of memory, expected a smaller call or fewer calls")
     return int(status or 0)
 
 
 def _bad_input(message: str) -> int:
-    with suppress(OSError):  # also where nobody can read it, the exit status stays
-        print(f"hocket: error: {printable(one_line(message))}", file=sys.stderr, flush=True)
-    return _BAD_INPUT
+    return bad_input(printable(one_line(message)))
 
 
 def _closed_pipe() -> int:

@@ -50,7 +50,7 @@ def together(
     """
     jobs = [Job.parse(text, among=algorithms) for text in texts]
     repeated = asked_trials(trials, seed, None, machine, is_drawn=place == "random")
-    announce([effort_s(jobs, machine=machine, trials=repeated)], yes=yes)
+    announce([effort_s(jobs, machine=machine, place=place, trials=repeated)], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
         found = simulate_together(
