@@ -16,6 +16,7 @@ import pytest
 import hocket
 from hocket import Error
 from hocket.base import files
+from hocket.base.line_file import LineFile
 from hocket.schedules.formats import FORMATS as SCHEDULE_FORMATS
 from hocket.simulating.sweeps.grid import Grid
 from hocket.traces import write_allprof, write_simgrid
@@ -102,6 +103,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path)
     text = """
 import os, signal, sys
 from hocket.base import files
+from hocket.base.line_file import LineFile
 
 def write(place):
     open(place, "w").close()
@@ -109,15 +111,64 @@ def write(place):
 
 files.write_by(sys.argv[1], write)
 """
-    killed = subprocess.Popen([sys.executable, "-c", text, tmp_path / "out.txt"])
-    assert killed.wait() == -signal.SIGKILL
+    killed = subprocess.run([sys.executable, "-c", text, tmp_path / "out.txt"], check=False)
+    assert killed.returncode == -signal.SIGKILL
     (left,) = os.listdir(tmp_path)
-    assert left.startswith(f".out.txt.hocket-{platform.node()}-{killed.pid}-")
-    others = [left.replace(str(killed.pid), str(os.getppid())), left.replace(platform.node(), "elsewhere"), left + "x"]
+    assert left.startswith(f".out.txt.hocket-{platform.node()}-")
+    others = [left.replace(platform.node(), "elsewhere"), left + "x"]
     for other in others:
         (tmp_path / other).touch()
     files.write(tmp_path / "another.txt", "text")
     assert sorted(os.listdir(tmp_path)) == sorted([*others, "another.txt"])
+
+
+def test_what_another_writer_works_on_stays(tmp_path: Path) -> None:
+    def write(place: str) -> None:
+        files.write(tmp_path / "another.txt", "text")
+        assert Path(place).exists()
+        Path(place).write_text("text")
+
+    for _ in range(2):
+        files.write_by(tmp_path / "out.txt", write)
+    assert sorted(os.listdir(tmp_path)) == ["another.txt", "out.txt"]
+
+
+def test_a_file_that_grows_drops_a_cut_off_line_with_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text('{"a": 1}\n{"cut off')
+    with LineFile(path) as file:
+        assert (file.lines, file.cut_off) == ([b'{"a": 1}'], b'{"cut off')
+    assert path.read_text().endswith('{"cut off')
+    with LineFile(path) as file:
+        file.add({"b": 2})
+    assert path.read_text() == '{"a": 1}\n{"b": 2}\n'
+
+
+def test_a_file_that_grows_is_one_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lines"
+    (tmp_path / "own").touch()
+    path.symlink_to(tmp_path / "own")
+    with pytest.raises(Error, match=r"/lines: is a symbolic link, expected a regular file"), LineFile(path):
+        pass
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(Error, match=r"/lines: is a pipe or a device, expected a regular file"), LineFile(path):
+        pass
+    path.unlink()
+    with LineFile(path), pytest.raises(Error, match=r"/lines: another process writes this file"), LineFile(path):
+        pass
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(Error, match=r"/lines: belongs to another user, expected a file of your own"), LineFile(path):
+        pass
+
+
+def test_a_line_that_does_not_fit_names_the_file(tmp_path: Path) -> None:
+    with file_size_limit(10), LineFile(tmp_path / "lines") as file:
+        file.add({"a": 1})
+        with pytest.raises(Error, match=r"/lines: cannot be written: File too large"):
+            file.add({"b": 2})
+    with LineFile(tmp_path / "lines") as file:
+        assert file.lines == [b'{"a": 1}']
 
 
 def test_names_may_be_as_long_as_files_have_them(tmp_path: Path) -> None:

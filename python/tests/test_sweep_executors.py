@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import hocket
+from tests.processes import until
 
 SPEC = """
 collective = "allgather"
@@ -158,6 +159,59 @@ def test_workers_that_die_are_one_line(tmp_path: Path, monkeypatch: pytest.Monke
     ran = run([*HOCKET, "sweep", "spec.toml", "--executor", "dask", "--jobs", "1"])
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("hocket: error: workers of Dask died") and ran.stderr.count("\n") == 1
+
+
+ENDING = """
+import signal, hocket, os
+
+@hocket.algorithm("barrier")
+def ending(r, c):
+    os.kill(int(open("pid").read()), signal.SIGKILL)
+    yield r.compute(1e-6)
+"""
+"""Kills the process in the file `pid`."""
+
+LONELY = """
+import hocket.base.executors as executors, sys
+executors._LOOK_S = executors._WAIT_AGAIN_S = 0.1
+from hocket.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.dask
+@pytest.mark.parametrize("ends", ["scheduler", "worker"])
+def test_a_scheduler_or_all_workers_that_end_are_one_line(ends: str, tmp_path: Path) -> None:
+    (tmp_path / "ending.py").write_text(ENDING)
+    (tmp_path / "spec.toml").write_text('load = "ending.py"\nranks = 2\n[algorithms]\nending = {}\n')
+    where = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "tcp://127.0.0.1", "--port", "0"]
+    dask += ["--no-dashboard", "--scheduler-file", "scheduler.json"]
+    work = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", "scheduler.json", "--no-nanny"]
+    with subprocess.Popen(dask, **where) as scheduler, subprocess.Popen(work, **where) as worker:
+        (tmp_path / "pid").write_text(str((scheduler if ends == "scheduler" else worker).pid))
+        try:
+            until(lambda: (tmp_path / "scheduler.json").exists(), scheduler)
+            address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
+            words = ["sweep", "spec.toml", "--executor", f"dask={address}"]
+            ran = subprocess.run(
+                [sys.executable, "-c", LONELY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120
+            )
+        finally:
+            scheduler.kill()
+            worker.kill()
+    assert (ran.returncode, ran.stdout) == (2, "")
+    *waiting, message = ran.stderr.splitlines()
+    if ends == "scheduler":
+        assert waiting == []
+        expected = (
+            f"--executor: the scheduler of Dask at {address} has ended, expected that it runs until the work is done"
+        )
+    else:
+        (said,) = waiting
+        assert said.startswith(f"hocket: no worker of Dask is left at {address}, waiting up to ")
+        expected = f"--executor: no worker of Dask at {address} for 0 seconds, expected another"
+    assert message == f"hocket: error: {expected}"
 
 
 FRAGILE = """

@@ -199,3 +199,17 @@ def test_a_result_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     hocket.simulate_together(RINGS, machine=hocket.Machine.parse(LINE))
     (meeting, _) = json.loads(answers[0])["meetings"]
     assert meeting.keys() == {field.name for field in fields(hocket.Meeting)}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["allgather recursive_doubling 1MiB, 6 ranks"], "allgather recursive_doubling needs a power of two of ranks"),
+        (["allreduce ring 1MiB, 4 ranks, nodes 0-3"], "nodes: expected none, as machine cluster has no topology"),
+    ],
+)
+def test_what_is_refused_is_not_announced(
+    bad_input: Callable[..., str], monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.setattr("hocket.cli.effort._LONG_S", 0.0)
+    assert bad_input("together", *words).startswith(message)

@@ -12,6 +12,7 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.cli import options
 from hocket.cli.options import OneOf
 from hocket.cli.output import print_json, print_table, progress
+from hocket.cli.printing import note
 from hocket.drawing.plot import FORMATS, encode
 from hocket_studies import STUDIES, Claim, Figure
 from hocket_studies.study import Rows, Work, as_csv
@@ -89,7 +90,7 @@ def study(
     data: dict[str, Rows] = {}
     files.make_folder(target)
     pieces = sum(chosen.pieces(name, reach) for name in names)
-    with open_executor(executor, jobs=jobs) as pool, progress("simulating", pieces) as on_done:
+    with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", pieces) as on_done:
         for one in names:
             data[one] = chosen.compute(one, reach, Work(pool, on_done))
             files.write(target / f"{one}.csv", as_csv(data[one]))

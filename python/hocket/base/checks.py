@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from operator import index
@@ -16,6 +17,7 @@ from hocket.base.units import parse_ranks, parse_sizes
 T = TypeVar("T")
 
 _MOST_SHOWN = 60
+_SAFE = re.compile(r"[^\n\t]+")
 
 
 memory = _native.check_memory
@@ -37,8 +39,15 @@ def one_line(message: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text of a file with its control characters escaped."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    """Return a text of others with its control characters escaped as in JSON. They could give orders to a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return the printable lines of a text; tabs are control characters that harm nobody."""
+    return _SAFE.sub(lambda found: printable(found[0]), text)
 
 
 def instance(what: str, value: Any, kind: type[T], expected: str) -> T:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import logging
 import shutil
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from concurrent.futures import CancelledError
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import optional
+from hocket.base.parallel import ignore, workers
+from hocket.base.units import format_duration
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 _WAIT_S = 30.0
 """How long to wait for the first worker."""
+
+_WAIT_AGAIN_S = 300.0
+"""How long to wait for another worker when all have ended."""
+
+_LOOK_S = 2.0
+"""Time between two looks at the workers."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +54,28 @@ class ExecutorKind:
         return cls(name, address or None)
 
 
-def open_executor(kind: ExecutorKind, *, jobs: int) -> AbstractContextManager[Executor]:
+def open_executor(
+    kind: ExecutorKind, *, jobs: int, say: Callable[[str], object] = ignore
+) -> AbstractContextManager[Executor]:
     """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
+    Args:
+        kind: The kind.
+        jobs: The number of workers.
+        say: Receives what the work waits for, and how long.
+
     Raises:
-        Error: A package is missing.
+        Error: A package is missing, or the executor was lost.
     """
-    return _KINDS[kind.name](kind, jobs)
+    return _KINDS[kind.name](kind, jobs, say)
 
 
-def _local(_kind: ExecutorKind, jobs: int) -> AbstractContextManager[Executor]:
-    from hocket.base.parallel import workers
-
+def _local(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> AbstractContextManager[Executor]:
     return workers(jobs)
 
 
 @contextmanager
-def _mpi(_kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
+def _mpi(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Iterator[Executor]:
     alone = optional("mpi4py.MPI", extra="mpi").COMM_WORLD.size == 1
     if alone and shutil.which("mpiexec") is None:
         raise Error(
@@ -87,9 +102,47 @@ def _client(distributed: Any, scheduler: Any) -> Any:
         raise Error(f"--executor: no workers of Dask at {scheduler}: {error}") from None
 
 
+class _Workers:
+    """A look at the workers of Dask from time to time; gives up the work when all have ended and no other comes."""
+
+    def __init__(self, client: Any, scheduler: str, say: Callable[[str], object]) -> None:
+        self._client, self._scheduler, self._say = client, scheduler, say
+        self._is_left = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.have_ended = False
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_left.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        alone_s = 0.0
+        with suppress(OSError, RuntimeError):  # the scheduler has ended, and so has the work
+            while not self._is_left.wait(_LOOK_S):
+                if self._client.nthreads():
+                    alone_s = 0.0
+                    continue
+                if not alone_s:
+                    self._say(
+                        f"no worker of Dask is left at {self._scheduler}, waiting up to "
+                        f"{format_duration(_WAIT_AGAIN_S)} for another"
+                    )
+                alone_s += _LOOK_S
+                if alone_s > _WAIT_AGAIN_S:
+                    self.have_ended = True
+                    self._client.get_executor().shutdown(wait=False)
+                    self._client.close()
+                    return
+
+
 @contextmanager
-def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
+def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterator[Executor]:
     distributed = optional("distributed", extra="dask")
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # an error is told once, below
     own = {
         "threads_per_worker": 1,
         "dashboard_address": None,
@@ -97,17 +150,29 @@ def _dask(kind: ExecutorKind, jobs: int) -> Iterator[Executor]:
         "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"},
         "silence_logs": logging.CRITICAL,
     }
-    try:
-        with (
-            nullcontext(kind.address) if kind.address else distributed.LocalCluster(n_workers=jobs, **own) as scheduler,
-            _client(distributed, scheduler) as client,
-        ):
-            yield client.get_executor()
-    except distributed.KilledWorker as error:
-        raise Error("workers of Dask died, expected enough memory for one simulation on each worker") from error
+    with (
+        nullcontext(kind.address) if kind.address else distributed.LocalCluster(n_workers=jobs, **own) as scheduler,
+        _client(distributed, scheduler) as client,
+    ):
+        where = client.scheduler.address
+        looked = _Workers(client, where, say)
+        try:
+            with looked:
+                yield client.get_executor()
+        except distributed.KilledWorker as error:
+            raise Error("workers of Dask died, expected enough memory for one simulation on each worker") from error
+        except (CancelledError, OSError, distributed.client.ClosedClientError) as error:
+            if client.status == "running":
+                raise
+            if looked.have_ended:
+                waited = format_duration(_WAIT_AGAIN_S)
+                raise Error(f"--executor: no worker of Dask at {where} for {waited}, expected another") from error
+            raise Error(
+                f"--executor: the scheduler of Dask at {where} has ended, expected that it runs until the work is done"
+            ) from error
 
 
-_KINDS: dict[str, Callable[[ExecutorKind, int], AbstractContextManager[Executor]]] = {
+_KINDS: dict[str, Callable[[ExecutorKind, int, Callable[[str], object]], AbstractContextManager[Executor]]] = {
     "local": _local,
     "mpi": _mpi,
     "dask": _dask,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import errno
+import fcntl
 import io
 import json
 import os
@@ -12,6 +14,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from enum import Enum, auto
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.checks import memory as check_memory
 from hocket.base.checks import path as path_of
+from hocket.base.checks import printable_lines
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,7 +38,7 @@ _PIECE_BYTES = 1 << 20
 _MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # a file name has at most 255 bytes
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Encodings by the mark that some editors and shells put at the beginning of a text; without one it is UTF-8."""
-_UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-(?P<process>[0-9]+)-[0-9a-f]{8}")
+_UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-[0-9a-f]{8}")
 
 
 def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
@@ -152,7 +156,7 @@ def make_folder(path: str | PathLike[str]) -> None:
     Raises:
         Error: The folder cannot be made.
     """
-    with _naming(path):
+    with naming(path):
         Path(path).mkdir(exist_ok=True)
 
 
@@ -182,12 +186,12 @@ def write_all(contents: Mapping[str, bytes | str]) -> None:
     with ExitStack() as stack:
         written = []
         for target, content in zip(targets, contents.values(), strict=True):
-            with _naming(target):
+            with naming(target):
                 temporary = stack.enter_context(_beside(target))
                 temporary.write_bytes(content.encode() if isinstance(content, str) else content)
             written.append((temporary, target))
         for temporary, target in written:
-            with _naming(target):
+            with naming(target):
                 os.replace(temporary, target)
 
 
@@ -199,7 +203,7 @@ def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None
         BrokenPipeError: The path is a pipe whose reader has gone.
     """
     file = path_of("file", path)
-    with _naming(file):
+    with naming(file):
         if os.path.exists(file) and not os.path.isfile(file):
             writer(file)  # a device or a pipe: it cannot be replaced
             return
@@ -229,15 +233,23 @@ def _check_access(path: str, target: str) -> None:
 
 
 def _print(content: bytes | str) -> None:
-    if isinstance(content, str):
-        sys.stdout.write(content)
-    else:
-        sys.stdout.buffer.write(content)
-    sys.stdout.flush()
+    """Write to stdout. A terminal gets the printable letters: the content may come from others."""
+    try:
+        if sys.stdout.isatty():
+            sys.stdout.write(printable_lines(content if isinstance(content, str) else content.decode(errors="replace")))
+        elif isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Error(f"stdout: cannot be written: {error.strerror}") from error
 
 
 @contextmanager
-def _naming(path: str | PathLike[str]) -> Iterator[None]:
+def naming(path: str | PathLike[str]) -> Iterator[None]:
     """Turn an OSError into an error that names the file."""
     try:
         yield
@@ -249,19 +261,51 @@ def _naming(path: str | PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """Give the path of a temporary file beside the target, with the target's permissions, and remove it afterwards.
+    """Give the path of an empty file beside the target, with the target's permissions, and remove it afterwards.
 
-    Its name contains the number of the process that writes it.
+    The file is locked as long as this process works on it. Its name contains the host, because some file systems keep
+    the locks of each host apart.
     """
-    mark = f"hocket-{_host()}-{os.getpid()}-{os.urandom(4).hex()}"
-    temporary = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}.{mark}")
-    try:
-        if target.exists():  # nobody else may read the temporary file
-            temporary.touch(mode=0o600, exist_ok=False)
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+    beginning = f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}.hocket-{_host()}-"
+    permissions = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    with ExitStack() as opened:
+        is_ours = False
+        while not is_ours:  # another process may remove the file before it is locked
+            temporary = target.with_name(f"{beginning}{os.urandom(4).hex()}")
+            descriptor = os.open(temporary, flags, 0o666 if permissions is None else 0o600)
+            opened.callback(os.close, descriptor)
+            opened.callback(temporary.unlink, missing_ok=True)
+            is_ours = lock(descriptor) is not Lock.OF_ANOTHER and is_at(temporary, descriptor)
+        if permissions is not None:  # nobody else may read the file earlier
+            os.fchmod(descriptor, permissions)
         yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+class Lock(Enum):
+    """Who has the lock of a file."""
+
+    OURS = auto()
+    OF_ANOTHER = auto()
+    OF_NOBODY = auto()
+    """The file system has no locks."""
+
+
+def lock(descriptor: int) -> Lock:
+    """Lock an open file until it is closed, unless it is locked. The kernel unlocks it when its process ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return Lock.OF_ANOTHER if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else Lock.OF_NOBODY
+    return Lock.OURS
+
+
+def is_at(path: Path, descriptor: int) -> bool:
+    """Return whether an open file still has a path."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _host() -> str:
@@ -269,20 +313,19 @@ def _host() -> str:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove the unfinished files of ended processes of this host."""
+    """Remove the unfinished files of this host on which no process works."""
     with suppress(OSError):  # the folder cannot be listed
         for name in os.listdir(folder):
             found = _UNFINISHED.fullmatch(name)
-            if found and found["host"] == _host() and not _runs(int(found["process"])):
+            if found and found["host"] == _host():
                 with suppress(OSError):  # the file belongs to another user
-                    os.unlink(folder / name)
+                    _remove_unlocked(folder / name)
 
 
-def _runs(process: int) -> bool:
+def _remove_unlocked(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # the process belongs to another user
-    return True
+        if lock(descriptor) is Lock.OURS:
+            os.unlink(path)
+    finally:
+        os.close(descriptor)

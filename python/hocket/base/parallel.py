@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias, TypeVar
 
 from hocket.base.checks import instance
-from hocket.base.processors import processors
+from hocket.base.processors import processors, room_for_threads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,9 +32,11 @@ def unseen(label: str, total: int) -> Iterator[Callable[[], object]]:
 def workers(jobs: int | None = None) -> Iterator[Executor]:
     """Give an executor of `jobs` threads, by default one per processor that this process may use.
 
+    Where `ulimit -v` leaves room for fewer threads, there are fewer.
+
     Leaving the context does not wait for running work, so Ctrl-C takes effect at once.
     """
-    executor = ThreadPoolExecutor(jobs or processors())
+    executor = ThreadPoolExecutor(room_for_threads(jobs or processors()))
     try:
         yield executor
     finally:

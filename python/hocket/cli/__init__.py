@@ -10,6 +10,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from hocket.cli.exits import bad_input
+from hocket.cli.limits import addresses_in_words, too_narrow
+
 __all__ = ["main"]
 
 _INTERRUPTED = 130  # 128 + SIGINT, as in shells
@@ -22,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr = io.StringIO()
     with _interruptions() as is_interrupted:
         try:
+            if narrow := too_narrow():
+                return bad_input(narrow)
             from hocket.cli.run import run  # this import takes most of the start-up time
 
             return run(arguments)
@@ -29,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A package that is interrupted while it loads may raise its own error.
             if is_interrupted() or isinstance(error, KeyboardInterrupt):
                 return _interrupted()
+            if addresses := addresses_in_words():  # whatever fails then, fails for want of room
+                return bad_input(f"no room within {addresses}: {type(error).__name__}: {' '.join(str(error).split())}")
             raise
 
 

@@ -18,6 +18,7 @@ from hocket.base.version import version
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
+from hocket.cli.printing import Styled, note, say
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
 from hocket.definitions.library import Algorithm, algorithms_named
@@ -150,7 +151,7 @@ def compare(
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
     known: Comparison | None = None
 
-    def note(found: Comparison) -> None:
+    def show(found: Comparison) -> None:
         nonlocal known
         known = found
         bar.reach(work(keys) - work(found.missing))
@@ -181,7 +182,7 @@ def compare(
             )
 
     try:
-        with open_executor(executor, jobs=jobs) as pool, progress("simulating", work(keys)) as bar:
+        with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", work(keys)) as bar:
             found = compare_algorithms(
                 candidates,
                 calls,
@@ -194,7 +195,7 @@ def compare(
                 measured=measurements,
                 keep=[] if links is None else ["links"],
                 executor=pool,
-                on_done=note,
+                on_done=show,
             )
         contents: dict[str, bytes] = {}  # check everything before writing anything
         if plot is not None:
@@ -279,7 +280,7 @@ class _Rows:
         if size_bytes not in found.sizes_bytes:
             return
         if not self._has_title:
-            click.secho(found.title, bold=True)
+            say(found.title, bold=True)
             self._has_title = True
         places = found.places(size_bytes)
         defaults = {default.library: default for default in found.defaults if default.size_bytes == size_bytes}
@@ -303,7 +304,7 @@ def _default_cell(default: Default | None, fastest_s: float) -> str:
 
 def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Sequence[str]) -> None:
     """Print the times of all algorithms, one row each."""
-    click.secho(found.title, bold=True)
+    say(found.title, bold=True)
     names = [*(algorithm.name for algorithm in candidates), *([_BOUND] if found.bounds else []), *libraries]
     sizes = found.sizes_bytes
     times_s: dict[tuple[int, str], float | None] = {**found.times_s}
@@ -318,7 +319,7 @@ def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Se
         if time_s is None:
             return "-"
         is_fastest = size_bytes in found.finished_bytes and name in found.fastest(size_bytes)
-        return click.style(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else format_time(time_s)
+        return Styled(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else format_time(time_s)
 
     cells = [[cell(size_bytes, name) for size_bytes in sizes] for name in names]
     print_transposed(names, [*map(format_bytes, sizes)], cells)
@@ -326,7 +327,7 @@ def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Se
 
 def _print_losses(found: Comparison, sizes: Sequence[int]) -> None:
     """Print the times with faults and without, one row for each algorithm at each size."""
-    click.secho(found.title, bold=True)
+    say(found.title, bold=True)
     for size_bytes in sizes:
         rows = [
             (
@@ -410,7 +411,7 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
 def _print_measured(found: Comparison) -> None:
     """Print measured times beside simulated ones."""
     table = measured_table(found)
-    click.echo()
+    say()
     print_table(table.columns, table.rows, right=table.right)
 
 
@@ -423,7 +424,7 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_ran
     for name, values in found.parameters.items():
         print_words(f" {name}: {values}", is_piped_whole=False)
     if found.finished_bytes:
-        click.echo("\nfastest")
+        say("\nfastest")
     for sizes, names in best_lines(found):
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if is_random and found.simulations:
@@ -436,18 +437,18 @@ def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_ran
     for name in found.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
     for library in dict.fromkeys(default.library for default in found.defaults):
-        click.echo(f"\n{library} without tuning")
+        say(f"\n{library} without tuning")
         for line in default_lines(found, library):
             print_words(f"  {line}", is_piped_whole=False)
     if found.measured:
         _print_measured(found)
     if found.not_compared:
-        click.echo("\nnot compared")
+        say("\nnot compared")
         for name, sentence in not_compared_lines(found):
             print_words(f"  {name}: {sentence}")
     if found.missing:
         known = len(found.simulations) + len(found.not_compared)
-        click.echo(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
+        say(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
     if any(pictures.values()):
-        click.echo()
+        say()
     print_files(pictures)

@@ -8,6 +8,7 @@ import click
 
 from hocket.base.units import format_count
 from hocket.cli import options
+from hocket.cli.printing import say
 from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
 from hocket.definitions.machine import Machine
 from hocket.schedules.formats import format_for
@@ -35,4 +36,4 @@ def convert(
     if collective is not None:
         schedule = replace(schedule, collective=collective)
     if written := hand_out(schedule, format_for(target, form), target, machine):
-        click.echo(f"{source}, {format_count(schedule.content.ranks, 'rank')}: {written}")
+        say(f"{source}, {format_count(schedule.content.ranks, 'rank')}: {written}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from hocket.base.units import format_duration
+from hocket.cli.printing import note
 
 _LONG_S = 30.0
 _TOO_LONG_S = 600.0
@@ -36,4 +37,4 @@ def announce(efforts_s: Sequence[float], bound: str = "", *, jobs: int = 1, yes:
 def tell(time_s: float, bound: str = "") -> None:
     """Say about how long work takes, or takes up to or at least, if it takes long."""
     if time_s >= _LONG_S:
-        click.echo(f"hocket: this takes {bound}about {format_duration(time_s)}", err=True)
+        note(f"this takes {bound}about {format_duration(time_s)}")

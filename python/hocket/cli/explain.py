@@ -10,6 +10,7 @@ from hocket.base.call import Call
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_facts, print_result, print_table, progress, write_picture
+from hocket.cli.printing import say
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
@@ -71,14 +72,14 @@ def explain(
         return
     _print(found)
     if plot is not None:
-        click.echo(f"\nplot: {plot}")
+        say(f"\nplot: {plot}")
 
 
 def _print(found: Explanation) -> None:
-    click.secho(found.title, bold=True)
+    say(found.title, bold=True)
     print_facts(explanation_facts(found))
     if not found.steps:
-        click.echo(f"nothing takes time{' after the last arrival' if found.simulation.arrivals else ''}")
+        say(f"nothing takes time{' after the last arrival' if found.simulation.arrivals else ''}")
         return
     parts, steps, remedies, faster = explanation_tables(found)
     _print_words(parts)
@@ -86,11 +87,11 @@ def _print(found: Explanation) -> None:
     _print_words(steps)
     _print_words(remedies)
     if faster is None:
-        click.echo("no algorithm of the catalogue is faster here")
+        say("no algorithm of the catalogue is faster here")
         return
     _print_words(faster)
     if len(found.faster) > len(faster.rows):
-        click.echo(f"and {len(found.faster) - len(faster.rows)} more")
+        say(f"and {len(found.faster) - len(faster.rows)} more")
 
 
 def _print_words(table: Words) -> None:

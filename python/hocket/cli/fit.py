@@ -15,6 +15,7 @@ from hocket.base.units import format_bytes, format_count, format_ratio
 from hocket.cli import completion, options
 from hocket.cli.measurements import told_options
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
+from hocket.cli.printing import note, say
 from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
 from hocket.fitting import fit as fit_machine
 from hocket.fitting.judging import AS_FAST
@@ -104,7 +105,7 @@ def fit(
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, told(len(measurements), param))]
-    with open_executor(executor, jobs=jobs) as pool:
+    with open_executor(executor, jobs=jobs, say=note) as pool:
         found = fit_machine(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
@@ -149,7 +150,7 @@ def _show(
         return
     if found.ended in ENDED:
         print_words(ENDED[found.ended])
-    click.secho(found.title, bold=True)
+    say(found.title, bold=True)
     if found.values:
         _print_values(found)
     if found.is_beyond_noise:
@@ -191,7 +192,7 @@ def _remark(is_known: bool, is_at_bound: bool) -> str:
 
 def _print_deviations(found: Fit) -> None:
     columns = ["calls", "median", "bias", *(f"{band:.0%}" for band in BANDS)]
-    click.echo()
+    say()
     print_words(
         "median of |ln(simulated / measured)|; bias: the median with its sign; last columns: calls within a deviation"
     )
@@ -227,7 +228,7 @@ def _print_regrets(found: Fit) -> None:
     for what, is_held_out in (("", False), (", held out", True)):
         some = [one for one in found.regrets if one.is_held_out == is_held_out]
         if some:
-            click.echo()
+            say()
             _print_regret(what, some)
 
 

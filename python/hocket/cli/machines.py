@@ -6,6 +6,7 @@ import click
 
 from hocket.cli import completion, options
 from hocket.cli.output import print_json, print_table
+from hocket.cli.printing import say
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import with_host
 
@@ -35,7 +36,7 @@ def _print_one(machine: Machine, *, as_json: bool) -> None:
     if as_json:
         print_json({**_entry(machine), "text": machine.text})
     else:
-        click.echo(machine.text.rstrip())
+        say(machine.text.rstrip())
 
 
 def _entry(machine: Machine) -> dict[str, str]:

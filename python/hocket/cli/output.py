@@ -14,16 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import click
-
 from hocket.base import files
+from hocket.base.checks import printable
 from hocket.base.version import version
+from hocket.cli.printing import Styled, note, put, say
 from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:
     import altair as alt
     from rich.progress import Progress
     from rich.table import Table
+    from rich.text import Text
 
 _HOW_TO_OPEN = {"timeline": " (open it at ui.perfetto.dev or chrome://tracing)"}
 _WIDE = 1000  # columns, if no terminal sets a limit
@@ -32,7 +33,7 @@ _READABLE = 80
 
 def print_json(value: Any) -> None:
     """Print plain data as JSON."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    say(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_result(entry: Mapping[str, Any]) -> None:
@@ -43,7 +44,7 @@ def print_result(entry: Mapping[str, Any]) -> None:
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as CSV; the columns are all names in the rows."""
     columns = dict.fromkeys(name for row in rows for name in row)
-    click.echo(csv_text(columns, rows), nl=False)
+    files.write(files.STDOUT, csv_text(columns, rows))
 
 
 def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -96,7 +97,7 @@ def print_files(written: Mapping[str, str | None]) -> None:
     """Print what each written file is, and its name; None if it was not requested."""
     for what, path in written.items():
         if path is not None:
-            click.echo(f"{what}: {path}{_HOW_TO_OPEN.get(what, '')}")
+            say(f"{what}: {path}{_HOW_TO_OPEN.get(what, '')}")
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
@@ -121,11 +122,11 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
     if (sys.stdout.isatty() or not is_piped_whole) and _cells(line) > width():
         wrapped = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for each in wrapped:
-        click.secho(each, bold=bold)
+        say(each, bold=bold)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table; the columns named in `right` are right-aligned. Cells may be styled by click.
+    """Print a table; the columns named in `right` are right-aligned. Cells may be `Styled`.
 
     Words and numbers are never cut. If a terminal is too narrow for all columns, the first words are printed above the
     rows.
@@ -133,7 +134,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
     rows = [*rows]
     lifted, gap = _fitting(columns, rows, right)
     if not lifted:
-        click.echo("\n".join(_table_lines(columns, rows, right, gap)))
+        _put_lines(_table_lines(columns, rows, right, gap))
         return
     kept = [number for number in range(len(columns)) if number not in lifted]
     widest = [max((row[number] for row in rows), key=_cells) for number in kept]
@@ -164,7 +165,7 @@ def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequen
         while beyond < len(columns) and sum(each + _GAP for each in widths[first : beyond + 1]) <= most:
             beyond += 1
         if first:
-            click.echo()
+            say()
         shown = columns[first:beyond]
         rows = [[name, *row[first:beyond]] for name, row in zip(names, cells, strict=True)]
         print_table(["", *shown], rows, right=shown)
@@ -191,11 +192,10 @@ class GrowingTable:
 
     def print_row(self, row: Sequence[str], *, above: str = "") -> None:
         """Print one row. The header precedes the first row, and `above` precedes the row if it has changed."""
-        for line in self._header:
-            click.echo(line)
+        _put_lines(self._header)
         if above != self._above:
             print_words(f" {above}", bold=True)
-        click.echo("\n".join(self._lines(row)[self._ahead :]))
+        _put_lines(self._lines(row)[self._ahead :])
         self._header, self._above = (), above
 
     def _lines(self, *rows: Sequence[str]) -> list[str]:
@@ -204,6 +204,11 @@ class GrowingTable:
 
 _GAP = 3
 _NARROW_GAP = 2
+
+
+def _put_lines(lines: Sequence[str]) -> None:
+    """Print lines of a table, whose cells are clean."""
+    put("".join(f"{line}\n" for line in lines))
 
 
 def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> list[str]:
@@ -222,17 +227,24 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequenc
     """Return a table in which only sentences may be wrapped, between words."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
 
-    cells = [[*map(Text.from_ansi, row)] for row in rows]
+    cells = [[*map(_cell, row)] for row in rows]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, gap - 2))
     for number, column in enumerate(columns):
         is_prose = column not in right and any(" " in row[number].plain for row in cells)
         justify: Literal["left", "right"] = "right" if column in right else "left"
-        table.add_column(Text(column), justify=justify, overflow="fold", no_wrap=not is_prose)
+        table.add_column(_cell(column), justify=justify, overflow="fold", no_wrap=not is_prose)
     for row in cells:
         table.add_row(*row)
     return table
+
+
+def _cell(text: str) -> Text:
+    from rich.style import Style
+    from rich.text import Text
+
+    style = Style(color=text.fg, bold=text.is_bold or None) if isinstance(text, Styled) else ""
+    return Text(printable(text), style=style)
 
 
 def _least_width(table: Table) -> int:
@@ -245,10 +257,10 @@ def _least_width(table: Table) -> int:
 
 
 def _cells(text: str) -> int:
-    """Return how many cells of a terminal a styled text occupies."""
+    """Return how many cells of a terminal a text occupies."""
     from rich.cells import cell_len
 
-    return cell_len(click.unstyle(text))
+    return cell_len(printable(text))
 
 
 def width() -> int:
@@ -259,7 +271,7 @@ def width() -> int:
 def tell_people(words: str) -> None:
     """Say what is being done, on stderr, if it is a terminal."""
     if sys.stderr.isatty():
-        click.echo(f"hocket: {words}", err=True)
+        note(words)
 
 
 class Bar:

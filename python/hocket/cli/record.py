@@ -12,6 +12,7 @@ from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result
+from hocket.cli.printing import say
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
 from hocket.definitions.calls import made, values
 from hocket.definitions.library import Algorithm
@@ -77,4 +78,4 @@ def record(
             }
         )
     elif written:
-        click.echo(f"{algorithm.label}, {format_count(ranks, 'rank')}: {written}")
+        say(f"{algorithm.label}, {format_count(ranks, 'rank')}: {written}")

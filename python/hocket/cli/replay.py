@@ -13,6 +13,7 @@ from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_files, print_json, print_table
+from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, spread
 from hocket.definitions.machine import Machine
 from hocket.drawing.plot import picture_of
@@ -96,7 +97,7 @@ def replay(
 
 def _print(found: Replay, machine: Machine) -> None:
     ranks, calls = format_count(found.ranks, "rank"), format_count(found.calls, "call")
-    click.secho(f"{found.program}, {ranks}, {calls}, machine {found.machine}", bold=True)
+    say(f"{found.program}, {ranks}, {calls}, machine {found.machine}", bold=True)
     times_s = [rank.time_s for rank in found.rank_uses]
     facts = [
         ("time", f"{format_time(found.time_s.mean)} until the last rank is done"),

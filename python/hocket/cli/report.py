@@ -9,6 +9,7 @@ from hocket.base.units import format_ranks
 from hocket.cli import completion, options
 from hocket.cli.measurements import measured_files
 from hocket.cli.output import progress
+from hocket.cli.printing import say
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import find_collective
 from hocket.definitions.machine import Machine
@@ -110,4 +111,4 @@ def report(
         text = report_of(question, wanted, on_done=note)
     files.write(file, text)
     if not files.is_stdout(file):
-        click.echo(f"report: {file}")
+        say(f"report: {file}")

@@ -11,12 +11,14 @@ from io import TextIOWrapper
 import click
 
 from hocket._native import Error
-from hocket.base.checks import memory, one_line
+from hocket.base.checks import memory, one_line, printable, shown
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
+from hocket.cli.exits import bad_input
+from hocket.cli.printing import note
 from hocket.cli.refusals import refusal
 
-_BAD_INPUT = 2
 _LEAST_BYTES = 1 << 26  # memory that a command needs by itself
+_NO_THREAD = "can't start new thread"  # as Python says it
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 
@@ -43,10 +45,16 @@ def run(arguments: Sequence[str] | None) -> int:
         return _closed_pipe()
     except click.ClickException as error:
         return _bad_input(refusal(error))
+    except UnicodeEncodeError as error:
+        return _bad_input(f"got {shown(error.object)}, expected UTF-8, also in names of files")
     except (Error, UnicodeError) as error:
         return _bad_input(str(error))
     except OSError as error:
         return _bad_input(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except RuntimeError as error:
+        if str(error) != _NO_THREAD:
+            raise
+        return _bad_input("no thread can be started, expected fewer --jobs, or room for more (ulimit -u and -v)")
     except MemoryError:
         return _bad_input("out of memory, expected a smaller call or fewer calls")
     finally:
@@ -54,13 +62,12 @@ def run(arguments: Sequence[str] | None) -> int:
     return int(status or 0)
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"hocket: note: {one_line(str(message))}", file=sys.stderr)
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    note(f"note: {one_line(str(message))}")
 
 
 def _bad_input(message: str) -> int:
-    print(f"hocket: error: {one_line(message)}", file=sys.stderr)
-    return _BAD_INPUT
+    return bad_input(printable(one_line(message)))
 
 
 def _closed_pipe() -> int:

@@ -50,7 +50,7 @@ def hand_out(schedule: Schedule, format: Format, output: str | None, machine: Ma
         first, *more = format.save(schedule, output, machine)
         return f"{first} to {more[-1]}" if more else first
     content = as_bytes(schedule, format, machine)
-    click.echo(content.decode() if format.is_text else content, nl=False)
+    files.write(files.STDOUT, content)
     return ""
 
 

@@ -9,6 +9,7 @@ import click
 from hocket.base.packages import optional
 from hocket.cli import completion, options
 from hocket.cli.measurements import measured_files
+from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Named
 
@@ -52,5 +53,5 @@ def serve(
     token = secrets.token_urlsafe(24)
     listening = server.listen(port)
     address = f"http://{server.HOST}:{listening.getsockname()[1]}/?token={token}"
-    click.echo(f"explorer: {address}\nCtrl-C ends it")
+    say(f"explorer: {address}\nCtrl-C ends it")
     server.serve(listening, named, token)

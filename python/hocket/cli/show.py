@@ -10,6 +10,7 @@ from hocket._native import Error
 from hocket.base.units import format_value
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_json, print_table, width
+from hocket.cli.printing import say
 from hocket.cli.show_collective import show_collective
 from hocket.cli.show_machine import show_machine
 from hocket.definitions.library import Algorithm, Parameter, find_collective, is_collective
@@ -113,9 +114,9 @@ def _entry(algorithm: Algorithm, ranks: int) -> dict[str, Any]:
 
 
 def _print(algorithm: Algorithm, ranks: int) -> None:
-    click.secho(algorithm.label, bold=True)
-    click.echo("\n".join(line for line in algorithm.header.splitlines() if not line.startswith("```")))
-    click.echo()
+    say(algorithm.label, bold=True)
+    say("\n".join(line for line in algorithm.header.splitlines() if not line.startswith("```")))
+    say()
     print_facts(
         [
             ("cost", f"{algorithm.cost or 'not given'}  (s; alpha s, beta and gamma s/B, n B, P ranks)"),
@@ -124,11 +125,11 @@ def _print(algorithm: Algorithm, ranks: int) -> None:
         ]
     )
     if algorithm.parameters:
-        click.echo()
+        say()
         print_table(["parameter", "default", "least", "meaning"], [_parameter(p) for p in algorithm.parameters])
-    click.echo(f"\n{algorithm.listing.rstrip()}\n")
-    click.echo(f"P = {ranks}: → to, ← from, ↔ exchange with, · pause; one column per round")
-    click.echo(_picture(algorithm, ranks))
+    say(f"\n{algorithm.listing.rstrip()}\n")
+    say(f"P = {ranks}: → to, ← from, ↔ exchange with, · pause; one column per round")
+    say(_picture(algorithm, ranks))
 
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str, str]:

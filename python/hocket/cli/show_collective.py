@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.printing import say
 from hocket.definitions.library import KNOWN, MEANINGS, Algorithm
 
 _SIZES = {
@@ -24,12 +23,12 @@ def show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> 
         entries = [{"name": each.name, "summary": each.summary} for each in algorithms]
         print_json({"collective": name, "meaning": MEANINGS[name], "arguments": arguments, "algorithms": entries})
         return
-    click.secho(name, bold=True)
-    click.echo(f"{MEANINGS[name]}\n")
+    say(name, bold=True)
+    say(f"{MEANINGS[name]}\n")
     print_facts(arguments.items())
-    click.echo()
+    say()
     print_table(["algorithm", "what it is"], [(each.name, each.summary) for each in algorithms])
-    click.echo(f"\nOne of them: hocket show {name} {algorithms[0].name}")
+    say(f"\nOne of them: hocket show {name} {algorithms[0].name}")
 
 
 def _arguments(collective: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ import click
 from hocket.base import files
 from hocket.base.units import format_count
 from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Hop, Topology
 from hocket.drawing.network_picture import network_chart
@@ -44,13 +45,13 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         listed = {} if hops is None else {"route": [vars(hop) for hop in hops]}
         print_json({**_entry(topology), **listed, "plot": plot})
         return
-    click.secho(topology.machine, bold=True)
+    say(topology.machine, bold=True)
     print_facts(_facts(topology))
-    click.echo(f"\n{topology.picture.rstrip()}")
+    say(f"\n{topology.picture.rstrip()}")
     if route and hops is not None:
         _print_route(route, hops)
     if plot is not None:
-        click.echo(f"\nplot: {plot}")
+        say(f"\nplot: {plot}")
 
 
 def _show_contention_free(machine: Machine, *, as_json: bool) -> None:
@@ -58,10 +59,10 @@ def _show_contention_free(machine: Machine, *, as_json: bool) -> None:
         facts = {"network": machine.network, "node": machine.node, "host": machine.host, "noise": machine.noise}
         print_json({"machine": machine.name, "topology": None, **facts})
         return
-    click.secho(machine.name, bold=True)
+    say(machine.name, bold=True)
     noise = [(f"noise.{kind}", _text(keys)) for kind, keys in machine.noise.items()]
     print_facts([*_keys(machine), *noise])
-    click.echo("\nno topology: messages share no links")
+    say("\nno topology: messages share no links")
 
 
 def _entry(topology: Topology) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def _facts(topology: Topology) -> Iterator[tuple[str, str]]:
 
 def _print_route(route: tuple[int, int], hops: Sequence[Hop]) -> None:
     source, target = route
-    click.echo(f"\nfrom rank {source} to rank {target}: {format_count(len(hops), 'link')}")
+    say(f"\nfrom rank {source} to rank {target}: {format_count(len(hops), 'link')}")
     if hops:
         rows = [(hop.name, hop.to, str(hop.link), str(hop.channel)) for hop in hops]
         print_table(["link", "to", "number", "channel"], rows, right=["number", "channel"])

@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count
 from hocket.cli.options import check_files
 from hocket.cli.output import print_facts, print_files, print_result, width
+from hocket.cli.printing import say
 from hocket.cli.schedules import read_schedule
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import messages_in_rounds, space_time
@@ -91,7 +90,7 @@ def _drawn(schedule: Schedule) -> dict[str, Any]:
 
 
 def _print(entry: Mapping[str, Any]) -> None:
-    click.secho(f"schedule {entry['name']}", bold=True)
+    say(f"schedule {entry['name']}", bold=True)
     depth = "unknown" if entry["depth"] is None else f"{format_count(entry['depth'], 'message')}, one after another"
     tasks = [f"{name} {_spread(counts)}" for name, counts in entry["tasks"].items() if any(counts)]
     print_facts(
@@ -104,10 +103,10 @@ def _print(entry: Mapping[str, Any]) -> None:
         ]
     )
     if entry["picture"] is None:
-        click.echo(f"\nno picture: {entry['why_no_picture']}")
+        say(f"\nno picture: {entry['why_no_picture']}")
     elif entry["depth"]:
-        click.echo("\n→ to, ← from, ↔ exchange with, · pause; one column per round")
-        click.echo(entry["picture"])
+        say("\n→ to, ← from, ↔ exchange with, · pause; one column per round")
+        say(entry["picture"])
 
 
 def _spread(counts: Sequence[int]) -> str:

@@ -15,6 +15,7 @@ from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress
+from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
@@ -199,7 +200,7 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
 
 
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
-    click.secho(
+    say(
         f"{found.collective} {found.algorithm}, {format_count(found.ranks, 'rank')}, machine {found.machine}", bold=True
     )
     is_plain = found.measured_as == "isolated" and not found.arrivals

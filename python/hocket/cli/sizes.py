@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import click
-
 from hocket.base.places import Place
 from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
 from hocket.cli.output import GrowingTable
+from hocket.cli.printing import Styled
 
 _NEXT = ("second", "third")
 _WIDEST = "999.9 us"
@@ -52,7 +51,7 @@ class SizeTable:
         time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")
         factors = [factor(each.time_s, first.time_s) for each in others]
         missing = ["-"] * (len(self._next) - len(others))
-        row = [format_bytes(size_bytes), click.style(time, fg="green", bold=True), *factors, *missing, *further]
+        row = [format_bytes(size_bytes), Styled(time, fg="green", bold=True), *factors, *missing, *further]
         self._table.print_row(row, above=", then ".join(map(_names, (first, *others))) + note)
 
 

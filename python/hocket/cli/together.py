@@ -8,6 +8,7 @@ from hocket.base.units import format_bytes, format_count, format_ratio, format_r
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result, print_table, print_words, progress
+from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
@@ -49,7 +50,7 @@ def together(
     """
     jobs = [Job.parse(text, among=algorithms) for text in texts]
     repeated = asked_trials(trials, seed, None, machine, is_drawn=place == "random")
-    announce([effort_s(jobs, machine=machine, trials=repeated)], yes=yes)
+    announce([effort_s(jobs, machine=machine, place=place, trials=repeated)], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
         found = simulate_together(
@@ -69,7 +70,7 @@ def together(
 
 
 def _print(found: Together) -> None:
-    click.secho(found.title, bold=True)
+    say(found.title, bold=True)
     columns = ("", "job", "alone", "together", "slowdown", "from", "to", "95 %")
     rows = [
         (
@@ -89,10 +90,10 @@ def _print(found: Together) -> None:
     if found.trials > 1:
         print_words(f"means of {found.trials} trials, seed {found.seed}; the smallest and the largest slowdown")
     if not found.meetings:
-        click.echo("messages do not share links" if found.meetings is None else "no link has bytes of two calls")
+        say("messages do not share links" if found.meetings is None else "no link has bytes of two calls")
         return
     first = ", in the first trial" if found.trials > 1 else ""
-    click.echo(f"\n{format_count(len(found.meetings), 'link')} with bytes of two calls or more{first}; the busiest:")
+    say(f"\n{format_count(len(found.meetings), 'link')} with bytes of two calls or more{first}; the busiest:")
     links = [
         (
             one.name,

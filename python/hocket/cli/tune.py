@@ -20,6 +20,7 @@ from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, mpi_options, placed_in
 from hocket.cli.output import print_json, progress
+from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
 from hocket.cli.tune_ways import tune_ways
@@ -198,7 +199,7 @@ def tune(
         raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")
     numbers = options.required(ranks, "--ranks", "numbers of ranks")
     if model is not None and is_simulated:
-        pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs))
+        pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
         work: Work = BySimulation(model, pool, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
@@ -215,7 +216,7 @@ def tune(
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
         if not as_json:
-            click.echo(f"{_calls(plan, check)}: {work.announced(plan.training)}")
+            say(f"{_calls(plan, check)}: {work.announced(plan.training)}")
 
     if check:
         _print_checked(checked(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
@@ -262,30 +263,30 @@ def _print_checked(found: Checked, work: Work, folder: str, as_json: bool) -> No
     if as_json:
         print_json({**entry, "folder": folder or None})
         return
-    click.echo(f"guidelines that the default violates beyond the noise: {len(found.violations)}")
+    say(f"guidelines that the default violates beyond the noise: {len(found.violations)}")
     for one in found.violations:
-        click.echo(f"  {one}")
+        say(f"  {one}")
     if found.undecided:
-        click.echo(f"undecided within the time limit: {found.undecided} of {found.calls} calls")
+        say(f"undecided within the time limit: {found.undecided} of {found.calls} calls")
     if found.left_out:
-        click.echo(f"not measured within the time limit: {format_count(found.left_out, 'call')}")
+        say(f"not measured within the time limit: {format_count(found.left_out, 'call')}")
     if folder:
-        click.echo(f"guidelines and measurements: {folder}/")
+        say(f"guidelines and measurements: {folder}/")
 
 
 def _print(tuning: Tuning, folder: str, own: str | None) -> None:
-    click.echo(tuning.rules)
+    say(tuning.rules)
     for line in _judged(tuning):
-        click.echo(line)
+        say(line)
     is_read = "measured" in tuning.about
     written = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
-    click.echo(f"{written}: {folder}/")
+    say(f"{written}: {folder}/")
     if own is not None and tuning.exporter is not None:
         taken = " ".join(tuning.exporter.variables).replace("=FILE", f"={own}")
-        click.echo(f"the MPI's own tuning file, which needs no preloading: {taken}")
+        say(f"the MPI's own tuning file, which needs no preloading: {taken}")
     library = tuning.about.get("library")
     if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
-        click.echo(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
+        say(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
 
 
 def _where(regrets: Sequence[Regret]) -> str:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.parallel import workers
 from hocket.base.units import format_count, format_time
 from hocket.base.version import version
 from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.cli.printing import say
 from hocket.rules.choosing import order_is_fixed as has_fixed_order
 from hocket.rules.choosing import rules_text
 from hocket.traces import load
@@ -83,7 +82,7 @@ def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
 
 def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
     before = found.baseline
-    click.secho(f"{before.program}, {format_count(before.ranks, 'rank')}, machine {before.machine}", bold=True)
+    say(f"{before.program}, {format_count(before.ranks, 'rank')}, machine {before.machine}", bold=True)
     facts = [
         ("collectives", f"{entry['calls']} calls of {format_count(entry['points'], 'kind')}"),
         ("baseline", f"{format_time(before.time_s.mean)}, rules: {entry['baseline']}"),
@@ -97,7 +96,7 @@ def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
     if found.effects:
         rows = [_row(one, before.time_s.mean) for one in found.effects]
         print_table(["rule", "calls", "gain", ""], rows, right=["calls"])
-    click.echo(f"rules and decisions: {folder}/")
+    say(f"rules and decisions: {folder}/")
 
 
 def _row(one: Effect, whole_s: float) -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from hocket.base.units import format_count, format_time
 from hocket.cli.output import print_result, print_table, progress
+from hocket.cli.printing import say
 from hocket.lab.laboratory import Lab
 from hocket.tuning.choice import Point
 from hocket.tuning.measuring import Measured
@@ -23,7 +22,7 @@ def tune_ways(points: Sequence[Point], by: Measured, model: Simulated, lab: Lab,
     if as_json:
         print_result({"lab": lab.summary, "mpi": library, **found.as_dict()})
         return
-    click.secho(f"{format_count(len(points), 'call')} under {library}, lab: {lab.summary}", bold=True)
+    say(f"{format_count(len(points), 'call')} under {library}, lab: {lab.summary}", bold=True)
     _print(found)
 
 
@@ -39,5 +38,5 @@ def _print(found: Judged) -> None:
         ]
         for way in found.ways
     ]
-    click.echo("\nregret over the fastest that was measured, and cost")
+    say("\nregret over the fastest that was measured, and cost")
     print_table(["tuned by", *regrets, "cost", "over measurement"], rows, right=[*regrets, "cost", "over measurement"])

@@ -13,6 +13,7 @@ from hocket.base.units import format_count, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result, print_words, progress
+from hocket.cli.printing import Styled, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
 from hocket.definitions.verification import Finding, Verdict, planned
@@ -81,7 +82,7 @@ def verify(
     values = values_of(param, chosen_ones)
     work = planned(chosen_ones, rank_counts, parameters=values, count=count, root=root, element_bytes=element)
     announce(work.efforts_s(), jobs=jobs, yes=yes)
-    with open_executor(executor, jobs=jobs) as pool, progress("verifying", len(work.tasks)) as on_done:
+    with open_executor(executor, jobs=jobs, say=note) as pool, progress("verifying", len(work.tasks)) as on_done:
         verdict = work.done(executor=pool, on_done=on_done)
     if as_json:
         print_result({**_entry(verdict), "combining": _combining(chosen_ones)})
@@ -97,11 +98,11 @@ def _verify_schedule(file: str, as_json: bool) -> int:
     if as_json:
         print_result(_entry(verdict))
     else:
-        parts = [_result(verdict.findings), format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
+        parts = [format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
         limit = f"; messages only: {form.lacks}" if form.lacks else ""
-        click.echo(f"schedule {finding.algorithm}: {', '.join(parts)}{limit}")
+        say(f"schedule {finding.algorithm}: ", _result(verdict.findings), f", {', '.join(parts)}{limit}")
         for counterexample in verdict.counterexamples:
-            click.echo(f"\n{counterexample['message'].rstrip()}")
+            say(f"\n{counterexample['message'].rstrip()}")
     return 0 if verdict.ok else _WRONG
 
 
@@ -111,13 +112,13 @@ def _verify_trace(file: str, as_json: bool) -> int:
         gaps = [{**vars(gap), "message": gap.message} for gap in found.gaps]
         print_result({"ok": not gaps, "ranks": found.ranks, "nodes": found.nodes, "gaps": gaps})
     else:
-        name = click.style("ok", fg="green") if not found.gaps else click.style("SUSPECT", fg="red", bold=True)
+        name = Styled("ok", fg="green") if not found.gaps else Styled("SUSPECT", fg="red", bold=True)
         size = f"{format_count(found.ranks, 'rank')}, {format_count(found.nodes, 'node')}"
-        click.echo(f"trace {file}: {name}, {size}, {format_count(len(found.gaps), 'probable gap')}")
+        say(f"trace {file}: ", name, f", {size}, {format_count(len(found.gaps), 'probable gap')}")
         for gap in found.gaps[:_SHOWN_GAPS]:
             print_words(gap.message)
         if len(found.gaps) > _SHOWN_GAPS:
-            click.echo(f"and {format_count(len(found.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
+            say(f"and {format_count(len(found.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
     return 0 if not found.gaps else _WRONG
 
 
@@ -157,18 +158,18 @@ def _combining(algorithms: Iterable[Algorithm]) -> list[dict[str, str | None]]:
 def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
     for label, group in groupby(verdict.findings, key=lambda finding: finding.label):
         findings = tuple(group)
-        click.echo(f"{label}: {_result(findings)}, {finding_text(findings)}")
+        say(f"{label}: ", _result(findings), f", {finding_text(findings)}")
         for what, text in order(algorithms[label]):
-            click.echo(f"  {what}: {text}")
+            say(f"  {what}: {text}")
     for counterexample in verdict.counterexamples[:_SHOWN]:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
-        click.echo(f"\n{counterexample_text(counterexample, algorithms[label])}")
+        say(f"\n{counterexample_text(counterexample, algorithms[label])}")
     if len(verdict.counterexamples) > _SHOWN:
         left = format_count(len(verdict.counterexamples) - _SHOWN, "more counterexample")
-        click.echo(f"\nand {left}; --json prints all")
-    click.echo(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked")
+        say(f"\nand {left}; --json prints all")
+    say(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked")
 
 
 def _result(findings: tuple[Finding, ...]) -> str:
     is_wrong = any(finding.counterexamples for finding in findings)
-    return click.style("WRONG", fg="red", bold=True) if is_wrong else click.style("ok", fg="green")
+    return Styled("WRONG", fg="red", bold=True) if is_wrong else Styled("ok", fg="green")

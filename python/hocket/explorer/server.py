@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -165,6 +165,8 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
             return JSONResponse({"id": jobs.submit(_request(await _body(request))).id}, 202)
         except Error as error:
             return _told(400, str(error))
+        except ClientDisconnect:  # nobody is there to read an answer
+            return Response(status_code=400)
         except FullError:
             return _told(503, "too many jobs are waiting, try again when some of them are done")
 

@@ -245,8 +245,15 @@ def places(jobs: Iterable[Job], *, machine: Machine, place: Place, seed: int) ->
     return _native.places(machine.parsed, demands, one_of("place", place, get_args(Place)), (seed, 0))
 
 
-def effort_s(jobs: Iterable[Job], *, machine: Machine, trials: Trials) -> float:
-    """Return the estimated time of a simulation of jobs on one core, in seconds, right to a factor of about three."""
+def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Trials) -> float:
+    """Return the estimated time of a simulation of jobs on one core, in seconds, right to a factor of about three.
+
+    Raises:
+        Error: As `simulate_together`, if the jobs do not fit on the machine, or an algorithm refuses its call.
+    """
+    places(jobs, machine=machine, place=place, seed=0)
+    for job in jobs:
+        made(job.algorithm, job.call, machine)
     return (
         2
         * trials.count

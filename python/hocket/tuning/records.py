@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
@@ -11,6 +10,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.files import make_folder, parse_object
+from hocket.base.line_file import LineFile
 from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
 _FORMAT = 3
@@ -90,9 +90,8 @@ def _estimate(data: Mapping[str, Any]) -> Estimate:
 class Records:
     """The finished points, and the file that keeps them.
 
-    The first line of the file says what the file is about. Each line is written at once; a cut-off last line is
-    dropped. The folder of the file is made if necessary. Work that fails before the first point is done leaves nothing
-    behind.
+    The first line of the file says what the file is about. The folder of the file is made if necessary. Work that fails
+    before the first point is done leaves nothing behind.
 
     Args:
         path: The file, which is made if necessary.
@@ -104,29 +103,27 @@ class Records:
 
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:
         self.found: dict[Point, Found] = {}
-        self._path = Path(path)
+        self._file = LineFile(path)
         self._header = {"hocket": "tune", **about, "format": _FORMAT}
 
     def __enter__(self) -> Records:
-        self._is_new_folder = not self._path.parent.exists()
-        make_folder(self._path.parent)
-        try:
-            self._file = open(self._path, "ab+", buffering=0)
-        except OSError as error:
-            raise Error(f"{self._path}: cannot be written: {error.strerror}") from error
+        folder = self._file.path.parent
+        self._is_new_folder = not folder.exists()
+        make_folder(folder)
+        self._file.__enter__()
         try:
             self._read()
         except BaseException:
-            self._file.close()
+            self._file.__exit__()
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._file.close()
         if kind is not None and not self.found:
-            self._path.unlink()
+            self._file.remove()
             if self._is_new_folder:
-                self._path.parent.rmdir()
+                self._file.path.parent.rmdir()
+        self._file.__exit__()
 
     def known(self, points: Iterable[Point]) -> list[Found]:
         """Return the findings at those points that are finished."""
@@ -135,20 +132,16 @@ class Records:
     def add(self, found: Found) -> None:
         """Add a point."""
         self.found[found.point] = found
-        self._write(found.as_dict())
+        self._file.add(found.as_dict())
 
     def _read(self) -> None:
-        self._file.seek(0)
-        content = self._file.readall()
-        complete = content[: content.rfind(b"\n") + 1]
-        lines = complete.splitlines()
-        if content:
-            self._check(lines[0] if lines else content)
-        self._file.truncate(len(complete))
+        lines = self._file.lines
+        if first := lines[0] if lines else self._file.cut_off:
+            self._check(first)
         if not lines:
-            self._write(self._header)
+            self._file.add(self._header)
         for number, line in enumerate(lines[1:], start=2):
-            where = f"{self._path}:{number}"
+            where = f"{self._file.path}:{number}"
             try:
                 found = Found.of(parse_object(line, where))
             except (KeyError, TypeError, AttributeError):
@@ -159,14 +152,11 @@ class Records:
 
     def _check(self, first: bytes) -> None:
         try:
-            header = parse_object(first, str(self._path))
+            header = parse_object(first, str(self._file.path))
         except Error:
             header = {}
         if header != self._header:
-            raise Error(f"{self._path}: got measurements of {_told(header)}, expected {_told(self._header)}")
-
-    def _write(self, entry: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            raise Error(f"{self._file.path}: got measurements of {_told(header)}, expected {_told(self._header)}")
 
 
 def _told(header: Mapping[str, Any]) -> str:

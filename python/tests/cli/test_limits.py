@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import hocket
+from hocket.cli import main
 from tests.conftest import TRACE, Ran
 
 BIG = """
@@ -187,3 +189,45 @@ def test_a_file_that_a_machine_names_has_bounds(bad_input: Callable[..., str], t
     (tmp_path / "machine.toml").write_text(text + noise)
     message = bad_input("simulate allreduce ring --ranks 4 --size 8B --machine", tmp_path / "machine.toml")
     assert "noise.os.file" in message and message.endswith("expected a text file of at most 268435456 bytes")
+
+
+@pytest.mark.parametrize(
+    ("limit", "line", "message"),
+    [
+        ("-s 128", "list", r"the stack has 128 KiB \(ulimit -s\), expected 1024 KiB or more"),
+        ("-v 100000", "list", r"NumPy cannot be loaded within 97 MiB of addresses \(ulimit -v\), expected .*"),
+    ],
+)
+def test_what_has_no_room_within_ulimit_is_one_line(limit: str, line: str, message: str) -> None:
+    words = f'ulimit {limit} && exec "$@" -m hocket {line}'
+    ran = subprocess.run(["bash", "-c", words, "bash", sys.executable], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert re.fullmatch(rf"hocket: error: {message}\n", ran.stderr)
+
+
+def test_what_fails_within_few_addresses_is_one_line(
+    bad_input: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: object) -> int:
+        raise ImportError("lib.so: failed to\nmap segment")
+
+    monkeypatch.setattr("hocket.cli.run.run", run)
+    with pytest.raises(ImportError):
+        main(["list"])
+    monkeypatch.setattr("hocket.cli.addresses_in_words", lambda: "5 MiB of addresses")
+    assert bad_input("list") == "no room within 5 MiB of addresses: ImportError: lib.so: failed to map segment"
+
+
+def test_there_are_no_more_threads_than_have_room() -> None:
+    words = 'ulimit -v 300000 && exec "$@" -m hocket verify barrier dissemination --ranks 1-40 --jobs 100'
+    ran = subprocess.run(["bash", "-c", words, "bash", sys.executable], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_thread_that_cannot_start_is_one_line(bad_input: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    message = bad_input("verify barrier dissemination --ranks 2")
+    assert message == "no thread can be started, expected fewer --jobs, or room for more (ulimit -u and -v)"

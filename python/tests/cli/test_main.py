@@ -269,6 +269,19 @@ def test_a_closed_stdout_is_bad_input(line: str) -> None:
     assert (ran.returncode, ran.stderr) == (2, "hocket: error: stdout is closed, expected an open stdout\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+def test_a_full_disk_is_exit_status_2() -> None:
+    def status(line: str, redirection: str) -> tuple[int, str]:
+        script = f"{' '.join(COMMAND)} {line} {redirection}"
+        ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        return ran.returncode, ran.stderr
+
+    assert status("verify allreduce nosuch --ranks 4", "2>/dev/full") == (2, "")
+    for line in ("list", "list --json", "record broadcast linear --ranks 3 --size 8B"):
+        said = "hocket: error: stdout: cannot be written: No space left on device\n"
+        assert status(line, ">/dev/full") == (2, said)
+
+
 @needs_proc
 @pytest.mark.parametrize(
     "line",

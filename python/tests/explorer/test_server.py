@@ -314,6 +314,20 @@ def test_raw_garbage_does_not_end_the_server(served: tuple[str, subprocess.Popen
     assert httpx.get(url).status_code == 200
 
 
+def test_a_request_that_is_cut_off_leaves_nothing_in_the_log(served: tuple[str, subprocess.Popen[str]]) -> None:
+    url, process = httpx.URL(served[0]), served[1]
+    assert url.port is not None
+    words = f"Host: {url.host}:{url.port}\r\nContent-Length: 100"
+    head = f"POST /api/jobs?{url.query.decode()} HTTP/1.1\r\n{words}\r\n\r\n{{"
+        f"POST /api/jobs?{url.query.decode()} HTTP/1.1\r\nHost: {url.host}:{url.port}\r\nContent-Length: 100\r\n\r\n{{"
+    )
+    with socket.create_connection((url.host, url.port), timeout=5) as raw:
+        raw.sendall(head.encode())
+    assert httpx.get(url).status_code == 200
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == "hocket: interrupted\n"
+
+
 def test_who_has_no_token_locks_nobody_out(served: tuple[str, subprocess.Popen[str]]) -> None:
     url = httpx.URL(served[0])
     with ExitStack() as stack:

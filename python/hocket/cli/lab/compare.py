@@ -16,6 +16,7 @@ from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.bench import ALL, Asked, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
+from hocket.cli.printing import say
 from hocket.drawing.wording import fault_words, played_on_clocks
 from hocket.lab.comparing import Compared, Point, compared, expected
 from hocket.lab.gates import gates
@@ -76,10 +77,10 @@ def compare(
 
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
-    click.secho(f"{what.collective} on {format_count(what.ranks, 'rank')}, {what.mpi}, lab: {what.lab}", bold=True)
+    say(f"{what.collective} on {format_count(what.ranks, 'rank')}, {what.mpi}, lab: {what.lab}", bold=True)
     for words in (*played_on_clocks(what), *fault_words(what)):
         print_words(words)
-    click.echo()
+    say()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")
     columns = ["measured", "", "simulated", "ratio"]
     intervals = ["interval", "simulated interval", "interval ratio"] if what.cadence else []
@@ -97,7 +98,7 @@ def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     ]
     print_table(["size", "algorithm", *columns, *intervals], rows, right=[*columns, *intervals])
     middle, ninth, worst = what.deviation
-    click.echo(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
+    say(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
     if what.links:
         low, high = what.link_ratios
         dropped = sum(link.dropped_packets for link in what.links)

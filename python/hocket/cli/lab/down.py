@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hocket._native import Error
+from hocket.cli.printing import say
 from hocket.lab import building
 from hocket.lab.laboratory import down as remove
 from hocket.lab.laboratory import is_in_use, labs
@@ -24,4 +25,4 @@ def down(names: tuple[str, ...]) -> None:
             raise Error(f"lab {name}: is not up")
     for name in names or [name for name in known if not is_in_use(name)]:
         remove(name)
-        click.echo(f"lab {name}: removed")
+        say(f"lab {name}: removed")

@@ -14,6 +14,7 @@ import click
 from hocket._native import Error
 from hocket.cli.options import Read
 from hocket.cli.output import progress
+from hocket.cli.printing import Styled
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.lab.laboratory import Lab, temporary
@@ -47,7 +48,7 @@ _FAR = 0.15
 
 def ratio_text(ratio: float) -> str:
     """Return a ratio of measured to simulated, in red if it is far from 1."""
-    return click.style(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
+    return Styled(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import click
 from hocket._native import Error
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
+from hocket.cli.printing import say
 from hocket.lab import building
 from hocket.lab.laboratory import Lab, labs
 
@@ -23,7 +24,7 @@ def status(as_json: bool) -> None:
         rows = [[str(lab["name"]), str(lab["what"]), str(lab["processes"])] for lab in found]
         print_table(["lab", "what", "processes"], rows, right=["processes"])
     else:
-        click.echo("no lab is up")
+        say("no lab is up")
 
 
 def _what(name: str) -> str:

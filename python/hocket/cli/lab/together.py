@@ -13,6 +13,7 @@ from hocket.cli.effort import tell
 from hocket.cli.lab.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import print_result, print_table, print_words
+from hocket.cli.printing import say
 from hocket.drawing.wording import fault_words
 from hocket.lab.comparing import ComparedTime
 from hocket.lab.together import JobsCompared, compare_together
@@ -66,11 +67,11 @@ def together(
 
 def _print(found: JobsCompared) -> None:
     title = f"{format_count(len(found.jobs), 'job')} at once, {found.place} places"
-    click.secho(f"{title}, {found.mpi}, lab: {found.lab}", bold=True)
+    say(f"{title}, {found.mpi}, lab: {found.lab}", bold=True)
     print_words(f"clocks of ranks agree within {format_time(found.clock_error_s)}")
     for words in fault_words(found):
         print_words(words)
-    click.echo()
+    say()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")
     rows = []
     for number, job in enumerate(found.jobs, start=1):
@@ -84,7 +85,7 @@ def _print(found: JobsCompared) -> None:
     columns = ["measured", "", "simulated", "ratio"]
     print_table(["", "job", "time", *columns], rows, right=columns)
     middle, ninth, worst = found.deviation
-    click.echo(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
+    say(f"\ndeviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}")
 
 
 def _cells(time: ComparedTime) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import click
 
 from hocket.cli import completion, options
 from hocket.cli.lab.options import DEFAULT, building, scale_option
+from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
 from hocket.lab.laboratory import Lab
 
@@ -23,4 +24,4 @@ def up(machine: Machine, name: str, scale: Fraction) -> None:
     """
     with building(machine) as on_done:
         lab = Lab.up(name, machine, scale, on_done)
-    click.echo(f"lab {name}: {lab.summary}")
+    say(f"lab {name}: {lab.summary}")

@@ -17,6 +17,7 @@ from hocket.cli import completion, options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
+from hocket.cli.printing import Styled, say
 from hocket.cli.sizes import SizeTable
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
@@ -218,7 +219,7 @@ def print_bench(
     every: bool,
 ) -> None:
     """Print the measurements, of the fastest or of every algorithm, and their ratio to a machine's predictions."""
-    click.secho(f"{found.collective} on {format_count(found.ranks, 'rank')}, {found.mpi}", bold=True)
+    say(f"{found.collective} on {format_count(found.ranks, 'rank')}, {found.mpi}", bold=True)
     for words in played_on_clocks(found):
         print_words(words)
     names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
@@ -242,7 +243,7 @@ def print_bench(
             f"deviation from {machine.name}: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}"
         )
     counted = ", ".join(f"{name} {calls}" for name, calls in found.counted.items())
-    click.echo()
+    say()
     print_words(f"the library counted one proving call per size: {counted}")
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):
         print_words(f"not measured: {name}: {sentence}")
@@ -254,7 +255,7 @@ _Over = Callable[[Bench, int, str], str]
 
 
 def _print_fastest(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
-    click.echo(f"\n{_MEDIAN}")
+    say(f"\n{_MEDIAN}")
     table = SizeTable(found.sizes_bytes, len(names), {what: _WIDEST_OVER for what, _ in over}, with_reach=True)
     for size in found.sizes_bytes:
         first = found.places(size)[0].names[0]
@@ -266,7 +267,7 @@ def _print_fastest(found: Bench, names: Sequence[str], over: Sequence[tuple[str,
 def _print_every(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
     sizes = found.sizes_bytes
     for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), (_TAIL, _tail), *over]:
-        click.echo()
+        say()
         print_words(what)
         cells = [[cell(found, size, name) for size in sizes] for name in names]
         print_transposed(names, [*map(format_bytes, sizes)], cells)
@@ -277,7 +278,7 @@ def _median(found: Bench, size: int, name: str) -> str:
     if one is None:
         return "-"
     text = f"{format_time(one.median_s)} {format_reach(one.reach)}"
-    return click.style(f"{text} *", fg="green", bold=True) if name in found.fastest(size) else text
+    return Styled(f"{text} *", fg="green", bold=True) if name in found.fastest(size) else text
 
 
 def _tail(found: Bench, size: int, name: str) -> str:

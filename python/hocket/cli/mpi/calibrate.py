@@ -14,6 +14,7 @@ from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.output import print_facts, print_json, print_table, progress, write_picture
+from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
 from hocket.drawing.plot import calibration_chart
 from hocket.mpi import Installation
@@ -96,13 +97,11 @@ def calibrate(
     elif path:
         _print(found, {"machine": path, "samples": recorded, "plot": plot})
     else:
-        click.echo(text, nl=False)
+        files.write(files.STDOUT, text)
 
 
 def _print(found: Calibration, written: dict[str, str | None]) -> None:
-    click.secho(
-        f"{format_count(len(found.hosts), 'rank')}, {found.mpi}, {format_count(found.samples, 'sample')}", bold=True
-    )
+    say(f"{format_count(len(found.hosts), 'rank')}, {found.mpi}, {format_count(found.samples, 'sample')}", bold=True)
     for title, level in (("", found.between), ("within a host", found.local)):
         if level is not None:
             _print_level(title, level)
@@ -114,7 +113,7 @@ def _print(found: Calibration, written: dict[str, str | None]) -> None:
         ]
         for one in found.work
     ]
-    click.echo()
+    say()
     print_table(["from", "reduce", "copy"], work, right=["reduce", "copy"])
     library = f"{format_time(found.call_s)} of a call, {format_time(found.message_s)} of a message"
     facts = {"Hocket takes": library, **written}
@@ -122,7 +121,7 @@ def _print(found: Calibration, written: dict[str, str | None]) -> None:
 
 
 def _print_level(title: str, level: Level) -> None:
-    click.echo(f"\na message of n bytes{f' {title}' if title else ''}: alpha + n beta; off: root mean square deviation")
+    say(f"\na message of n bytes{f' {title}' if title else ''}: alpha + n beta; off: root mean square deviation")
     columns = ["alpha", "1 / beta", "off"]
     rows = [
         [

@@ -9,6 +9,7 @@ import click
 from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, rule_options
 from hocket.cli.output import print_json
+from hocket.cli.printing import say
 from hocket.mpi import Installation, environment, saved_rules
 
 
@@ -23,4 +24,4 @@ def env(installation: Installation, rules: tuple[str, ...], file: str | None, lo
         print_json(variables)
         return
     for name, value in variables.items():
-        click.echo(f"export {name}={shlex.quote(value)}" if value else f"unset {name}")
+        say(f"export {name}={shlex.quote(value)}" if value else f"unset {name}")

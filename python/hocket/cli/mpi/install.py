@@ -7,6 +7,7 @@ import click
 from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, rules_options
 from hocket.cli.output import print_facts, print_json
+from hocket.cli.printing import say
 from hocket.mpi import Installation
 from hocket.mpi.installing import Installed
 from hocket.mpi.installing import install as install_library
@@ -51,7 +52,7 @@ def install(
         return
     print_facts(facts.items())
     if facts_of_other is not None:
-        click.echo()
+        say()
         print_facts(facts_of_other.items())
 
 

@@ -13,6 +13,7 @@ from hocket.base import files
 from hocket.base.units import format_time, parse_ranks, parse_time
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.printing import say
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
 
 
@@ -99,7 +100,7 @@ def _print(recordings: tuple[Recording, ...], kinds: tuple[Kinds, ...], output: 
     ]
     columns = ["processor", "events", "period", "duration", "longest", "share"]
     print_table(columns, rows, right=columns[1:])
-    click.echo()
+    say()
     rows = [
         [
             f"up to {format_time(one.most_s)}" if one.most_s < float("inf") else f"from {format_time(one.least_s)}",
@@ -113,9 +114,9 @@ def _print(recordings: tuple[Recording, ...], kinds: tuple[Kinds, ...], output: 
     columns = ["interruptions", "events", "period", "duration", "share"]
     print_table(columns, rows, right=columns[1:])
     if output is not None:
-        click.echo()
+        say()
         print_facts([("trace", output)])
-        click.echo(
+        say(
             f'in a machine file beside it:\n[noise.os]\nmodel = "trace"\nfile = "{Path(output).name}"\n'
             f'length = "{all_s:.9f} s"'
         )

@@ -11,6 +11,7 @@ import click
 
 from hocket.cli.options import OneOf
 from hocket.cli.output import tell_people
+from hocket.cli.printing import note
 from hocket.mpi import Installation
 from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
@@ -93,9 +94,9 @@ def placed_in(installation: Installation, hosts: str | None, lab: str | None) ->
 
 def say_what_root_lacks(installation: Installation) -> None:
     """Say what Open MPI needs to start programs as root."""
-    note = note_for_root(installation)
-    if note is not None:
-        click.echo(f"hocket: {note}", err=True)
+    lack = note_for_root(installation)
+    if lack is not None:
+        note(lack)
 
 
 def rules_options(command: F) -> F:

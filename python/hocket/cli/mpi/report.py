@@ -12,6 +12,7 @@ from hocket.base.names import unknown
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_result, print_table, progress
+from hocket.cli.printing import note, say
 from hocket.mpi.job_logs import GROUPS, Report, ReportRow, log_files, read_job_log
 
 _NUMBERS = ("jobs", "calls", "data", "time", "share", "per call")
@@ -55,7 +56,7 @@ def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: b
                     raise
                 skipped += 1
                 with bar.hidden():
-                    click.echo(f"hocket: skipped: {error}", err=True)
+                    note(f"skipped: {error}")
             else:
                 found.add(log)
                 left.add(log)
@@ -97,10 +98,10 @@ def _row(row: ReportRow) -> dict[str, Any]:
 
 def _print(found: Report, reasons: list[ReportRow], skipped: int, top: int) -> None:
     if skipped:
-        click.echo(f"{format_count(skipped, 'file')} skipped")
+        say(f"{format_count(skipped, 'file')} skipped")
     if not found.jobs:
         return
-    click.secho(format_count(found.jobs, "job"), bold=True)
+    say(format_count(found.jobs, "job"), bold=True)
     facts = [
         ("began", found.first if found.first == found.last else f"{found.first} to {found.last}"),
         ("ranks", f"{_hours(found.rank_s)} from MPI_Init to MPI_Finalize"),
@@ -109,7 +110,7 @@ def _print(found: Report, reasons: list[ReportRow], skipped: int, top: int) -> N
     print_facts([(name, value) for name, value in facts if value])
     _print_rows(found.by, found.rows, top)
     if reasons:
-        click.secho("\nleft to MPI", bold=True)
+        say("\nleft to MPI", bold=True)
         _print_rows(("function", "reason"), tuple(reasons), top)
 
 
@@ -125,7 +126,7 @@ def _print_rows(names: Sequence[str], rows: tuple[ReportRow, ...], top: int) -> 
     print_table([*names, *_NUMBERS], cells, right=["size", "ranks", *_NUMBERS])
     if rest := rows[top:]:
         share = sum(row.share for row in rest)
-        click.echo(f"{format_count(len(rest), 'more row')} with {share:.1%} of the time: see --top and --json")
+        say(f"{format_count(len(rest), 'more row')} with {share:.1%} of the time: see --top and --json")
 
 
 def _cell(name: str, value: Any) -> str:

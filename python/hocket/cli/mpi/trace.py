@@ -14,6 +14,7 @@ from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, say_what_root_lacks
 from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.printing import say
 from hocket.mpi import Installation
 from hocket.mpi.tracing import program_name
 from hocket.mpi.tracing import trace as trace_program
@@ -102,7 +103,7 @@ def _moved_bytes(rank: RankTrace, call: Call) -> int:
 
 def _print(trace: Trace, written: dict[str, str]) -> None:
     summary = _summary(trace)
-    click.secho(
+    say(
         f"{summary['program']}, {format_count(summary['ranks'], 'rank')}, {format_count(summary['calls'], 'call')}",
         bold=True,
     )
@@ -120,5 +121,5 @@ def _print(trace: Trace, written: dict[str, str]) -> None:
         if name not in ("MPI_Init", "MPI_Finalize")
     ]
     print_table(["function", "calls", "time", "data"], rows, right=["calls", "time", "data"])
-    click.echo()
+    say()
     print_facts(written.items())

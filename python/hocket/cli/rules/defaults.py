@@ -6,6 +6,7 @@ import click
 
 from hocket.cli import options
 from hocket.cli.output import print_json
+from hocket.cli.printing import put
 from hocket.cli.rules.options import print_notes
 from hocket.rules.tuning_files import DEFAULTS, defaults_of
 
@@ -20,4 +21,4 @@ def defaults(library: str, as_json: bool) -> None:
         print_json(vars(found))
         return
     print_notes([f"{found.format} rules: {found.source}"])
-    click.echo(found.text, nl=False)
+    put(found.text)

@@ -10,6 +10,7 @@ from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
+from hocket.cli.printing import say
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files import read
@@ -72,7 +73,7 @@ def diff(
         for why in dict.fromkeys(side.why for each in found for side in (each.one, each.two) if side.time_s is None):
             print_words(f"?: {why}")
     else:
-        click.echo("no difference")
+        say("no difference")
 
 
 def _row(difference: Difference) -> tuple[str, ...]:

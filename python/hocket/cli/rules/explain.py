@@ -11,6 +11,7 @@ from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
+from hocket.cli.printing import say
 from hocket.cli.rules.options import from_option, function_option, per_node_option
 from hocket.rules.tuning_files import Rule, Rules, Situation, Verdict, measured, read, remark, situation, verdicts
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
@@ -54,14 +55,12 @@ def explain(
         return
     for number, (call, all_verdicts) in enumerate(told):
         if number:
-            click.echo()
+            say()
         _print(rules, call, all_verdicts)
 
 
 def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
-    click.secho(
-        f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True
-    )
+    say(f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True)
     shown = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
@@ -70,10 +69,10 @@ def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
     if rows:
         print_table(["line", "algorithm", "why"], rows, right=["line"])
     if len(shown) < len(all_verdicts):
-        click.echo(f"before these: {format_count(len(all_verdicts) - len(shown), 'line')} for other numbers of ranks")
-    click.echo(_conclusion(rules, call, all_verdicts))
+        say(f"before these: {format_count(len(all_verdicts) - len(shown), 'line')} for other numbers of ranks")
+    say(_conclusion(rules, call, all_verdicts))
     if said := _remark(rules, call, _decides(all_verdicts)):
-        click.echo(said)
+        say(said)
 
 
 def _decides(all_verdicts: list[Verdict]) -> Rule | None:

@@ -7,6 +7,7 @@ import click
 from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json
+from hocket.cli.printing import say
 from hocket.cli.rules.options import from_option
 from hocket.rules.tuning_files import findings, format_of, read
 
@@ -29,7 +30,7 @@ def lint(file: str, source_format: str | None, as_json: bool) -> int:
     else:
         for finding in found:
             kind = f"hint: {finding.kind}" if finding.is_hint else finding.kind
-            click.echo(f"{file}:{finding.line}: {kind}: {finding.sentence}")
+            say(f"{file}:{finding.line}: {kind}: {finding.sentence}")
         if not mistakes:
-            click.echo(f"ok: {format_count(len(rules.rules), 'rule')} of {format.name}")
+            say(f"ok: {format_count(len(rules.rules), 'rule')} of {format.name}")
     return 1 if mistakes else 0

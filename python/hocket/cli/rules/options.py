@@ -9,6 +9,7 @@ import click
 from hocket._native import Error
 from hocket.base.units import parse_count
 from hocket.cli.options import Read
+from hocket.cli.printing import note
 from hocket.rules.tuning_files.formats import FORMATS
 
 RANKS = (4, 16, 64)
@@ -41,5 +42,5 @@ per_node_option = click.option(
 
 def print_notes(notes: Iterable[str]) -> None:
     """Print notes about a result on stderr."""
-    for note in notes:
-        click.echo(f"hocket: note: {note}", err=True)
+    for each in notes:
+        note(f"note: {each}")

@@ -18,6 +18,7 @@ from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.group import CommandGroup
 from hocket.cli.output import GrowingTable, print_files, print_result, print_words, progress, write_picture
+from hocket.cli.printing import note, say
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import (
     FORMATS,
@@ -71,7 +72,7 @@ def sweep(
     announce([_effort_s(cell) for cell in unfinished(grid, output=output)], jobs=jobs, yes=yes)
     with (
         _telling_what_is_kept(grid, output),
-        open_executor(executor, jobs=jobs) as pool,
+        open_executor(executor, jobs=jobs, say=note) as pool,
         progress("simulating", len(grid.cells)) as on_done,
     ):
         table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
@@ -97,7 +98,7 @@ def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
         count = len(grid.cells)
         kept = count - len(unfinished(grid, output=output))
         if kept:
-            click.echo(f"hocket: {kept} of {count} simulations are kept, run the same command again to go on", err=True)
+            note(f"{kept} of {count} simulations are kept, run the same command again to go on")
         raise
 
 
@@ -106,9 +107,9 @@ def _entry(table: Table, spec: str, output: str | None, plot: str | None) -> dic
 
 
 def _print(table: Table, spec: str, output: str | None) -> None:
-    click.secho(f"{spec}: {table.title}", bold=True)
+    say(f"{spec}: {table.title}", bold=True)
     if output is not None:
-        click.echo(f"table: {output}")
+        say(f"table: {output}")
         return
     together = defaultdict(list)
     for row in table.rows:
@@ -120,7 +121,7 @@ def _print(table: Table, spec: str, output: str | None) -> None:
             printed.print_row(cells, above=above)
     refusals = dict.fromkeys(row.refusal for row in table.rows if row.refusal)
     if refusals:
-        click.echo("\nrefused (-)")
+        say("\nrefused (-)")
     for refusal in refusals:
         print_words(f"  {refusal}")
 

@@ -8,6 +8,7 @@ import click
 
 from hocket.cli import options
 from hocket.cli.output import print_result, write_picture
+from hocket.cli.printing import say
 from hocket.simulating.sweeps import Table
 
 
@@ -25,4 +26,4 @@ def plot(table: str, output: str, x: str | None, color: str | None, facet: str |
     if as_json:
         print_result({"table": table, "rows": len(rows.rows), "refused": rows.refused, "plot": output})
     else:
-        click.echo(f"{table}: {rows.title}\nplot: {output}")
+        say(f"{table}: {rows.title}\nplot: {output}")

@@ -1,0 +1,59 @@
+"""Printing text for people. What comes from files, also their names, cannot give orders to the terminal."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import click
+
+from hocket._native import Error
+from hocket.base.checks import printable, printable_lines
+
+
+class Styled(str):
+    """A text with a style.
+
+    Attributes:
+        fg: Its colour, by the names of click; None for the terminal's own.
+        is_bold: Whether it is bold.
+    """
+
+    fg: str | None
+    is_bold: bool
+
+    def __new__(cls, text: str, *, fg: str | None = None, bold: bool = False) -> Styled:
+        """Return the text with a style."""
+        made = super().__new__(cls, text)
+        made.fg, made.is_bold = fg, bold
+        return made
+
+
+def say(*parts: str, bold: bool = False) -> None:
+    """Print a text, given in parts, on stdout. Control characters are escaped, but for line breaks."""
+    put("".join(_in_style(Styled(part, bold=True) if bold else part) for part in parts) + "\n")
+
+
+def put(text: str) -> None:
+    """Print a text on stdout that has no control characters of others.
+
+    Raises:
+        Error: It cannot be printed.
+        BrokenPipeError: Nobody reads stdout.
+    """
+    try:
+        click.echo(text, nl=False)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Error(f"stdout: cannot be written: {error.strerror}") from error
+
+
+def note(text: str) -> None:
+    """Print a line about the work on stderr. Where stderr cannot be written, the work goes on."""
+    with suppress(OSError):
+        click.echo(f"hocket: {printable(text)}", err=True)
+
+
+def _in_style(part: str) -> str:
+    text = printable_lines(part)
+    return click.style(text, fg=part.fg, bold=part.is_bold or None) if isinstance(part, Styled) else text
