@@ -123,8 +123,8 @@ _OPTIONS = (
         "--algorithm",
         metavar="NAME",
         multiple=True,
-        help="The algorithm measured in OSU, IMB or nccl-tests output or in a table; a library, such as openmpi-5.0, for "
-        f"what it chooses; or `default`; {EACH}.",
+        help="The algorithm measured in OSU, IMB or nccl-tests output or in a table; a library, such as openmpi-5.0, "
+        f"for what it chooses; or `default`; {EACH}.",
     ),
     options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
     click.option(
