@@ -363,7 +363,7 @@ def test_the_defaults_of_other_libraries_stand_beside_the_algorithms(
     line = "compare allreduce recursive_multiplying ring --ranks 16 --sizes 8B,4MiB"
     out = " ".join(hocket_command(f"{line} --defaults-of ucc").out.split())
     assert "ucc-1 without tuning 8 B: knomial, 1.00 times the fastest" in out
-    assert "4 MiB: allreduce: sra_knomial (reduce-scatter and allgather by k-nomial exchanges) has no" in out
+    assert "4 MiB: sra_knomial, " in out
     both = hocket_command(f"{line} --defaults --defaults-of mpich,ucc-1 --json").json
     assert [one["library"] for one in both["defaults"][:3]] == ["mpich-5.0", "openmpi-5.0", "ucc-1"]
     expected = '--defaults-of: unknown defaults "nccl", expected one of mpich-5.0, openmpi-5.0, ucc-1'

@@ -359,9 +359,7 @@ _MPICH_5_0: Mapping[str, tuple[Known, ...]] = {
     "bcast": _mpich(
         "bcast",
         Known("intra_binomial", hocket="binomial"),
-        Known(
-            "intra_scatter_recursive_doubling_allgather", hocket="scatter_doubling_allgather", needs_power_of_two=True
-        ),
+        Known("intra_scatter_recursive_doubling_allgather", hocket="scatter_doubling_allgather"),
         Known("intra_scatter_ring_allgather", hocket="scatter_ring_allgather"),
         Known("intra_tree", what="a tree of the type and degree that parameters say", asks=(*_TREE, "is_non_blocking")),
         Known(
@@ -409,7 +407,7 @@ _UCC_1: Mapping[str, tuple[Known, ...]] = {
     ),
     "allreduce": (
         Known("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
-        Known("sra_knomial", what="reduce-scatter and allgather by k-nomial exchanges"),
+        Known("sra_knomial", hocket="sra_knomial", fixed={"radix": 4}),
         Known("dbt", what="two binary trees"),
         Known("sliding_window", what="one-sided"),
     ),
