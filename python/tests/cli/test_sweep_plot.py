@@ -72,7 +72,7 @@ def test_a_spec_named_plot_is_swept_by_its_path(hocket_command: Callable[..., An
         ("sweep plot table.csv -o x.png --x time", "x: got 'time', expected one of size_bytes, ranks"),
         ("sweep plot nowhere.csv -o x.png", "nowhere.csv: No such file or directory"),
         ("sweep plot spec.toml -o x.png", 'got "spec.toml", expected a file that ends in .csv or .parquet'),
-        ("sweep spec.toml table.csv", "Got unexpected extra argument (table.csv)"),
+        ("sweep spec.toml table.csv", 'got "table.csv" as well, expected only hocket sweep SPEC | plot TABLE'),
         ("sweep nowhere.toml --plot x.gif", '--plot: got "x.gif", expected a file that ends in .png or .html or .svg'),
     ],
 )
