@@ -22,10 +22,10 @@ from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Know
 from .conftest import AS_ROOT, Mpi
 
 RANKS = [5, *(pytest.param(ranks, marks=pytest.mark.real_mpi) for ranks in (2, 4, 7, 8))]
-SIZES_BYTES = (8, 32, 1000, 16384, 100_000)
-"""Among them as many doubles as the largest power of two up to 5 ranks."""
-FEW_BYTES = 3
-"""Fewer bytes than most numbers of ranks."""
+SIZES_BYTES = (8, 1000, 16384, 100_000)
+FEW_BYTES, FEW_DOUBLES_BYTES = 3, 32
+"""For algorithms that libraries replace if elements are few: fewer bytes than most numbers of ranks, and as many
+doubles as the largest power of two up to 5 ranks."""
 SEGMENT_BYTES, COUNT = 8192, 2
 """Of algorithms whose segments, radix or window can be told."""
 
@@ -177,7 +177,7 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
         for known in algorithms:
             if known.hocket is None or not known.takes(ranks):
                 continue
-            few = (FEW_BYTES,) if function == "bcast" else ()
+            few = () if known.short is None else (FEW_BYTES if function == "bcast" else FEW_DOUBLES_BYTES,)
             for root, size_bytes in enumerate((0,) if function == "barrier" else (*SIZES_BYTES, *few)):
                 elements = size_bytes // 8
                 if function == "reduce_scatter_block":
