@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
+from typing import Any
 
 import click
 
@@ -53,7 +54,7 @@ def run(arguments: Sequence[str] | None) -> int:
     return int(status or 0)
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"hocket: note: {one_line(str(message))}", file=sys.stderr)
 
 
