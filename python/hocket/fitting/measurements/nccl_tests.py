@@ -112,8 +112,6 @@ def _measurements(
     if ranks is None:
         raise Error(f"{where[0]}: does not contain the number of ranks, expected --ranks")
     is_known = is_collective(name)
-    if run.ranks is not None:
-        _check_ranks(name, run.ranks, run.heads or _FULL_HEAD, cells, where)
     collective = find_collective(name) if is_known else name
     algorithm, parameters = call_of(collective, told, where[0]) if is_known else ("nccl-tests", {})
     element_bytes = type_bytes(cells[2])
@@ -122,7 +120,7 @@ def _measurements(
     run.sizes.add(int(cells[0][:15]), where)
     is_of_blocks = is_known and KNOWN[collective].size_is_one_block
     size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
-    return [
+    found = [
         Measurement(
             collective=collective,
             algorithm=algorithm,
@@ -138,7 +136,10 @@ def _measurements(
         )
         for in_place, time in _times(run.heads or _FULL_HEAD, cells, where)
         if size_bytes and not (in_place and collective == "alltoall")
-    ], is_known
+    ]
+    if run.ranks is not None:
+        _check_ranks(name, run.ranks, run.heads or _FULL_HEAD, cells, where)
+    return found, is_known
 
 
 def _times(heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -> Iterator[tuple[bool, str]]:
