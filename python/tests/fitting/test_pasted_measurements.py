@@ -182,6 +182,10 @@ def test_rows_of_nccl_tests_without_names_of_columns(file: Callable[[str], str])
             "measured.txt:1: got 9.09 GB/s for 1048576 bytes in 339.61 us, expected a row of nccl-tests, or the line ",
         ),
         (NCCL.replace("335.85", "335.85 7"), "measured.txt:12: got "),
+        (
+            NCCL.replace("#  Rank  1", "1: #  Rank  1"),
+            "measured.txt:12: got busbw 3.09 GB/s for algbw 3.09 GB/s, expected 0.00 GB/s on the 1 rank of the list of",
+        ),
     ],
 )
 def test_mixed_and_labelled_lines_that_are_unclear_are_refused(

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hocket._native import Error
+from hocket.base.units import format_count
 from hocket.definitions.library import KNOWN, find_collective, is_collective
 from hocket.fitting.measurements.measurement import (
     NCCL_NAMES,
@@ -45,6 +46,8 @@ _BEGIN = re.compile(r"\s*#?\s*nThread ")
 _DEVICE = re.compile(r"\s*#?\s*Rank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
 _ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+[a-z]\w*\s")
 _NO_TIME = "N/A"
+_BUS_SHARES = {"allreduce": 2, "allgather": 1, "reduce_scatter": 1}
+"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times the bandwidth of the algorithm."""
 _ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006
 """Times have at least three digits, and rates two after the point."""
 
@@ -117,7 +120,7 @@ def _measurements(
     run.sizes.add(int(cells[0][:15]), where)
     is_of_blocks = is_known and KNOWN[collective].size_is_one_block
     size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
-    return [
+    found = [
         Measurement(
             collective=collective,
             algorithm=algorithm,
@@ -133,7 +136,10 @@ def _measurements(
         )
         for in_place, time in _times(run.heads or _FULL_HEAD, cells, where)
         if size_bytes and not (in_place and collective == "alltoall")
-    ], is_known
+    ]
+    if run.ranks is not None:
+        _check_ranks(name, run.ranks, run.heads or _FULL_HEAD, cells, where)
+    return found, is_known
 
 
 def _times(heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -> Iterator[tuple[bool, str]]:
@@ -144,6 +150,23 @@ def _times(heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -
     for in_place, column in zip((False, True), columns, strict=False):
         if cells[column] != _NO_TIME:
             yield in_place, cells[column]
+
+
+def _check_ranks(name: str, ranks: int, heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -> None:
+    """Refuse a list of devices that lacks some: the bandwidth of the bus follows from the number of ranks."""
+    column = heads.index("busbw") - len(heads)
+    try:
+        gb_per_s, bus_gb_per_s = map(float, cells[column - 1 : column + 1])
+    except (ValueError, IndexError):
+        return
+    share = _BUS_SHARES.get(name, 0) * (ranks - 1) / ranks
+    rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s
+    if name in _BUS_SHARES and abs(share * gb_per_s - bus_gb_per_s) > rounding_gb_per_s:
+        raise at(
+            *where,
+            f"got busbw {bus_gb_per_s} GB/s for algbw {gb_per_s} GB/s, expected {share * gb_per_s:.2f} GB/s on the "
+            f"{format_count(ranks, 'rank')} of the list of devices",
+        )
 
 
 def _check_bandwidths(cells: Sequence[str], where: tuple[str, int]) -> None:
