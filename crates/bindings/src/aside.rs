@@ -8,8 +8,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use pyo3::exceptions::PyOSError;
+use hocket_core::Error;
 use pyo3::prelude::*;
+
+use crate::wire::raise;
 
 /// Time between two checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -40,7 +42,8 @@ pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<
         IS_LEFT.set(Some(known));
         drop(done.send(work()));
     };
-    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(beside).map_err(PyOSError::new_err)?;
+    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(beside);
+    let worker = worker.map_err(|error| raise(Error::of_thread(&error)))?;
     loop {
         let received;
         (received, result) = py.detach(move || (result.recv_timeout(LOOK), result));

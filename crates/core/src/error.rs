@@ -1,6 +1,6 @@
 //! The only error type.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// A request that cannot be fulfilled. The message is one line: the given value, its place, and the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,11 @@ impl Error {
     /// The error of work that the user has stopped.
     pub fn interrupted() -> Self {
         Self::new("interrupted")
+    }
+
+    /// The error of work for which the system starts no thread.
+    pub fn of_thread(error: &io::Error) -> Self {
+        Self::new(format!("no thread can be started ({error}), expected room for one more within ulimit -u and -v"))
     }
 
     /// The same error, met at `place` (a file, a line, a key).

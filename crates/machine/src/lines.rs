@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Document, TableLike};
 
-use crate::section::line_of;
-
 /// The line of each key of a TOML file, by its full name with dots; empty if the file cannot be read.
 pub fn lines_of_keys(text: &str) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     if let Ok(document) = Document::parse(text) {
-        note(document.as_table(), "", text, &mut lines);
+        let ends: Vec<usize> = text.match_indices('\n').map(|(end, _)| end).collect();
+        note(document.as_table(), "", &ends, &mut lines);
     }
     lines
 }
 
-fn note(table: &dyn TableLike, path: &str, text: &str, lines: &mut BTreeMap<String, usize>) {
+/// Notes the lines of the keys of a table, given the places where the lines of the file end.
+fn note(table: &dyn TableLike, path: &str, ends: &[usize], lines: &mut BTreeMap<String, usize>) {
     for (name, item) in table.iter() {
         let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
         if let Some(span) = span {
-            lines.insert(format!("{path}{name}"), line_of(text, span.start));
+            lines.insert(format!("{path}{name}"), ends.partition_point(|end| *end < span.start) + 1);
         }
         if let Some(inner) = item.as_table_like() {
-            note(inner, &format!("{path}{name}."), text, lines);
+            note(inner, &format!("{path}{name}."), ends, lines);
         }
     }
 }

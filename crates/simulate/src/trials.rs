@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use hocket_core::{AnyProgram, Call, Error, Result};
@@ -236,13 +237,18 @@ impl Repeated<'_> {
             let done = found.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * lanes;
             (self.options.on_trials)(trials.start - self.trials.first + done.min(trials.end - trials.start));
         };
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let (at_work, end) = mpsc::channel::<()>();
-            for at_work in vec![at_work; threads as usize] {
-                scope.spawn(move || {
+            for (begun, at_work) in vec![at_work; threads as usize].into_iter().enumerate() {
+                let until_done = move || {
                     work();
                     drop(at_work);
-                });
+                };
+                match thread::Builder::new().spawn_scoped(scope, until_done) {
+                    Err(error) if begun == 0 => return Err(Error::of_thread(&error)),
+                    Err(_) => break, // fewer threads take longer
+                    Ok(_) => {}
+                }
             }
             while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 if (self.options.is_interrupted)() {
@@ -250,7 +256,8 @@ impl Repeated<'_> {
                 }
                 tell();
             }
-        });
+            Ok(())
+        })?;
         tell();
         if stop.load(Ordering::Relaxed) {
             return Err(Error::interrupted());
