@@ -8,6 +8,7 @@ from hocket.typing import Call, Rank, Steps
 
 COLLECTIVES = sorted({algorithm.collective for algorithm in hocket.catalogue()})
 
+
 def nothing(r: Rank, c: Call) -> Steps:
     """Do nothing."""
     yield r.compute(0)
