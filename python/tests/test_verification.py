@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hocket
+from hocket.definitions.verification import planned
 from hocket.typing import Call, Rank, Span, Steps
 
 
@@ -118,11 +119,11 @@ def test_a_parameter_says_which_values_are_tried() -> None:
         """Right for one rank."""
         yield r.compute(0.0)
 
-    assert hocket.verify(alone, [1]).checked == 3
-    assert seen == {(fanout, depth) for fanout in (1, 2, 3) for depth in (5, 9)}
+    assert hocket.verify(alone, [1]).checked == 5
+    assert seen == {(fanout, depth) for fanout in (1, 2, 3) for depth in (5, 9)} | {(5, 5), (2, 7)}
     seen.clear()
-    assert hocket.verify(alone, [1], parameters={"fanout": 7}).checked == 1
-    assert seen == {(7, 5), (7, 9)}
+    assert hocket.verify(alone, [1], parameters={"fanout": 7}).checked == 2
+    assert seen == {(7, 5), (7, 9), (7, 7)}
 
 
 def test_values_to_try_obey_the_parameter() -> None:
@@ -431,3 +432,135 @@ def test_an_interruption_is_no_finding(raised: type[BaseException]) -> None:
     with pytest.raises((KeyboardInterrupt, hocket.Error)) as stopped:
         hocket.verify(interrupted, [2])
     assert raised.__name__ in repr(stopped.value)
+
+
+SHARING = '''
+import hocket
+
+CHOSEN = {}
+
+
+@hocket.algorithm("broadcast", refuses=lambda c: "needs root 0" if c.root else None)
+def sharing(r, c):
+    """Linear: the tag of all messages is the number of the first rank that begins."""
+    tag = CHOSEN.setdefault("tag", r.rank)
+    if r.rank == 0:
+        yield r.join(*(r.send(peer, c.result(r), tag) for peer in range(1, r.size)))
+    else:
+        yield r.recv(0, c.result(r), tag)
+'''
+
+
+def test_ranks_that_share_global_variables_are_a_finding(program_file: Callable[[str], Any]) -> None:
+    (sharing,) = hocket.load(program_file(SHARING))
+    found = hocket.verify(sharing, [2, 3, 5]).counterexamples
+    assert [(one["ranks"], one["kind"]) for one in found] == [(2, "ranks share state"), (3, "ranks share state")]
+    assert found[0]["got"] == "deadlock with global variables of its own: 1 of 2 ranks waiting for ever"
+    (alone,) = hocket.load(program_file(SHARING.replace("CHOSEN = {}", 'CHOSEN = {"tag": 5}')))
+    assert hocket.verify(alone, [1, 2, 3]).ok
+
+
+@pytest.mark.parametrize("is_joined", [False, True])
+def test_another_order_of_the_same_steps_is_a_finding(is_joined: bool) -> None:
+    runs: list[int] = []
+
+    @hocket.algorithm("gather", refuses=lambda call: "needs root 0" if call.root else None)
+    def flipping(r: Rank, c: Call) -> Steps:
+        """Linear: the root receives in another order in every second run."""
+        if r.rank != 0:
+            yield r.send(0, c.input(r))
+            return
+        runs.append(r.rank)
+        yield r.copy(c.input(r), c.block(c.result(r), 0))
+        receives = [r.recv(peer, c.block(c.result(r), peer)) for peer in range(1, r.size)][:: (-1) ** len(runs)]
+        if is_joined:
+            yield r.join(*receives)
+        else:
+            yield receives[0]
+            yield receives[1]
+
+    (found,) = hocket.verify(flipping, [3], count=2).counterexamples
+    assert (found["kind"], found["at_ranks"]) == ("other steps when run again", [0])
+    assert found["got"] == "the same 4 steps, in another order when run again"
+    assert found["details"] == [
+        "step 2 at first: recv result[4..6] from rank 2",
+        "step 2 when run again: recv result[2..4] from rank 1",
+    ]
+
+
+def test_branches_that_timing_interleaves_are_no_finding() -> None:
+    @hocket.algorithm("alltoall")
+    def branching(r: Rank, c: Call) -> Steps:
+        """Linear: a branch for each peer has several steps, some of them branches."""
+        blocks, own = dict(c.sends(r)), dict(c.receives(r))
+
+        def with_peer(peer: int) -> Steps:
+            copied, arrived = r.scratch(len(blocks[peer])), r.scratch(len(own[peer]))
+            yield r.copy(blocks[peer], copied)
+            yield r.join(r.send(peer, copied), r.recv(peer, arrived))
+            yield r.copy(arrived, own[peer])
+
+        yield r.join(*(with_peer((r.rank + distance) % r.size) for distance in range(r.size)))
+
+    assert hocket.verify(branching, range(1, 8)).ok
+
+
+@pytest.mark.parametrize(
+    ("collective", "ranks", "goes_wrong"),
+    [
+        ("broadcast", 5, lambda r, c: len(c.result(r)) == r.size - 1),
+        ("broadcast", 5, lambda r, c: len(c.result(r)) == r.size + 1),
+        ("broadcast", 2, lambda r, c: len(c.result(r)) > 65536),
+        ("broadcast", 3, lambda r, c: len(c.result(r)) > 65536),
+        ("broadcast", 40, lambda r, c: c.root not in (0, 1, 20, 39)),
+        ("broadcast", 5, lambda r, c: c.parameter("fanout") == 5),
+        (
+            "allgather",
+            5,
+            lambda r, c: len({c.count(i) for i in range(r.size)}) > 2 and max(map(c.count, range(r.size))) > 3,
+        ),
+        ("allgather", 6, lambda r, c: sorted(c.count(block) for block in range(r.size))[-2:] == [1, 25]),
+        ("alltoallv", 6, lambda r, c: max(len(span) for _, span in c.sends(r)) == 25),
+        ("neighbor_alltoall", 6, lambda r, c: max((len(span) for _, span in c.sends(r)), default=0) == 25),
+    ],
+)
+def test_a_bug_that_few_calls_show_is_found(
+    collective: str, ranks: int, goes_wrong: Callable[[Rank, Call], bool]
+) -> None:
+    @hocket.algorithm(collective, parameters=[hocket.Parameter("fanout", tries=())])
+    def planted(r: Rank, c: Call) -> Steps:
+        """Linear: everybody sends to everybody, except in some calls."""
+        if goes_wrong(r, c):
+            raise ValueError("planted")
+        if collective == "broadcast":
+            sends, receives = [], []
+            if r.rank == c.root:
+                sends = [(peer, c.result(r)) for peer in range(r.size) if peer != r.rank]
+            else:
+                receives = [(c.root, c.result(r))]
+        elif collective == "allgather":
+            yield r.copy(c.input(r), c.block(c.result(r), r.rank))
+            others = [peer for peer in range(r.size) if peer != r.rank]
+            sends = [(peer, c.block(c.result(r), r.rank)) for peer in others]
+            receives = [(peer, c.block(c.result(r), peer)) for peer in others]
+        else:
+            copies = [(peer, span, r.scratch(len(span))) for peer, span in c.sends(r)]
+            yield r.join(*(r.copy(span, scratch) for _, span, scratch in copies))
+            sends, receives = [(peer, scratch) for peer, _, scratch in copies], c.receives(r)
+        yield r.join(*(r.send(*one) for one in sends), *(r.recv(*one) for one in receives))
+
+    (found,) = hocket.verify(planted, [ranks]).counterexamples
+    assert found["got"].endswith("ValueError: planted")
+
+
+def test_large_rank_counts_are_drawn_where_a_call_is_short() -> None:
+    binomial, linear = hocket.find("broadcast/binomial"), hocket.find("alltoall/linear")
+    work = planned([binomial, linear], [2], is_drawn=True)
+    ranks = [task.ranks for task in work.tasks if task.algorithm is binomial]
+    assert ranks == [2, *sorted(ranks[1:3]), 129] and all(34 <= number <= 128 for number in ranks[1:3])
+    assert ranks == [task.ranks for task in planned([binomial], [2], is_drawn=True).tasks]
+    assert 129 not in [task.ranks for task in work.tasks if task.algorithm is linear]
+    assert {finding.ranks: finding.checked for finding in work.done().findings if finding.label == binomial.label} == {
+        2: 11,
+        **dict.fromkeys(ranks[1:], 1),
+    }

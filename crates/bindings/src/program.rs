@@ -48,8 +48,8 @@ impl PythonProgram {
     }
 
     /// The program, for a world that reports exceptions as findings, in the words of `told`.
-    pub fn found_to_raise(self, told: Py<PyAny>) -> Self {
-        Self { told: Some(told), ..self }
+    pub fn verified(function: Py<PyAny>, told: Option<Py<PyAny>>) -> Self {
+        Self { told, ..Self::new(function) }
     }
 
     /// Raises the exception of a rank, unless it is a finding. The run then has no other result.

@@ -41,10 +41,10 @@ impl Runnable {
         program: Option<Py<PyAny>>,
         told: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        Ok(match (Self::new(collective, name, program)?, told) {
-            (Self::Python(program), Some(told)) => Self::Python(program.found_to_raise(told)),
-            (runnable, _) => runnable,
-        })
+        match program {
+            None => Self::new(collective, name, None),
+            Some(function) => Ok(Self::Python(PythonProgram::verified(function, told))),
+        }
     }
 
     /// The algorithm of the catalogue, if it is one.
@@ -110,17 +110,48 @@ impl Runnable {
     }
 
     /// Verifies on the calls that the precondition allows. For an algorithm written in Python, `refuses` takes a call
-    /// as keywords and returns a reason or None.
-    pub fn verify(&self, calls: impl Iterator<Item = Call>, refuses: Option<&Py<PyAny>>) -> PyResult<Report> {
+    /// as keywords and returns a reason or None, and the ranks of `apart` share no state.
+    pub fn verify(
+        &self,
+        apart: Option<&PythonProgram>,
+        calls: impl Iterator<Item = Call>,
+        refuses: Option<&Py<PyAny>>,
+    ) -> PyResult<Report> {
         let failure = OnceCell::new();
         let accept = |call: &Call| self.accept(call, refuses, &failure);
-        let limits = Limits { runs_again: matches!(self, Self::Python(_)), ..Limits::default() };
         let watch = Watch::default();
-        let verify =
-            |program: &dyn AnyProgram| hocket::verify_calls(program, calls, accept, limits, &|| watch.says_stop());
-        let report = self.with(verify)?;
+        let is_stopped = || watch.says_stop();
+        let other = apart.map(|apart| apart as &dyn AnyProgram);
+        let report =
+            self.with(|program| hocket::verify_calls(program, other, calls, accept, self.limits(), &is_stopped))?;
+        apart.map_or(Ok(()), PythonProgram::check)?;
         let report = report.map_err(|error| watch.why(raise(error)))?;
         failure.into_inner().map_or(Ok(report), Err)
+    }
+
+    /// An estimate of the seconds that `verify` takes on these calls.
+    pub fn verification_effort_s(
+        &self,
+        calls: impl Iterator<Item = Call>,
+        refuses: Option<&Py<PyAny>>,
+    ) -> PyResult<f64> {
+        if let Self::Listed(entry) = self {
+            return hocket::verification_effort_s(entry, &calls.collect::<Vec<_>>()).map_err(raise);
+        }
+        let failure = OnceCell::new();
+        let accepted: Vec<_> = calls.filter_map(|call| self.accept(&call, refuses, &failure).ok()).collect();
+        if let Some(error) = failure.into_inner() {
+            return Err(error);
+        }
+        let watch = Watch::default();
+        let is_stopped = || watch.says_stop();
+        let effort_s = self.with(|program| hocket::program_effort_s(program, &accepted, self.limits(), &is_stopped))?;
+        effort_s.map_err(|error| watch.why(raise(error)))
+    }
+
+    /// The limits of a verification: programs written in Python may do something else when they run again.
+    fn limits(&self) -> Limits {
+        Limits { runs_again: matches!(self, Self::Python(_)), ..Limits::default() }
     }
 
     fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &OnceCell<PyErr>) -> Result<Call> {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use hocket::cases::{self, Wanted};
-use hocket_algorithms::find;
-use hocket_core::{Call, Collective};
+use hocket::cases::{Values, Wanted};
+use hocket_core::{Call, Collective, Counts};
 use hocket_verify::{Counterexample, Limits};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::aside::aside_unless_python;
+use crate::program::PythonProgram;
 use crate::request;
 use crate::runnable::{self, Runnable};
 use crate::schedule::PythonSchedule;
@@ -24,11 +24,15 @@ struct VerifyRequest {
     collective: String,
     algorithm: String,
     ranks: usize,
-    /// For each parameter, the values to try.
+    /// For each parameter, values of which all combinations are tried.
     parameters: BTreeMap<String, Vec<u64>>,
+    /// For some parameters, a value that is tried alone.
+    alone: BTreeMap<String, u64>,
     count: Option<usize>,
     root: Option<usize>,
     element_bytes: usize,
+    /// Whether to verify one call only.
+    is_one: bool,
 }
 
 impl VerifyRequest {
@@ -42,24 +46,43 @@ impl VerifyRequest {
         if ranks == 0 || ranks > 1 << 16 {
             return Err(Error::new_err(format!("ranks: got {ranks}, expected 1 to 65536")));
         }
-        let wanted = Wanted { count: self.count, root: self.root, element_bytes: Some(self.element_bytes) };
+        let element_bytes = Some(self.element_bytes);
+        let wanted = Wanted { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
         wanted.check(collective, ranks).map_err(raise)?;
-        let values = self.parameters.clone().into_iter().map(|(name, values)| (runnable::interned(&name), values));
-        Ok(cases::combinations(values).into_iter().enumerate().flat_map(move |(number, parameters)| {
-            let calls = cases::calls_to_verify(collective, ranks, wanted);
-            let calls = calls.filter(move |call| number == 0 || wanted.takes_other_values(call));
-            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
-        }))
+        let combined = self.parameters.iter().map(|(name, values)| (runnable::interned(name), values.clone()));
+        let alone = self.alone.iter().map(|(name, value)| (runnable::interned(name), *value));
+        let values = Values { combined: combined.collect(), alone: alone.collect() };
+        Ok(wanted.to_verify(collective, ranks, values))
+    }
+}
+
+/// The number of elements if all blocks have the same; else that of each block, or of each rank's blocks to others.
+fn count_json(call: &Call) -> Value {
+    let blocks: Vec<Vec<usize>> = match &call.counts {
+        Counts::Pairs(_) => {
+            let to = |rank| (0..call.ranks).map(move |to| call.block_to(call.input_of(rank), rank, to).len);
+            (0..call.ranks).map(|rank| to(rank).collect()).collect()
+        }
+        Counts::Neighbors(neighbors) => {
+            let to = |rank| neighbors.of(rank).to.iter().map(|edge| edge.elements.len());
+            (0..call.ranks).map(|rank| to(rank).collect()).collect()
+        }
+        _ => vec![(0..call.ranks).map(|block| call.count(block)).collect()],
+    };
+    let mut counts = blocks.iter().flatten();
+    let first = counts.next().copied().unwrap_or(0);
+    match &blocks[..] {
+        _ if counts.all(|count| *count == first) => json!(first),
+        [counts] => json!(counts),
+        blocks => json!(blocks),
     }
 }
 
 fn call_json(call: &Call) -> Value {
-    let counts: Vec<_> = (0..call.ranks).map(|i| call.count(i)).collect();
-    let count = if counts.iter().all(|count| *count == counts[0]) { json!(counts[0]) } else { json!(counts) };
     let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
     let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
     json!({
-        "count": count,
+        "count": count_json(call),
         "neighbors": neighbors,
         "root": call.root,
         "element_bytes": call.element_bytes,
@@ -70,21 +93,24 @@ fn call_json(call: &Call) -> Value {
 }
 
 /// Verifies an algorithm at one number of ranks. For an algorithm written in Python, `refuses` is the precondition: it
-/// takes a call as keywords and returns a reason or None. `told` turns an exception of the program into one line.
+/// takes a call as keywords and returns a reason or None; `told` turns an exception of the program into one line; `apart`
+/// is the program with ranks that share no state.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None, told = None))]
+#[pyo3(signature = (request, program = None, refuses = None, told = None, apart = None))]
 pub fn verify(
     py: Python<'_>,
     request: &str,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
     told: Option<Py<PyAny>>,
+    apart: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: VerifyRequest = read(request)?;
     let calls = request.calls()?;
+    let apart = apart.map(|function| PythonProgram::verified(function, told.as_ref().map(|told| told.clone_ref(py))));
     let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
     let is_python = runnable.entry().is_none();
-    let work = move || runnable.verify(calls, refuses.as_ref());
+    let work = move || runnable.verify(apart.as_ref(), calls, refuses.as_ref());
     let report = aside_unless_python(py, is_python, work)?;
     let counterexample = report.counterexample.map(|(call, found)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
@@ -102,22 +128,36 @@ pub fn verify(
     }))
 }
 
-/// An estimate of the seconds for verifying an algorithm of the catalogue at one number of ranks.
+/// An estimate of the seconds for verifying an algorithm at one number of ranks. One written in Python, as for `verify`,
+/// is run on a few calls.
 #[pyfunction]
-pub fn verification_effort_s(py: Python<'_>, request: &str) -> PyResult<f64> {
+#[pyo3(signature = (request, program = None, refuses = None, told = None))]
+pub fn verification_effort_s(
+    py: Python<'_>,
+    request: &str,
+    program: Option<Py<PyAny>>,
+    refuses: Option<Py<PyAny>>,
+    told: Option<Py<PyAny>>,
+) -> PyResult<f64> {
     let request: VerifyRequest = read(request)?;
     let calls = request.calls()?;
-    let entry = find(request.collective()?, &request.algorithm).map_err(raise)?;
-    py.detach(|| hocket::verification_effort_s(entry, &calls.collect::<Vec<_>>())).map_err(raise)
+    let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
+    let is_python = runnable.entry().is_none();
+    aside_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
 }
 
-/// Verifies the messages of a schedule; `name` is its name in the verdict.
+/// Verifies the messages of a schedule; `name` is its name in the verdict. If `sends_wait`, sends are also rendezvous.
 #[pyfunction]
-pub fn verify_schedule(py: Python<'_>, name: &str, schedule: &Bound<'_, PythonSchedule>) -> PyResult<String> {
+pub fn verify_schedule(
+    py: Python<'_>,
+    name: &str,
+    schedule: &Bound<'_, PythonSchedule>,
+    sends_wait: bool,
+) -> PyResult<String> {
     let schedule = schedule.get().content();
     let verdict = py.detach(|| {
         let watch = Watch::default();
-        let verdict = hocket::verify_schedule(&schedule, Limits::default(), &|| watch.says_stop());
+        let verdict = hocket::verify_schedule(&schedule, sends_wait, Limits::default(), &|| watch.says_stop());
         verdict.map_err(|error| watch.why(raise(error)))
     })?;
     let counterexample = verdict.counterexample.map(|found| {

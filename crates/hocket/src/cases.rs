@@ -1,8 +1,9 @@
 //! The calls with which algorithms are tested and verified.
 
-use hocket_algorithms::Entry;
+use std::ops::Range;
 use std::sync::Arc;
 
+use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil, budget};
 
 /// Rank counts: all small ones, and some around 32.
@@ -21,22 +22,29 @@ pub fn check_root(collective: Collective, root: usize) -> Result<()> {
     Ok(())
 }
 
-/// Up to this many ranks, every root is tried; beyond, the first, the second, the middle and the last.
+/// Up to this many ranks, every root is tried; beyond, the first, the second, the last and another one in turn.
 const MOST_RANKS_WITH_ALL_ROOTS: usize = 33;
 
-/// As [`MOST_RANKS_WITH_ALL_ROOTS`], for values of parameters other than the first.
+/// As [`MOST_RANKS_WITH_ALL_ROOTS`], for values of parameters other than the first. The calls that are tried once have
+/// at most as many ranks.
 const MOST_RANKS_OF_OTHER_VALUES: usize = 17;
 
-fn roots(collective: Collective, ranks: usize) -> impl Iterator<Item = usize> {
-    let is_tried = move |root: &usize| match collective.has_root() {
-        false => *root == 0,
-        true => ranks <= MOST_RANKS_WITH_ALL_ROOTS || is_one_of_few(*root, ranks),
-    };
-    (0..ranks).filter(is_tried)
+/// The distance of successive roots in turn; a prime, so that all ranks have their turn.
+const NEXT_ROOT: usize = 131;
+
+/// The roots to try with the call of this number.
+fn roots(collective: Collective, ranks: usize, number: usize) -> Vec<usize> {
+    match collective.has_root() {
+        false => vec![0],
+        true if ranks <= MOST_RANKS_WITH_ALL_ROOTS => (0..ranks).collect(),
+        true => vec![0, 1, root_in_turn(2..ranks - 1, number), ranks - 1],
+    }
 }
 
-fn is_one_of_few(root: usize, ranks: usize) -> bool {
-    [0, 1, ranks / 2, ranks - 1].contains(&root)
+/// One root of a range, which begins with the middle one.
+fn root_in_turn(range: Range<usize>, number: usize) -> usize {
+    let ranks = range.len();
+    range.start + (ranks / 2 + number * NEXT_ROOT) % ranks
 }
 
 /// Whether a call belongs to a long sweep: every root up to 9 ranks, else two roots.
@@ -53,6 +61,8 @@ pub struct Wanted {
     pub root: Option<usize>,
     /// The size of elements.
     pub element_bytes: Option<usize>,
+    /// One call only, at one root.
+    pub is_one: bool,
 }
 
 /// The largest number of elements in the buffers of all ranks, for a wanted count.
@@ -85,23 +95,73 @@ impl Wanted {
     }
 
     /// Whether a call is also tried with values of parameters other than the first ones.
-    pub fn takes_other_values(&self, call: &Call) -> bool {
-        self.root.is_some() || call.ranks <= MOST_RANKS_OF_OTHER_VALUES || is_one_of_few(call.root, call.ranks)
+    fn takes_other_values(&self, call: &Call) -> bool {
+        let is_one_of_few = [0, 1, call.ranks / 2, call.ranks - 1].contains(&call.root);
+        let is_small = call.ranks <= MOST_RANKS_OF_OTHER_VALUES;
+        self.root.is_some() || is_small || is_one_of_few || call.ranks > MOST_RANKS_WITH_ALL_ROOTS
     }
 
-    fn calls(&self, collective: Collective, ranks: usize) -> Vec<Call> {
+    /// The calls with the usual counts, at their roots; `turn` is the number of lists before this one.
+    fn calls(&self, collective: Collective, ranks: usize, turn: usize) -> Vec<Call> {
         let calls = match self.count {
             Some(count) if collective != Collective::Barrier => vec![Call::new(collective, ranks, count)],
             _ => usual_counts(collective, ranks),
         };
-        let roots = self.root.map_or_else(|| roots(collective, ranks).collect(), |root| vec![root]);
         let element_bytes = self.element_bytes.unwrap_or(1);
-        let at_roots = |call: &Call| {
-            let call = Call { element_bytes, ..call.clone() };
-            roots.iter().map(move |root| Call { root: *root, ..call.clone() }).collect::<Vec<_>>()
+        let first = turn * calls.len();
+        let at_roots = |(number, call): (usize, Call)| {
+            let roots = self.root.map_or_else(|| roots(collective, ranks, first + number), |root| vec![root]);
+            roots.into_iter().map(move |root| Call { root, element_bytes, ..call.clone() })
         };
-        calls.iter().flat_map(at_roots).collect()
+        calls.into_iter().enumerate().flat_map(at_roots).collect()
     }
+
+    /// The calls on which an algorithm is verified: the usual counts with all combinations of values of parameters; and
+    /// on few ranks, once each, further counts, and the values of parameters that are tried alone.
+    pub fn to_verify(self, collective: Collective, ranks: usize, values: Values) -> impl Iterator<Item = Call> {
+        let combinations = combinations(values.combined);
+        let first = combinations[0].clone();
+        let long = |parameters| {
+            let call = self.count.map(|count| Call::new(collective, ranks, count));
+            Call { parameters, ..call.unwrap_or_else(|| long_call(collective, ranks)) }
+        };
+        let mut once = Vec::new();
+        if self.is_one {
+            once.push(long(first));
+        } else if ranks <= MOST_RANKS_OF_OTHER_VALUES {
+            let further = if self.count.is_none() { further_counts(collective, ranks) } else { Vec::new() };
+            once.extend(further.into_iter().map(|call| Call { parameters: first.clone(), ..call }));
+            once.extend(values.alone.into_iter().map(|(name, value)| {
+                let with_value = first.iter().map(|other| if other.0 == name { (name, value) } else { *other });
+                long(with_value.collect())
+            }));
+        }
+        let once = once.into_iter().enumerate().flat_map(move |(number, call)| self.once(number + ranks, call));
+        let combinations = if self.is_one { Vec::new() } else { combinations };
+        let usual = combinations.into_iter().enumerate().flat_map(move |(turn, parameters)| {
+            let calls = with_operators(also_in_place(self.calls(collective, ranks, turn)));
+            let calls = calls.filter(move |call| turn == 0 || self.takes_other_values(call));
+            calls.map(move |call| Call { parameters: parameters.clone(), ..call })
+        });
+        usual.chain(once)
+    }
+
+    /// The call at one root in turn, and in place in turn.
+    fn once(self, number: usize, call: Call) -> impl Iterator<Item = Call> {
+        let root = if call.collective.has_root() { root_in_turn(0..call.ranks, number) } else { 0 };
+        let call = Call { root: self.root.unwrap_or(root), element_bytes: self.element_bytes.unwrap_or(1), ..call };
+        let in_place = *places(&call).last().expect("a place") && number % 2 == 1;
+        with_operators(std::iter::once(Call { in_place, ..call }))
+    }
+}
+
+/// Values of an algorithm's parameters for its verification.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// For each parameter, the values of which all combinations are tried.
+    pub combined: Vec<(&'static str, Vec<u64>)>,
+    /// Values that are tried alone, with the first value of each other parameter.
+    pub alone: Vec<(&'static str, u64)>,
 }
 
 /// Counts of zero, one, the number of ranks, and an odd larger one; also uneven blocks if the collective has blocks.
@@ -109,15 +169,12 @@ fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
     let counts = if collective == Collective::Barrier { vec![0] } else { vec![0, 1, ranks, 2 * ranks + 1] };
     let mut calls: Vec<_> = counts.into_iter().map(|count| Call::new(collective, ranks, count)).collect();
     if collective.has_blocks() {
-        let uneven: Vec<_> = (0..ranks).map(|i| (i * 5 + 2) % 4).collect();
-        calls.push(Call { counts: Counts::each(&uneven), ..Call::new(collective, ranks, 0) });
+        calls.push(with_blocks(collective, ranks, |i, _| (i * 5 + 2) % 4));
     }
     if collective == Collective::Alltoallv {
         let symmetric = |from: usize, to: usize| (from + to + from * to) % 4;
         let to_the_right = |from: usize, to: usize| if to == (from + 1) % ranks { from % 3 + 1 } else { 0 };
-        let uneven = [Pairs::of_all(ranks, symmetric), Pairs::of_all(ranks, to_the_right)];
-        let call = |pairs| Call { counts: Counts::Pairs(Arc::new(pairs)), ..Call::new(collective, ranks, 0) };
-        calls.extend(uneven.map(call));
+        calls.extend([with_blocks(collective, ranks, symmetric), with_blocks(collective, ranks, to_the_right)]);
     }
     if collective.has_neighbors() {
         calls.extend(neighborhoods(collective, ranks));
@@ -125,32 +182,95 @@ fn usual_counts(collective: Collective, ranks: usize) -> Vec<Call> {
     calls
 }
 
-/// Neighbours on grids of several shapes, with and without diagonals and borders, and on irregular graphs where a rank
-/// may have itself or others several times; with equal and uneven blocks.
-fn neighborhoods(collective: Collective, ranks: usize) -> Vec<Call> {
-    let sends_same = collective == Collective::NeighborAllgather;
+/// The largest count: one more than a segment of the catalogue, and than a number of 16 bits.
+const LARGEST: usize = 65_537;
+
+/// Further counts: one less and one more than the number of ranks, blocks of drawn sizes, and one large block among
+/// small ones; on two and three ranks also a large count.
+fn further_counts(collective: Collective, ranks: usize) -> Vec<Call> {
+    if collective == Collective::Barrier {
+        return Vec::new();
+    }
+    let equal = |count| Call::new(collective, ranks, count);
+    let large = matches!(ranks, 2 | 3).then(|| equal(LARGEST));
+    let mut calls = vec![equal(ranks - 1), equal(ranks + 1)];
+    let largest = drawn(ranks, 0) % ranks;
+    let one_large = |at: usize| if at == largest { 4 * ranks + 1 } else { 1 };
+    if can_be_uneven(collective) {
+        calls.push(long_call(collective, ranks));
+        calls.push(with_blocks(collective, ranks, |from, to| one_large((from + to) % ranks)));
+    }
+    calls.into_iter().chain(large).collect()
+}
+
+/// A call with blocks of drawn sizes if the collective has them, else with an odd count larger than the number of ranks.
+fn long_call(collective: Collective, ranks: usize) -> Call {
+    if !can_be_uneven(collective) {
+        return Call::new(collective, ranks, 2 * ranks + 1);
+    }
+    with_blocks(collective, ranks, |from, to| drawn(ranks, 1 + from * ranks + to) % 8)
+}
+
+/// A number that looks random but is the same each time: a step of the generator SplitMix64.
+fn drawn(seed: usize, number: usize) -> usize {
+    let mixed = |bits: u64, shift: u32, factor: u64| (bits ^ (bits >> shift)).wrapping_mul(factor);
+    let bits = ((seed as u64) << 32 | number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let bits = mixed(mixed(bits, 30, 0xbf58_476d_1ce4_e5b9), 27, 0x94d0_49bb_1331_11eb);
+    (bits >> 33) as usize
+}
+
+/// Whether blocks may have different sizes.
+fn can_be_uneven(collective: Collective) -> bool {
+    collective.has_blocks() || collective.has_neighbors() || collective == Collective::Alltoallv
+}
+
+/// A call whose blocks have `count(from, to)` elements: `from` is a rank; `to` is a rank in alltoallv, the place of a
+/// neighbour in a neighbourhood, and else 0.
+fn with_blocks(collective: Collective, ranks: usize, count: impl Fn(usize, usize) -> usize) -> Call {
+    let counts = if collective == Collective::Alltoallv {
+        Counts::Pairs(Arc::new(Pairs::of_all(ranks, count)))
+    } else if collective.has_neighbors() {
+        let sends_same = collective == Collective::NeighborAllgather;
+        let [_, plane, _] = stencils(ranks);
+        Counts::Neighbors(Arc::new(Neighbors::of_uneven_stencil(&plane, sends_same, count)))
+    } else {
+        Counts::each(&(0..ranks).map(|i| count(i, 0)).collect::<Vec<_>>())
+    };
+    Call { counts, ..Call::new(collective, ranks, 0) }
+}
+
+/// A line, a plane, and a plane with diagonals, of all ranks.
+fn stencils(ranks: usize) -> [Stencil; 3] {
     let short = (2..=ranks).find(|size| ranks.is_multiple_of(*size)).unwrap_or(1);
     let shapes = [
         format!("mesh:{ranks}"),
         format!("mesh:{short}x{}", ranks / short),
         format!("moore:{short}x{}", ranks / short),
     ];
-    let stencils = shapes.map(|text| Stencil::parse(&text, ranks).expect("a stencil"));
-    let equal = |count| stencils.clone().map(|stencil| collective.counts_of(stencil, count));
-    let uneven = Neighbors::of_uneven_stencil(&stencils[1], sends_same, |from, place| (from * 3 + place * 5 + 2) % 4);
+    shapes.map(|text| Stencil::parse(&text, ranks).expect("a stencil"))
+}
+
+/// Neighbours on grids of several shapes, with and without diagonals and borders, and on irregular graphs where a rank
+/// may have itself or others several times; with equal and uneven blocks.
+fn neighborhoods(collective: Collective, ranks: usize) -> Vec<Call> {
+    let sends_same = collective == Collective::NeighborAllgather;
+    let equal = |count| {
+        stencils(ranks)
+            .map(|stencil| Call { counts: collective.counts_of(stencil, count), ..Call::new(collective, ranks, 0) })
+    };
+    let uneven = with_blocks(collective, ranks, |from, place| (from * 3 + place * 5 + 2) % 4);
     let to = |rank: usize| {
         let others = [(rank + 1) % ranks, rank * rank % ranks, (rank + 1) % ranks, rank];
         others[..1 + rank % 4].to_vec()
     };
     let graph = Neighbors::of_graph(ranks, sends_same, to, |from, to| (from + 2 * to) % 4);
-    let counts = [uneven, graph].map(|neighbors| Counts::Neighbors(Arc::new(neighbors)));
-    let counts = equal(1).into_iter().chain(equal(3)).chain(counts);
-    counts.map(|counts| Call { counts, ..Call::new(collective, ranks, 0) }).collect()
+    let irregular = Call { counts: Counts::Neighbors(Arc::new(graph)), ..Call::new(collective, ranks, 0) };
+    equal(1).into_iter().chain(equal(3)).chain([uneven, irregular]).collect()
 }
 
 /// Calls with the usual counts, at every root, or at four of many.
 pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
-    Wanted::default().calls(collective, ranks)
+    Wanted::default().calls(collective, ranks, 0)
 }
 
 /// These calls, each also in place where that differs.
@@ -158,21 +278,30 @@ pub fn calls_also_in_place(collective: Collective, ranks: usize) -> impl Iterato
     also_in_place(calls(collective, ranks))
 }
 
-fn also_in_place(calls: Vec<Call>) -> impl Iterator<Item = Call> {
-    let places = |call: &Call| match call.collective {
-        Collective::Barrier | Collective::Broadcast => &[false][..],
+/// Whether the call can be in place: `in_place` of the calls that differ.
+fn places(call: &Call) -> &'static [bool] {
+    match call.collective {
+        Collective::Barrier | Collective::Broadcast => &[false],
         _ if (Call { in_place: true, ..call.clone() }).check().is_err() => &[false],
         _ => &[false, true],
-    };
+    }
+}
+
+fn also_in_place(calls: Vec<Call>) -> impl Iterator<Item = Call> {
     calls
         .into_iter()
         .flat_map(move |call| places(&call).iter().map(move |in_place| Call { in_place: *in_place, ..call.clone() }))
 }
 
-/// The wanted calls, in place and not; if the collective reduces, each also with a non-commutative operator.
-pub fn calls_to_verify(collective: Collective, ranks: usize, wanted: Wanted) -> impl Iterator<Item = Call> {
-    let operators: &[bool] = if collective.reduces() { &[true, false] } else { &[true] };
-    also_in_place(wanted.calls(collective, ranks)).flat_map(move |call| {
+/// Calls with the usual counts, in place and not; if the collective reduces, with both kinds of operators.
+pub fn calls_to_verify(collective: Collective, ranks: usize) -> impl Iterator<Item = Call> {
+    with_operators(calls_also_in_place(collective, ranks))
+}
+
+/// The calls; if the collective reduces, each with a commutative and with a non-commutative operator.
+fn with_operators(calls: impl Iterator<Item = Call>) -> impl Iterator<Item = Call> {
+    calls.flat_map(|call| {
+        let operators: &[bool] = if call.collective.reduces() { &[true, false] } else { &[true] };
         operators.iter().map(move |commutative| Call { commutative: *commutative, ..call.clone() })
     })
 }

@@ -1,16 +1,20 @@
 //! Estimates of the time to simulate or verify calls: the numbers of messages and of copies and reductions, times the
 //! cost of one.
 
+use std::time::Instant;
+
 use hocket_algorithms::Entry;
-use hocket_core::{At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
+use hocket_core::{AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
 use hocket_machine::Work;
 use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, simulate, symmetry};
+use hocket_verify::{Limits, sound};
 
 use crate::arrivals::Arrivals;
 use crate::cadence::Cadence;
 use crate::measured::Way;
 use crate::price::{messages, sent_bytes};
 use crate::simulation::Scene;
+use crate::verification::MOST_DECISIONS;
 
 /// The cost of beginning the program of a rank, in seconds of one core.
 const RANK_S: f64 = 1e-6;
@@ -35,6 +39,10 @@ const VERIFIED_S: f64 = 1.5e-6;
 const CHECKED_S: f64 = 1.5e-7;
 /// Number of calls that represent all calls to verify at one number of ranks.
 const VERIFIED_FOR_ALL: usize = 16;
+/// As [`VERIFIED_FOR_ALL`], of a program without formulas, which is run to see how long it takes.
+const RUN_FOR_ALL: usize = 2;
+/// Number of runs of a call after the first calls have taken all decisions.
+const FEW_RUNS: usize = 10;
 
 /// An estimate of the seconds for a simulation on one core of a computer of 2026, for the trials that run in any case;
 /// correct within a factor of about three.
@@ -174,4 +182,29 @@ pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
         tried_s += messages(entry, &call)? * VERIFIED_S + elements as f64 * CHECKED_S;
     }
     Ok(tried_s * every as f64)
+}
+
+/// An estimate of the seconds for verifying a program without formulas on calls that it accepts: it is run on a few.
+///
+/// # Errors
+/// As [`sound`].
+pub fn program_effort_s(
+    program: &dyn AnyProgram,
+    calls: &[Call],
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<f64> {
+    let every = calls.len().div_ceil(RUN_FOR_ALL).max(1);
+    let (mut effort_s, mut decisions_left) = (0.0, MOST_DECISIONS);
+    for alike in calls.chunks(every) {
+        let call = &alike[alike.len() / 2];
+        let start = Instant::now();
+        let (runs, decisions) = sound(program, call, limits, is_interrupted)?;
+        let run_s = start.elapsed().as_secs_f64();
+        let explored = decisions_left.checked_div(decisions).map_or(alike.len(), |most| most.min(alike.len()));
+        decisions_left -= explored * decisions;
+        let sampled = runs.min(FEW_RUNS) * (alike.len() - explored);
+        effort_s += run_s * (explored * runs + sampled) as f64;
+    }
+    Ok(effort_s)
 }

@@ -16,7 +16,7 @@ mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
 pub use cadence::{Cadence, Computation};
-pub use effort::{effort_s, recording_effort_s, verification_effort_s};
+pub use effort::{effort_s, program_effort_s, recording_effort_s, verification_effort_s};
 pub use measured::Way;
 pub use placing::{Demand, Place};
 pub use price::{Predicted, messages, predict};

@@ -5,12 +5,12 @@ use hocket_core::{AnyProgram, Call, Collective, Result, Source};
 use hocket_record::{Action, Schedule, Unordered};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, verify_messages};
 
-use crate::cases::{self, Wanted};
+use crate::cases;
 use crate::symmetry::check_symmetry;
 
 /// Number of decisions for all calls of one number of ranks. After that, each call is tried in a few orders only, to
 /// bound the time of programs with many decisions.
-const MOST_DECISIONS: usize = 100_000;
+pub(crate) const MOST_DECISIONS: usize = 100_000;
 
 /// The result of verifying one number of ranks.
 #[derive(Clone, Debug)]
@@ -34,16 +34,18 @@ pub struct Report {
 /// # Errors
 /// Too little memory.
 pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Result<Report> {
-    let calls = cases::calls_to_verify(entry.collective, ranks, Wanted::default());
-    verify_calls(entry.program(), calls, |call| entry.accept(call, parameters), limits, &|| false)
+    let calls = cases::calls_to_verify(entry.collective, ranks);
+    verify_calls(entry.program(), None, calls, |call| entry.accept(call, parameters), limits, &|| false)
 }
 
-/// Verifies a program on the calls that `accept` accepts, up to the first counterexample.
+/// Verifies a program on the calls that `accept` accepts, up to the first counterexample. The ranks of `apart`, the
+/// same program, share no state.
 ///
 /// # Errors
 /// As [`hocket_verify::verify`] and [`check_symmetry`].
 pub fn verify_calls(
     program: &dyn AnyProgram,
+    apart: Option<&dyn AnyProgram>,
     calls: impl Iterator<Item = Call>,
     accept: impl Fn(&Call) -> Result<Call>,
     limits: Limits,
@@ -67,7 +69,7 @@ pub fn verify_calls(
             }
         };
         let left = MOST_DECISIONS.saturating_sub(decisions);
-        let verdict = hocket_verify::verify(program, &call, limits.with_decisions(left), is_interrupted)?;
+        let verdict = hocket_verify::verify(program, apart, &call, limits.with_decisions(left), is_interrupted)?;
         decisions += verdict.decisions;
         report.checked += 1;
         report.exploration = report.exploration.max(verdict.exploration);
@@ -90,9 +92,14 @@ pub fn verify_calls(
 ///
 /// # Errors
 /// As [`verify_messages`].
-pub fn verify_schedule(schedule: &Schedule, limits: Limits, is_interrupted: &dyn Fn() -> bool) -> Result<Verdict> {
+pub fn verify_schedule(
+    schedule: &Schedule,
+    sends_wait: bool,
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Verdict> {
     let call = Call { element_bytes: schedule.element_bytes(), ..Call::new(Collective::Barrier, schedule.ranks(), 0) };
-    let verdict = verify_messages(schedule, &call, limits, is_interrupted)?;
+    let verdict = verify_messages(schedule, &call, sends_wait, limits, is_interrupted)?;
     let counterexample = verdict.counterexample.or_else(|| Some(ambiguity(schedule, schedule.unordered()?)));
     Ok(Verdict { counterexample, ..verdict })
 }

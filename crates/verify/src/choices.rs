@@ -211,6 +211,20 @@ impl Choices {
         true
     }
 
+    /// After the first run, the expected number of runs, and of their decisions, as if all were like the first.
+    pub fn expected(&self) -> (usize, usize) {
+        let (orders, each) = (self.script.orders(), self.decided.max(1));
+        let Limits { most_exhaustive, most_decisions, most_drawn, samples, .. } = self.limits;
+        let most = most_exhaustive.min(most_decisions.div_ceil(each)).max(1);
+        let runs = if orders <= most as f64 {
+            orders as usize
+        } else {
+            let in_order = if orders > HOPELESS * most_exhaustive as f64 { 1 } else { most };
+            in_order + samples.min((most_drawn / each).max(LEAST_SAMPLES))
+        };
+        (runs, runs * self.decided)
+    }
+
     /// Number of decisions in all runs.
     pub const fn decisions(&self) -> usize {
         self.given_up + self.decided

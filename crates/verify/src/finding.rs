@@ -61,6 +61,8 @@ pub enum Kind {
     Failure,
     /// The program behaves differently when the same call is run again.
     NotRepeatable,
+    /// The program behaves differently when its ranks share no state.
+    SharedState,
 }
 
 impl Kind {
@@ -83,6 +85,18 @@ impl Kind {
             Self::OutOfBounds => "out of bounds",
             Self::Failure => "exception",
             Self::NotRepeatable => "other steps when run again",
+            Self::SharedState => "ranks share state",
+        }
+    }
+
+    /// What to expect of a further run of a correct call, and what is different in that run.
+    pub(crate) const fn of_further_run(self) -> [&'static str; 2] {
+        match self {
+            Self::SharedState => [
+                "the same steps and messages when each rank has global variables of its own, as its process has",
+                "with global variables of its own",
+            ],
+            _ => ["the same steps and messages whenever the same call is run", "when run again"],
         }
     }
 }

@@ -27,12 +27,13 @@ use messages::Messages;
 use world::Symbolic;
 
 /// Runs `program` symbolically and judges it, up to the first counterexample. The call must be valid, see
-/// [`Call::check`].
+/// [`Call::check`]. The ranks of `apart`, the same program, share no state: its first run must take the same steps.
 ///
 /// # Errors
 /// Too little memory for the expressions or the steps, or `is_interrupted` returns true.
 pub fn verify(
     program: &dyn AnyProgram,
+    apart: Option<&dyn AnyProgram>,
     call: &Call,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
@@ -40,39 +41,68 @@ pub fn verify(
     let mut arena = Arena::new(call);
     let mut results = [None, None];
     let mut overtaking = 0;
-    let mut runs_again = limits.runs_again;
-    let verdict = explore(limits, |is_rendezvous, choices| {
+    let again = limits.runs_again.then_some((Kind::NotRepeatable, program));
+    let mut further: Vec<_> = again.into_iter().chain(apart.map(|apart| (Kind::SharedState, apart))).collect();
+    let verdict = explore(&BOTH, limits, |is_rendezvous, choices| {
         let world = Symbolic::new(call, is_rendezvous, &mut arena, choices, is_interrupted);
         let world = run(program, call, world);
         world.check_ran()?;
         overtaking = overtaking.max(world.overtaking());
         let found = world.finding().or_else(|| check::results(&world, &mut results));
-        if found.is_some() || !std::mem::take(&mut runs_again) {
+        if found.is_some() || further.is_empty() {
             return Ok(found);
         }
         let first = world.deeds();
         let is_reversed = choices.exploration() == Exploration::Deterministic;
-        let mut choices = Choices::new(limits);
-        let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices, is_interrupted);
-        let world = run(program, call, world.in_reverse(is_reversed));
-        world.check_ran()?;
-        Ok(world.differs_from(&first).or_else(|| check::results(&world, &mut results)))
+        for (kind, program) in further.drain(..) {
+            let mut choices = Choices::new(limits);
+            let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices, is_interrupted);
+            let world = run(program, call, world.in_reverse(is_reversed));
+            world.check_ran()?;
+            let found = world.differs_from(&first, kind).or_else(|| check::results(&world, &mut results));
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     });
     Ok(Verdict { overtaking, ..verdict? })
 }
 
+/// Runs a program once, and returns the expected number of runs that [`verify`] takes, and of their decisions.
+///
+/// # Errors
+/// As [`verify`].
+pub fn sound(
+    program: &dyn AnyProgram,
+    call: &Call,
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<(usize, usize)> {
+    let (mut arena, mut choices) = (Arena::new(call), Choices::new(limits));
+    let world = run(program, call, Symbolic::new(call, false, &mut arena, &mut choices, is_interrupted));
+    world.check_ran()?;
+    if world.finding().is_some() {
+        return Ok((1, choices.decisions()));
+    }
+    let (runs, decisions) = choices.expected();
+    Ok((BOTH.len() * runs + usize::from(limits.runs_again), BOTH.len() * decisions))
+}
+
 /// Checks only the messages of a program, up to the first counterexample: a deadlock, a message that is left over, or
-/// one that is longer than its receive. The call only gives the number of ranks and the size of elements.
+/// one that is longer than its receive. The call only gives the number of ranks and the size of elements. Where
+/// `sends_wait`, sends are also rendezvous.
 ///
 /// # Errors
 /// `is_interrupted` returns true.
 pub fn verify_messages(
     program: &dyn AnyProgram,
     call: &Call,
+    sends_wait: bool,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Verdict> {
-    explore(limits, |is_rendezvous, choices| {
+    explore(if sends_wait { &BOTH } else { &BOTH[..1] }, limits, |is_rendezvous, choices| {
         run(program, call, Messages::new(call, is_rendezvous, choices, is_interrupted)).finding()
     })
 }
@@ -85,14 +115,18 @@ fn explored(verdict: &Verdict, choices: &Choices) -> Exploration {
     }
 }
 
-/// Tries orders of messages, with eager and with rendezvous sends, up to the first counterexample.
+/// Eager sends, then rendezvous sends.
+const BOTH: [bool; 2] = [false, true];
+
+/// Tries orders of messages, with sends that are rendezvous or not, up to the first counterexample.
 fn explore(
+    rendezvous: &[bool],
     limits: Limits,
     mut run: impl FnMut(bool, &mut Choices) -> Result<Option<Counterexample>>,
 ) -> Result<Verdict> {
     let exploration = Exploration::Deterministic;
     let mut verdict = Verdict { counterexample: None, exploration, orders: 0, decisions: 0, overtaking: 0 };
-    for is_rendezvous in [false, true] {
+    for is_rendezvous in rendezvous.iter().copied() {
         let mut choices = Choices::new(limits);
         loop {
             let found = run(is_rendezvous, &mut choices)?;

@@ -1,6 +1,8 @@
 //! Running a program on symbolic values.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::num::Wrapping;
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::units::counted;
@@ -8,6 +10,7 @@ use hocket_core::{
     At, Buffer, Call, Collective, Error, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result,
     Side, Source, Span, Step as Asked, Tag, World, budget,
 };
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Value, bytes_of};
@@ -150,6 +153,23 @@ struct State {
     has_left: bool,
     /// The moment at which the program has ended.
     end: Option<Moment>,
+}
+
+/// A step for comparison with another run of the same call. Deeds are equal in spite of other numbers, which depend on
+/// timing.
+#[derive(Eq)]
+pub struct Deed {
+    text: String,
+    /// A hash of the step, of the steps that are finished before it begins, and of its place among the branches that
+    /// begin with it. Two runs have the same marks if every branch takes the same steps in the same order.
+    mark: u64,
+    number: usize,
+}
+
+impl PartialEq for Deed {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, self.mark) == (&other.text, other.mark)
+    }
 }
 
 /// One operation of a rank.
@@ -500,46 +520,74 @@ impl<'a> Symbolic<'a> {
     /// A counterexample if decisions differ from those after the same decisions in an earlier run.
     fn changed(&self) -> Option<Counterexample> {
         let rank = self.undecided.first().map_or(0, |one| one.waiting.rank);
-        self.choices.has_changed().then(|| self.not_repeatable(rank, "other messages to choose from".to_owned()))
+        let got = "other messages to choose from".to_owned();
+        self.choices.has_changed().then(|| self.unlike(Kind::NotRepeatable, rank, got))
     }
 
-    fn not_repeatable(&self, rank: usize, got: String) -> Counterexample {
+    /// A further run of a correct program differs at this rank.
+    fn unlike(&self, kind: Kind, rank: usize, got: String) -> Counterexample {
+        let [expected, _] = kind.of_further_run();
         Counterexample {
-            kind: Kind::NotRepeatable,
+            kind,
             is_rendezvous: self.is_rendezvous,
             ranks: vec![rank],
             step: None,
             span: None,
-            expected: "the same steps and messages whenever the same call is run".to_owned(),
+            expected: expected.to_owned(),
             got,
             details: Vec::new(),
         }
     }
 
-    /// The steps of each rank as text, sorted.
-    pub fn deeds(&self) -> Vec<Vec<String>> {
-        let of_rank = |state: &State| {
-            let mut deeds: Vec<_> = state.steps.iter().map(Step::deed).collect();
-            deeds.sort_unstable();
-            deeds
-        };
-        self.ranks.iter().map(of_rank).collect()
+    /// The steps of each rank, in an order that does not depend on timing.
+    pub fn deeds(&self) -> Vec<Vec<Deed>> {
+        self.ranks.iter().map(|state| self.deeds_of(state)).collect()
     }
 
-    /// A counterexample if this second run of a correct program differs from the `first` one.
-    pub fn differs_from(&self, first: &[Vec<String>]) -> Option<Counterexample> {
+    fn deeds_of(&self, state: &State) -> Vec<Deed> {
+        let mut deeds: Vec<Deed> = Vec::with_capacity(state.steps.len());
+        let mut marks_of_all = Wrapping(0);
+        let mut begun_at: FxHashMap<u64, usize> = FxHashMap::default();
+        for (number, step) in state.steps.iter().enumerate() {
+            let under_way = self.points.at(step.start).steps.missing(number);
+            let marks_before = marks_of_all - under_way.map(|at| Wrapping(deeds[at].mark)).sum::<Wrapping<u64>>();
+            let branch = begun_at.entry(step.start.words()[0]).or_default();
+            let text = step.deed();
+            let mut hasher = FxHasher::default();
+            (&text, marks_before.0, *branch).hash(&mut hasher);
+            *branch += 1;
+            marks_of_all += hasher.finish();
+            deeds.push(Deed { text, mark: hasher.finish(), number });
+        }
+        deeds.sort_unstable_by(|one, other| (&one.text, one.mark).cmp(&(&other.text, other.mark)));
+        deeds
+    }
+
+    /// A counterexample of this kind if this further run of a correct program differs from the `first` one.
+    pub fn differs_from(&self, first: &[Vec<Deed>], kind: Kind) -> Option<Counterexample> {
+        let [_, now] = kind.of_further_run();
         if let Some(found) = &self.finding {
-            let got = format!("{} when it was run again: {}", found.kind.name(), found.got);
-            return Some(self.not_repeatable(found.ranks[0], got).with_details(found.details.clone()));
+            let got = format!("{} {now}: {}", found.kind.name(), found.got);
+            return Some(self.unlike(kind, found.ranks[0], got).with_details(found.details.clone()));
         }
         let second = self.deeds();
         let rank = (0..first.len()).find(|rank| first[*rank] != second[*rank])?;
-        let only = |these: &[String], those: &[String]| these.iter().find(|deed| !those.contains(deed)).cloned();
-        let [before, now] = [only(&first[rank], &second[rank]), only(&second[rank], &first[rank])];
-        let lines = [("only at first", before), ("only when run again", now)];
-        let details = lines.into_iter().filter_map(|(when, deed)| Some(format!("{when}: {}", deed?))).collect();
-        let got = format!("{} steps at first, {} when it was run again", first[rank].len(), second[rank].len());
-        Some(self.not_repeatable(rank, got).with_details(details))
+        let (before, after) = (&first[rank], &second[rank]);
+        let has_same_steps = before.iter().map(|deed| &deed.text).eq(after.iter().map(|deed| &deed.text));
+        let steps = counted(before.len(), "step");
+        let got = if has_same_steps {
+            format!("the same {steps}, in another order {now}")
+        } else {
+            format!("{steps} at first, {} {now}", after.len())
+        };
+        let is_like = |deed: &Deed, other: &Deed| deed.text == other.text && (!has_same_steps || deed == other);
+        let only = |when: &str, these: &[Deed], those: &[Deed]| {
+            let is_missing = |deed: &&Deed| !those.iter().any(|other| is_like(deed, other));
+            let deed = these.iter().filter(is_missing).min_by_key(|deed| deed.number)?;
+            Some(format!("step {} {when}: {}", deed.number + 1, deed.text))
+        };
+        let details = [only("at first", before, after), only(now, after, before)].into_iter().flatten().collect();
+        Some(self.unlike(kind, rank, got).with_details(details))
     }
 
     /// Gives a receive the earliest message that it accepts.

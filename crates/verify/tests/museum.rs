@@ -18,7 +18,7 @@ macro_rules! exhibit {
 }
 
 fn verify(program: &dyn AnyProgram, call: &Call, limits: Limits) -> Verdict {
-    hocket_verify::verify(program, call, limits, &|| false).expect("enough memory")
+    hocket_verify::verify(program, None, call, limits, &|| false).expect("enough memory")
 }
 
 fn find(program: &impl Program, call: &Call) -> Counterexample {

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import click
 
@@ -23,6 +23,7 @@ from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
+from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
 from hocket.simulating.faults import read_fault
 from hocket.simulating.scenes import ALONE, Scene, read_cadence
@@ -152,6 +153,16 @@ def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> N
     own = next((each.label for each in algorithms if each.program is not None), None)
     if own is not None and executor.name != "local":
         raise click.UsageError(f"--executor: got {executor.name}, expected local, as {own} is a program of your own")
+
+
+def check_sends(sends: str) -> None:
+    """Check that sends are buffered in schedules only.
+
+    Raises:
+        UsageError: They are to be buffered.
+    """
+    if sends != "waiting":
+        raise click.UsageError(f"--sends: got {sends}, expected waiting, except for a schedule")
 
 
 def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
@@ -367,6 +378,13 @@ _load = partial(
 )
 load = _load("algorithms", callback=lambda _ctx, _param, paths: library(paths, base=catalogue()))
 load_paths = _load("load")
+sends = click.option(
+    "--sends",
+    type=OneOf(list(get_args(Sends))),
+    default="waiting",
+    help="Whether sends of a schedule may wait for their receives; buffered is for the files of tools where none does.",
+)
+BUFFERED_SENDS = "if the sends of the tool that wrote the file never wait, use --sends buffered"
 executor = click.option(
     "--executor",
     type=Read(ExecutorKind.parse, name="local|mpi|dask[=ADDRESS]"),

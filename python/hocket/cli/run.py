@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import Any
 
 import click
 

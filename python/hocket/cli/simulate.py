@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 
 import click
 
+from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_count, format_time
@@ -20,12 +22,13 @@ from hocket.cli.trials import asked_trials, bound_of, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse, Topology
+from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import PICTURES, picture_of
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.drawing.wording import carried, formula, in_cadence, late, measured
-from hocket.schedules.schedule import Schedule
+from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Kept, MeasuredAs, Passage, Simulation
@@ -42,6 +45,7 @@ _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 @options.machine
 @options.engine
 @options.as_measured
+@options.sends
 @options.scene
 @options.trials
 @options.seed
@@ -70,6 +74,7 @@ def simulate(
     machine: Machine,
     engine: Engine,
     measured_as: MeasuredAs,
+    sends: Sends,
     scene: Scene,
     trials: int,
     seed: int,
@@ -93,7 +98,9 @@ def simulate(
         if scene.cadence is not None:
             raise click.UsageError("--cadence: expected none, as a schedule describes one call")
         subject = _schedule(names, ranks, size, call_of)
+        machine = machine if sends == "waiting" else with_buffered_sends(machine)
     else:
+        options.check_sends(sends)
         subject = _call(options.chosen(names, algorithms), ranks, size, call_of)
     options.check_files(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
@@ -107,7 +114,7 @@ def simulate(
     effort_s = subject.effort_s(machine=machine, trials=repeated, engine=by, measured_as=measured_as, scene=scene)
     announce([effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
-    with progress("simulating", repeated.count if has_trials else None) as bar:
+    with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:
         on_trials = bar.reach if has_trials else None
         found = simulate_call(
             *subject.asked,
@@ -137,6 +144,17 @@ def simulate(
     else:
         _print(found, subject.algorithm, machine)
         print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
+
+
+@contextmanager
+def _naming_sends(names: Sequence[str], sends: Sends) -> Iterator[None]:
+    """Name the option for buffered sends if the ranks of a schedule wait for ever."""
+    try:
+        yield
+    except Error as error:
+        if names[0] == "schedule" and sends == "waiting" and str(error).startswith("deadlock: rank"):
+            raise Error(f"{error}; {options.BUFFERED_SENDS}") from error
+        raise
 
 
 @dataclass(frozen=True)

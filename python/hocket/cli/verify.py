@@ -9,19 +9,21 @@ from typing import Any
 import click
 
 from hocket.base.executors import ExecutorKind, open_executor
-from hocket.base.units import format_count, parse_count
+from hocket.base.units import format_count, format_ranks, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result, print_words, progress
 from hocket.cli.printing import Styled, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
-from hocket.definitions.verification import Finding, Verdict, planned
+from hocket.definitions.verification import Finding, Verdict, Verification, planned
 from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text, order
 from hocket.schedules.formats import format_of
+from hocket.schedules.schedule import Sends
 from hocket.traces import lint
 
 _RANKS = (*range(1, 33), 33, 47, 64)
+_MOST_S = 60.0  # of programs written in Python, for the default rank counts
 _SHOWN = 3  # number of shown counterexamples
 _SHOWN_GAPS = 10
 _WRONG = 1
@@ -44,6 +46,7 @@ _WRONG = 1
 @options.load
 @options.executor
 @options.jobs
+@options.sends
 @yes_option
 @options.as_json
 def verify(
@@ -57,6 +60,7 @@ def verify(
     algorithms: tuple[Algorithm, ...],
     executor: ExecutorKind,
     jobs: int,
+    sends: Sends,
     yes: bool,
     as_json: bool,
 ) -> int:
@@ -70,17 +74,29 @@ def verify(
 
     The exit status is 0 if all is right, and 1 if there is a counterexample, or a dependency is probably missing.
     """
-    if names[:1] in _OF_FILES:
+    if names and names[0] in _OPTIONS_OF_FILES:
         if (is_all, ranks, count, root, element, param) != (False, None, None, None, 1, ()):
-            raise click.UsageError(f"a {names[0]} is a file, expected no option but --json")
+            raise click.UsageError(f"a {names[0]} is a file, expected no option but {_OPTIONS_OF_FILES[names[0]]}")
         if len(names) != 2:
             raise click.UsageError(f"got {len(names) - 1} files, expected {names[0]} FILE")
-        return _OF_FILES[names[:1]](names[1], as_json)
+        if names[0] == "schedule":
+            return _verify_schedule(names[1], sends, as_json)
+        options.check_sends(sends)
+        return _verify_trace(names[1], as_json)
+    options.check_sends(sends)
     chosen_ones = _chosen(names, is_all, algorithms)
     options.check_executor(executor, chosen_ones)
-    rank_counts = ranks or _RANKS
-    values = values_of(param, chosen_ones)
-    work = planned(chosen_ones, rank_counts, parameters=values, count=count, root=root, element_bytes=element)
+    work = planned(
+        chosen_ones,
+        ranks or _RANKS,
+        parameters=values_of(param, chosen_ones),
+        count=count,
+        root=root,
+        element_bytes=element,
+        is_drawn=ranks is None,
+    )
+    if ranks is None:
+        work = _within_a_minute(work)
     announce(work.efforts_s(), jobs=jobs, yes=yes)
     with open_executor(executor, jobs=jobs, say=note) as pool, progress("verifying", len(work.tasks)) as on_done:
         verdict = work.done(executor=pool, on_done=on_done)
@@ -91,9 +107,19 @@ def verify(
     return 0 if verdict.ok else _WRONG
 
 
-def _verify_schedule(file: str, as_json: bool) -> int:
+def _within_a_minute(work: Verification) -> Verification:
+    """Return the work without the rank counts at which Python programs take too long, and name those that are left."""
+    short = work.within(_MOST_S)
+    left = [task.ranks for task in short.tasks if task.algorithm.program is not None]
+    if len(short.tasks) < len(work.tasks):
+        many = f"the {format_count(len(work.tasks) - len(short.tasks), 'larger rank count')} would take too long"
+        note(f"P = {format_ranks(left)} for programs in Python: {many}; --ranks names others")
+    return short
+
+
+def _verify_schedule(file: str, sends: Sends, as_json: bool) -> int:
     form = format_of(file)
-    verdict = form.checked(file)
+    verdict = form.checked(file, sends=sends)
     (finding,) = verdict.findings
     if as_json:
         print_result(_entry(verdict))
@@ -103,6 +129,8 @@ def _verify_schedule(file: str, as_json: bool) -> int:
         say(f"schedule {finding.algorithm}: ", _result(verdict.findings), f", {', '.join(parts)}{limit}")
         for counterexample in verdict.counterexamples:
             say(f"\n{counterexample['message'].rstrip()}")
+            if (counterexample["kind"], counterexample["protocol"]) == ("deadlock", "rendezvous"):
+                say(f"  {options.BUFFERED_SENDS}")
     return 0 if verdict.ok else _WRONG
 
 
@@ -122,8 +150,8 @@ def _verify_trace(file: str, as_json: bool) -> int:
     return 0 if not found.gaps else _WRONG
 
 
-_OF_FILES = {("schedule",): _verify_schedule, ("trace",): _verify_trace}
-"""Checks of files, by the first word of the command."""
+_OPTIONS_OF_FILES = {"schedule": "--sends and --json", "trace": "--json"}
+"""Kinds of files, which are the first word of the command, and the options of each."""
 
 
 def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:

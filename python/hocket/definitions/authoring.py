@@ -6,9 +6,13 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
 from os import PathLike, fspath
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 
 from hocket._native import Error
@@ -16,7 +20,7 @@ from hocket.base import checks
 from hocket.base.files import read_text
 from hocket.definitions.calls import describe, line_in
 from hocket.definitions.library import Algorithm, Parameter, Refuses, algorithms, find_collective
-from hocket.typing import Program
+from hocket.typing import Call, Program, Rank, Steps
 
 
 def algorithm(
@@ -102,7 +106,37 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
     found = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
     if not found:
         raise Error(f"{file}: defines no algorithm, expected a generator function under @hocket.algorithm(...)")
-    return tuple(found)
+    return tuple(replace(value, file=file) for value in found)
+
+
+def apart(algorithm: Algorithm, ranks: int) -> Program | None:
+    """Return the program of an algorithm with global variables of its own for each rank, as processes have them.
+
+    The algorithm's file is run once more for each rank. None if it was not loaded from a file, or if the file does not
+    run a second time.
+    """
+    if algorithm.file is None:
+        return None
+    try:
+        with _ONE_BY_ONE, redirect_stdout(StringIO()):
+            modules = [_module(algorithm.file) for _ in range(ranks)]
+    except Error:
+        return None
+    of_ranks = [_program_in(module, algorithm.label) for module in modules]
+
+    def program(r: Rank, c: Call) -> Steps:
+        return of_ranks[r.rank](r, c)
+
+    return program
+
+
+_ONE_BY_ONE = Lock()
+"""Modules are loaded by one thread at a time: they have the same name."""
+
+
+def _program_in(module: ModuleType, label: str) -> Program:
+    found = (value for value in vars(module).values() if isinstance(value, Algorithm) and value.label == label)
+    return next(program for each in found if (program := each.program) is not None)
 
 
 def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) -> tuple[Algorithm, ...]:

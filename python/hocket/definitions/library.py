@@ -143,6 +143,7 @@ class Algorithm:
             if it is named.
         program: The generator function of an algorithm written in Python.
         refuses: The precondition of an algorithm written in Python; algorithms of the catalogue have theirs in Rust.
+        file: The Python file that defines it, if it was loaded from a file.
     """
 
     collective: str
@@ -157,6 +158,7 @@ class Algorithm:
     topology: str | None = None
     program: Program | None = None
     refuses: Refuses | None = None
+    file: str | None = None
 
     @property
     def label(self) -> str:

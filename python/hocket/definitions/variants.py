@@ -110,6 +110,14 @@ def with_peers_known(machine: Machine) -> Machine | None:
     return None if changed == sections else _machine(machine, changed)
 
 
+def with_buffered_sends(machine: Machine) -> Machine:
+    """Return the machine where no send waits for its receive."""
+    sections = _without(_sections(machine), "S")
+    if machine.model != "loggp":
+        sections = {**sections, "network": {**sections["network"], "protocol": "eager"}}
+    return _machine(machine, sections)
+
+
 def with_network(machine: Machine, **keys: Any) -> Machine:
     """Return the machine with other values of some keys of [network]."""
     sections = _sections(machine)

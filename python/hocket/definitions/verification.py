@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import accumulate, compress, takewhile
+from itertools import count as count_from
+from math import isqrt
+from random import Random
 from typing import Any
 
 from hocket import _native
@@ -16,8 +20,15 @@ from hocket.base.checks import function, json_text, mapping, several, several_ra
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
+from hocket.definitions.authoring import apart
 from hocket.definitions.calls import GAP, complete, declared_by, element_size, guarded, numbers, refusal, told, worded
 from hocket.definitions.library import Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
+
+_MOST_RANKS_APART = 4
+"""Up to this many ranks, a Python file is also run once for each rank."""
+
+_SHORT_S = 0.006
+"""A call at a drawn rank count is estimated to take less."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +174,12 @@ def planned(
     count: int | None = None,
     root: int | None = None,
     element_bytes: int = 1,
+    is_drawn: bool = False,
 ) -> Verification:
-    """Return the planned verification of algorithms, each with the parameters that it declares; see `verify`."""
+    """Return the planned verification of algorithms, each with the parameters that it declares; see `verify`.
+
+    If `is_drawn`, one call each is added at a few drawn rank counts, for the algorithms where it is short.
+    """
     rank_counts = several_ranks("ranks", ranks)
     wanted = {
         "count": None if count is None else whole("count", count),
@@ -173,8 +188,22 @@ def planned(
     }
     known = several("algorithms", algorithms, Algorithm, "algorithms")
     given = {} if parameters is None else mapping("parameters", parameters)
-    asked = [(one, {"parameters": _values_to_try(one, given, element_bytes), **wanted}) for one in known]
-    return Verification(tuple(_Task(one, number, options) for one, options in asked for number in rank_counts))
+    asked = [(one, {**_values_to_try(one, given, element_bytes), **wanted}) for one in known]
+    tasks = [
+        [_Task(one, number, {**options, "is_one": False}) for number in rank_counts]
+        + [
+            task
+            for number in (_drawn(one) if is_drawn else ())
+            if (task := _Task(one, number, {**options, "is_one": True})).effort_s < _SHORT_S
+        ]
+        for one, options in asked
+    ]
+    return Verification(tuple(task for of_one in tasks for task in of_one))
+
+
+def _drawn(algorithm: Algorithm) -> tuple[int, ...]:
+    """Return a few large rank counts, always the same for an algorithm."""
+    return (*sorted(Random(algorithm.label).sample(range(34, 129), 2)), 129)
 
 
 @dataclass(frozen=True)
@@ -188,6 +217,24 @@ class _Task:
         whose = {"collective": self.algorithm.collective, "algorithm": self.algorithm.name, "ranks": self.ranks}
         return {**whose, **self.wanted}
 
+    @property
+    def program(self) -> tuple[Any, ...]:
+        """The program of an algorithm written in Python, as the compiled module takes it; empty for others."""
+        algorithm = self.algorithm
+        if algorithm.program is None:
+            return ()
+
+        def refuses(**call: Any) -> str | None:
+            return refusal(algorithm, Call(**call))
+
+        return algorithm.program, refuses, partial(told, algorithm)
+
+    @cached_property
+    def effort_s(self) -> float:
+        """The estimated seconds on one core. A program written in Python is run on a few calls."""
+        request = json_text("request", self.request)
+        return guarded(self.algorithm, lambda: _native.verification_effort_s(request, *self.program))
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -196,12 +243,20 @@ class Verification:
     tasks: tuple[_Task, ...]
 
     def efforts_s(self) -> list[float]:
-        """Return the estimated seconds on one core for each algorithm and rank count.
+        """Return the estimated seconds on one core for work that can be done in parallel.
 
-        Algorithms written in Python are left out: their time is not known.
+        This is one algorithm at one rank count. Algorithms in Python are one piece, as they share the interpreter.
         """
-        requests = [task.request for task in self.tasks if task.algorithm.program is None]
-        return [_native.verification_effort_s(json_text("request", request)) for request in requests]
+        of_catalogue = [task.effort_s for task in self.tasks if task.algorithm.program is None]
+        return [*of_catalogue, sum(task.effort_s for task in self.tasks if task.algorithm.program is not None)]
+
+    def within(self, most_s: float) -> Verification:
+        """Return this verification without the largest rank counts of Python programs, which would take too long."""
+        own = sorted((task for task in self.tasks if task.algorithm.program is not None), key=lambda task: task.ranks)
+        sums_s = accumulate(task.effort_s for task in own)
+        short = {id(task) for task, _ in takewhile(lambda pair: pair[1] <= most_s, zip(own, sums_s, strict=False))}
+        is_kept = [task.algorithm.program is None or id(task) in short or task is own[0] for task in self.tasks]
+        return replace(self, tasks=tuple(compress(self.tasks, is_kept)))
 
     def done(self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore) -> Verdict:
         """Run the verification; see `verify`."""
@@ -222,29 +277,48 @@ class Verification:
         return verdict
 
 
-def _values_to_try(algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int) -> dict[str, list[int]]:
-    """Return the values to try of each numeric parameter: the given one, or else those that the parameter lists."""
+def _values_to_try(
+    algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int
+) -> dict[str, dict[str, Any]]:
+    """Return the values of parameters to combine: the given one, or else those that the parameter lists.
+
+    A number that is not given also has a prime, which is tried alone.
+    """
     given = declared_by(algorithm, given)
     complete(algorithm, given)
 
-    def completed(parameter: Parameter) -> list[int]:
-        name = parameter.name
-        values = (given[name],) if name in given else parameter.values_to_try
+    def completed(name: str, values: Iterable[int | float | str]) -> list[int]:
         found = [complete(algorithm, {name: value}, element_bytes=element_bytes) for value in values]
         return list(dict.fromkeys(numbers(algorithm, one)[name] for one in found))
 
-    return {parameter.name: completed(parameter) for parameter in algorithm.parameters if parameter.unit != GAP}
+    parameters = {parameter.name: parameter for parameter in algorithm.parameters if parameter.unit != GAP}
+    combined = {
+        name: completed(name, (given[name],) if name in given else parameter.values_to_try)
+        for name, parameter in parameters.items()
+    }
+    primes = {name: _prime(parameter) for name, parameter in parameters.items() if name not in given}
+    alone = {name: completed(name, [prime])[0] for name, prime in primes.items() if prime is not None}
+    return {"parameters": combined, "alone": {name: v for name, v in alone.items() if v not in combined[name]}}
+
+
+def _prime(parameter: Parameter) -> int | None:
+    """Return the smallest prime from 5 on that a number may have and that is not tried anyway; None for a switch."""
+    if parameter.unit == "choice":
+        return None
+    return next(
+        number
+        for number in count_from(max(5, parameter.least))
+        if number not in parameter.values_to_try and all(number % divisor for divisor in range(2, isqrt(number) + 1))
+    )
 
 
 def _check(task: _Task) -> Finding:
     algorithm = task.algorithm
-
-    def refuses(**call: Any) -> str | None:
-        return refusal(algorithm, Call(**call))
-
-    of_program = () if algorithm.program is None else (algorithm.program, refuses, partial(told, algorithm))
     request_text = json_text("request", task.request)
-    answer = json.loads(guarded(algorithm, lambda: _native.verify(request_text, *of_program)))
+    program = task.program
+    if program and task.ranks <= _MOST_RANKS_APART:
+        program += (apart(algorithm, task.ranks),)
+    answer = json.loads(guarded(algorithm, lambda: _native.verify(request_text, *program)))
     counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
     return finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
 

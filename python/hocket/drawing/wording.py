@@ -165,6 +165,7 @@ _MOST_STEPS = 16  # shown
 _ROUNDING = 1e-9  # difference up to which a formula and a simulation with the same terms agree
 _MOST_FASTER = 5  # shown
 _MOST_NEIGHBORS = 3  # number of shown ranks with their neighbours
+_MOST_BLOCKS = 8  # shown
 
 
 @dataclass(frozen=True)
@@ -402,7 +403,7 @@ def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm)
     facts = [
         algorithm.label,
         f"P = {counterexample['ranks']}",
-        format_count(call["count"], "element"),
+        _elements(call["count"]),
         f"root {call['root']}",
         *([] if call["neighbors"] is None else [f"ranks send to {_neighbors(call['neighbors'])}"]),
         *([] if call["element_bytes"] == 1 else [f"elements of {format_value(call['element_bytes'], 'bytes')}"]),
@@ -411,6 +412,16 @@ def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm)
         *([algorithm.format(call["parameters"])] if call["parameters"] else []),
     ]
     return f"{', '.join(facts)}\n{counterexample['message'].rstrip()}"
+
+
+def _elements(count: int | Sequence[int] | Sequence[Sequence[int]]) -> str:
+    """Return the number of elements, or those of each block, or the smallest and the largest of many blocks."""
+    if isinstance(count, int):
+        return format_count(count, "element")
+    blocks = [block for of in count for block in (of if isinstance(of, Sequence) else [of])]
+    if len(blocks) == len(count) <= _MOST_BLOCKS:
+        return f"blocks of {', '.join(map(str, blocks))} elements"
+    return f"blocks of {min(blocks)} to {max(blocks)} elements"
 
 
 def _neighbors(destinations: Sequence[Sequence[int]]) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 from hocket import _native
 from hocket.base.checks import instance
+from hocket.base.names import among
 from hocket.definitions.verification import Verdict, finding
-from hocket.schedules.schedule import Schedule
+from hocket.schedules.schedule import Schedule, Sends
 
 
-def verify_schedule(schedule: Schedule) -> Verdict:
+def verify_schedule(schedule: Schedule, *, sends: Sends = "waiting") -> Verdict:
     """Check the messages of a schedule, with eager and with rendezvous sends.
 
     All messages have to be received, every receive needs room for its message, and every rank has to reach its end.
@@ -18,9 +20,14 @@ def verify_schedule(schedule: Schedule) -> Verdict:
 
     A schedule does not say what its result should be; `verify` checks the algorithm that it was recorded from.
 
+    Args:
+        schedule: The schedule.
+        sends: Whether sends may wait for their receives; "buffered" checks eager sends only.
+
     Raises:
         Error: The argument is not a schedule.
     """
     instance("schedule", schedule, Schedule, "hocket.Schedule")
-    answer = json.loads(_native.verify_schedule(schedule.name, schedule.content))
+    sends_wait = among("sends", sends, get_args(Sends)) == "waiting"
+    answer = json.loads(_native.verify_schedule(schedule.name, schedule.content, sends_wait))
     return Verdict((finding("schedule", schedule.name, schedule.content.ranks, answer),))

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Form = Literal["goal", "goal_binary", "json"]
 """The form of a schedule's file: GOAL text, GOAL's binary form, or Hocket's own form."""
 
+Sends = Literal["waiting", "buffered"]
+"""Whether a send may wait for its receive, as in MPI, or never waits, as in the tools that wrote some files."""
+
 _MOST_JSON_BYTES = 1 << 32
 
 

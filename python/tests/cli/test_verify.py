@@ -1,11 +1,13 @@
 """`hocket verify`."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import hocket
+from hocket.definitions.verification import planned
 from hocket.examples import ring_allreduce
 from tests.conftest import Ran
 
@@ -100,7 +102,7 @@ def test_a_count_a_root_and_an_element_can_be_chosen(
     )
     assert "broadcast/misplaced, P = 3, 1000 elements, root 2, elements of 8 B, segment = 8 B\n" in ran.out
     ran = hocket_command("verify broadcast binomial --ranks 1-4 --root 2")
-    assert ran.out.startswith("broadcast/binomial: ok, P = 3-4, 8 calls, deterministic; not for P = 1-2\n")
+    assert ran.out.startswith("broadcast/binomial: ok, P = 3-4, 13 calls, deterministic; not for P = 1-2\n")
 
 
 def test_what_is_no_count_root_or_element_is_bad_input(bad_input: Callable[..., str]) -> None:
@@ -143,6 +145,23 @@ def test_what_is_wrong_with_a_schedule_is_found(
     assert (told["ok"], len(told["counterexamples"])) == (False, 1)
 
 
+def test_sends_that_never_wait_do_not_deadlock(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    hint = "if the sends of the tool that wrote the file never wait, use --sends buffered"
+    file = tmp_path / "waits.goal"
+    file.write_text(SCHEDULES["deadlock (rendezvous sends)"])
+    assert hocket_command("verify schedule", file).out.endswith(f"\n  {hint}\n")
+    assert hocket_command("verify schedule --sends buffered", file).status == 0
+    for machine in ("cluster", "fugaku", "loggp-infiniband"):
+        ran = hocket_command(f"simulate schedule --sends buffered --machine {machine}", file)
+        assert ran.status == 0, ran
+    assert bad_input("simulate schedule", file).endswith(f"; {hint}")
+    file.write_text(SCHEDULES["deadlock"])
+    ran = hocket_command("verify schedule --sends buffered", file)
+    assert ran.status == 1 and hint not in ran.out
+
+
 def test_a_recorded_schedule_is_right(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     hocket_command("record allreduce ring --ranks 7 --size 1000B -o", tmp_path / "ring.goal")
     ran = hocket_command("verify schedule", tmp_path / "ring.goal")
@@ -159,7 +178,11 @@ def test_a_message_that_does_not_fit_is_not_simulated(bad_input: Callable[..., s
 
 
 def test_a_schedule_is_verified_without_further_options(bad_input: Callable[..., str]) -> None:
-    assert "a schedule is a file, expected no option but --json" in bad_input("verify schedule ring.goal --ranks 4")
+    expected = "a schedule is a file, expected no option but --sends and --json"
+    assert expected in bad_input("verify schedule ring.goal --ranks 4")
+    for words in ("verify allreduce ring", "verify trace some", "simulate allreduce ring --ranks 4 --size 8"):
+        expected = "--sends: got buffered, expected waiting, except for a schedule"
+        assert expected in bad_input(f"{words} --sends buffered")
     assert "got 0 files, expected schedule FILE" in bad_input("verify schedule")
 
 
@@ -192,3 +215,32 @@ def test_the_order_of_reductions_is_told(hocket_command: Callable[..., Ran]) -> 
     combining = {one["algorithm"]: one["order"] for one in hocket_command(f"{words} --json").json["combining"]}
     assert (combining["ring"], combining["rabenseifner"]) == (None, "recursive_doubling")
     assert "order" not in hocket_command("verify broadcast binomial --ranks 2 --count 1").out
+
+
+SLOW = '''
+@hocket.algorithm("gather")
+def from_any(r, c):
+    """Linear: the root takes the blocks in the order in which they come."""
+    if r.rank != c.root:
+        yield r.send(c.root, c.input(r))
+        return
+    result, scratch = c.result(r), r.scratch(max(map(c.count, range(r.size))))
+    yield r.copy(c.input(r), c.block(result, r.rank))
+    for _ in range(r.size - 1):
+        got = yield r.recv_any(scratch)
+        yield r.copy(scratch.part(0, got.length), c.block(result, got.source))
+'''
+
+
+def test_default_rank_counts_of_a_slow_program_take_a_minute(program_file: Callable[[str], Path]) -> None:
+    (slow,) = hocket.load(program_file(SLOW))
+    ring = hocket.find("allgather/ring")
+    work = planned([slow, ring], range(1, 34), is_drawn=True)
+    short = work.within(0.5)
+    left = [task.ranks for task in short.tasks if task.algorithm is slow]
+    assert left == [*range(1, len(left) + 1)] and len(left) < 20
+    assert [task for task in short.tasks if task.algorithm is ring] == [t for t in work.tasks if t.algorithm is ring]
+    assert sum(task.effort_s for task in short.tasks if task.algorithm is slow) <= 0.5 or left == [1]
+    start_s = time.perf_counter()
+    assert planned([slow], left).done().ok
+    assert time.perf_counter() - start_s < 30

@@ -56,8 +56,7 @@ def test_what_the_catalogue_lacks_is_said() -> None:
     lacking = untuned("ucc-1", "broadcast", Call(ranks=16, size_bytes=1 << 20))
     assert (lacking.choice, lacking.found) == ("sag_knomial", None)
     assert (
-        lacking.sentence
-        == "bcast: sag_knomial (scatter and allgather by k-nomial trees) has no counterpart in Hocket"
+        lacking.sentence == "bcast: sag_knomial (scatter and allgather by k-nomial trees) has no counterpart in Hocket"
     )
     long = untuned("ucc-1", "allreduce", Call(ranks=16, size_bytes=1 << 20))
     assert long.found is not None and long.found[0].name == "sra_knomial"

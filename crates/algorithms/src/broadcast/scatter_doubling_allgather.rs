@@ -20,10 +20,9 @@ use crate::About;
 use crate::scan::recursive_doubling::{steps, with_partner};
 use crate::shapes::{BinomialTree, group_start, pass_on, without_partner};
 
-pub const ABOUT: About =
-    About::new("(ceil(log2(P)) + rounds)*alpha + (P-1 + chunks)/P*n*beta", "P-1 + sends")
-        .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
-        .completing(counts);
+pub const ABOUT: About = About::new("(ceil(log2(P)) + rounds)*alpha + (P-1 + chunks)/P*n*beta", "P-1 + sends")
+    .exact_when(|c| c.ranks.is_power_of_two() && c.count(0).is_multiple_of(c.ranks))
+    .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -178,7 +178,7 @@ fn a_schedule_of_the_catalogue_is_right() {
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let Some(schedule) = recorded(entry, &call) else { continue };
-            let verdict = verify_schedule(&schedule, Limits::default(), &|| false).unwrap();
+            let verdict = verify_schedule(&schedule, true, Limits::default(), &|| false).unwrap();
             assert_eq!(verdict.counterexample, None, "{entry} in {call:?}");
             assert_eq!(verdict.exploration, Exploration::Deterministic);
         }

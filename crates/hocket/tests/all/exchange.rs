@@ -104,8 +104,8 @@ fn cases() -> impl Iterator<Item = (usize, &'static str, bool)> {
 fn it_has_the_same_verdict_and_the_same_schedule() {
     for ranks in [1, 2, 3, 5] {
         let (call, at) = (Call::new(Collective::Allreduce, ranks, 2), format!("{ranks} ranks"));
-        check(false, &at, |rings| verify(rings, &call, Limits::default(), &|| false).unwrap());
-        check(true, &at, |rings| verify(rings, &call, Limits::default(), &|| false).unwrap());
+        check(false, &at, |rings| verify(rings, None, &call, Limits::default(), &|| false).unwrap());
+        check(true, &at, |rings| verify(rings, None, &call, Limits::default(), &|| false).unwrap());
         check(false, &at, |rings| record(rings, &call).unwrap());
     }
 }

@@ -13,10 +13,10 @@ fn composed() -> impl Iterator<Item = &'static Entry> {
 
 /// Verifies an algorithm on ranks that share nodes in this way; returns how many calls it takes.
 fn check(entry: &Entry, ranks: usize, nodes: &Nodes, given: &[(String, u64)]) -> usize {
-    let calls = cases::calls_to_verify(entry.collective, ranks, cases::Wanted::default());
+    let calls = cases::calls_to_verify(entry.collective, ranks);
     let calls = calls.map(|call| Call { nodes: nodes.clone(), ..call });
     let accept = |call: &Call| entry.accept(call, given);
-    let report = verify_calls(entry.program(), calls, accept, Limits::default(), &|| false).unwrap();
+    let report = verify_calls(entry.program(), None, calls, accept, Limits::default(), &|| false).unwrap();
     if let Some((call, counterexample)) = report.counterexample {
         panic!("{entry} is wrong: {counterexample}\nin {call:?}");
     }

@@ -48,7 +48,7 @@ fn judge(ranks: usize, root: usize, all: &[Multicast], inner: impl Program) -> V
     let count = all.iter().map(|multicast| multicast.call.count(0)).sum();
     let call = Call { root, ..Call::new(Collective::Broadcast, ranks, count) };
     let limits = Limits { most_exhaustive: 100, samples: 10, ..Limits::default() };
-    verify(&Filled { all, inner }, &call, limits, &|| false).unwrap()
+    verify(&Filled { all, inner }, None, &call, limits, &|| false).unwrap()
 }
 
 /// Groups of six ranks that overlap in both directions, and some that are the same.

@@ -16,7 +16,7 @@ fn found(entry: &Entry) -> BTreeMap<Key, Found> {
     let mut all = BTreeMap::new();
     for ranks in (2..=9).chain([12, 16, 17, 33]) {
         for parameters in cases::parameters(entry) {
-            let calls = cases::calls_to_verify(entry.collective, ranks, cases::Wanted::default());
+            let calls = cases::calls_to_verify(entry.collective, ranks);
             let calls = calls.chain([Call::new(entry.collective, ranks, 4 * ranks + 3)]);
             let others: Vec<_> = parameters.iter().filter(|(name, _)| name != "segment").cloned().collect();
             let mut accepts = BTreeMap::new();

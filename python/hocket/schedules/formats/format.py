@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hocket.base.kinds import expecting
 from hocket.definitions.machine import Machine
-from hocket.schedules.schedule import Schedule
+from hocket.schedules.schedule import Schedule, Sends
 
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
@@ -42,8 +42,10 @@ class Format:
     lacks: str = ""
     verify: Callable[[str], Verdict] | None = None
 
-    def checked(self, file: str) -> Verdict:
-        """Return whether the schedule of a file is right, as far as the format can tell.
+    def checked(self, file: str, *, sends: Sends = "waiting") -> Verdict:
+        """Return whether the schedule of a file is right, as far as the format can tell; see `verify_schedule`.
+
+        A format with a check of its own says which sends wait.
 
         Raises:
             Error: The file cannot be read, or is not of the format.
@@ -51,4 +53,6 @@ class Format:
         from hocket.schedules.checking import verify_schedule
 
         with expecting(file, "schedule", "a schedule"):
-            return verify_schedule(self.read(file, None)) if self.verify is None else self.verify(file)
+            if self.verify is None:
+                return verify_schedule(self.read(file, None), sends=sends)
+            return self.verify(file)
