@@ -48,6 +48,6 @@ pub fn operations(program: &dyn AnyProgram, call: &Call, rank: usize) -> usize {
         }
     }
     let counted = Counted(program, rank, AtomicUsize::new(0));
-    assert!(verify(&counted, call, Limits::default(), &|| false).is_ok_and(|verdict| verdict.is_ok()));
+    assert!(verify(&counted, None, call, Limits::default(), &|| false).is_ok_and(|verdict| verdict.is_ok()));
     counted.2.into_inner()
 }
