@@ -40,9 +40,6 @@ impl Machine {
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         let root = Section::parse(text, file)?;
         let name = root.text("name")?;
-        if name.contains(char::is_control) {
-            return Err(Error::new(format!("{file}: name: got {name:?}, expected a text without control characters")));
-        }
         let network = root.section("network")?;
         let node = root.optional_section("node")?;
         let host = root.optional_section("host")?;

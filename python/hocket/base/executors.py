@@ -6,14 +6,12 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import optional
-from hocket.base.parallel import ignore, workers
 from hocket.base.units import format_duration
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ class ExecutorKind:
 
 
 def open_executor(
-    kind: ExecutorKind, *, jobs: int, say: Callable[[str], object] = ignore
+    kind: ExecutorKind, *, jobs: int, say: Callable[[str], object] = lambda _: None
 ) -> AbstractContextManager[Executor]:
     """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
@@ -71,6 +69,8 @@ def open_executor(
 
 
 def _local(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> AbstractContextManager[Executor]:
+    from hocket.base.parallel import workers
+
     return workers(jobs)
 
 
@@ -140,6 +140,8 @@ class _Workers:
 
 @contextmanager
 def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterator[Executor]:
+    from concurrent.futures import CancelledError
+
     distributed = optional("distributed", extra="dask")
     for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # an error is told once, below

@@ -109,7 +109,7 @@ def expecting(path: str | PathLike[str], reader: str, what: str) -> Iterator[Non
     try:
         yield
     except Error:
-        kind = kind_of(path)
+        kind = kind_of(path) if isinstance(path, str | PathLike) else None
         if kind is None or reader in kind.readers:
             raise
         raise Error(f"{fspath(path)}: is {kind.what}, {kind.advice}, expected {what}") from None

@@ -9,6 +9,7 @@ import click
 from hocket.base.names import hint
 
 _TOO_MANY = re.compile(r"Got unexpected extra arguments? \((?P<words>.*)\)", re.DOTALL)
+_FEW = re.compile(r"requires (?P<count>\d+) arguments")
 _NO_VALUE = "does not take a value."
 _NEAR = "did you mean"
 
@@ -16,6 +17,8 @@ _NEAR = "did you mean"
 def refusal(error: click.ClickException) -> str:
     """Return what was given, where, and what was expected."""
     if isinstance(error, click.BadOptionUsage):
+        if several := _FEW.search(error.message):
+            return f"{error.option_name}: got too few values, expected {several['count']}"
         value, expected = ("a value", "none") if error.message.endswith(_NO_VALUE) else ("no value", "one")
         return f"{error.option_name}: got {value}, expected {expected}"
     context = getattr(error, "ctx", None)

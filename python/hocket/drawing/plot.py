@@ -14,7 +14,6 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
@@ -202,7 +201,7 @@ def nearest(curves: Mapping[str, Mapping[int, float]], most: int | None) -> list
 
     def distance(name: str) -> tuple[float, float]:
         factors = [time_s / least[place] for place, time_s in curves[name].items()]
-        return min(factors), geometric_mean(factors)
+        return min(factors), sum(map(math.log, factors)) / len(factors)
 
     first = set(sorted(curves, key=distance)[:most])
     return [name for name in curves if name in first]

@@ -30,7 +30,7 @@ ON_MACHINES = {
 """A line for each command that takes a machine. In `tree`, the segment is one that the machine decides."""
 
 WORDS = {
-    "tree": ["-n8", "--size=64B", "--param=x=2", "--param=y=2", "--param=z=2", "--param=segment=auto"],
+    "tree": ["-n8", "--size=64B", "--param=X=2", "--param=Y=2", "--param=Z=2", "--param=segment=auto"],
     "job": ["barrier dissemination, 4 ranks"],
 }
 
@@ -81,7 +81,7 @@ def test_each_command_that_takes_a_machine_has_a_line_here() -> None:
 def test_every_preset_works_in_every_command(name: str, hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     program, trace, schedule = Program(2), tmp_path / "trace", tmp_path / "two.goal"
     program.collective(0, "MPI_Allreduce", 5)
-    write(program.trace(), trace)
+    write(trace, program.trace())
     schedule.write_text("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n")
     files = {"trace": [str(trace)], "schedule": [str(schedule)]}
     for command, line in ON_MACHINES.items():
