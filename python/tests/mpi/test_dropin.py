@@ -111,7 +111,7 @@ def test_a_pipeline_does_not_run_away_from_a_rank_that_is_late(mpi: Mpi) -> None
 
 def test_threads_run_collectives_at_once(mpi: Mpi) -> None:
     lines = ["allreduce: recursive_doubling", "iallreduce: recursive_doubling", "broadcast: binomial"]
-    ran = mpi.run(2, [mpi.compiled("threads.c"), "64"], lines)
+    ran = mpi.run(2, [mpi.compiled("threads.c"), "24"], lines)
     if "threads: none" in ran.output:
         pytest.skip("this MPI has no MPI_THREAD_MULTIPLE")
     assert "threads: right" in ran.output, ran.output + ran.errors

@@ -5,7 +5,8 @@
  * Each of four threads has its own communicator. In each round it starts two reductions, one with an operator that it
  * frees at once, and two persistent ones, one of them just planned. It duplicates its communicator now and then, and
  * runs blocking collectives, also with a type that has gaps. Then it waits for the reductions in every way.
- * So every thread advances and frees calls that others have started.
+ * So every thread advances and frees calls that others have started. Each wait also gets many idle requests, so that a
+ * call is likely to end in another thread while the array is being searched.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -16,7 +17,7 @@
 #define HAS_PERSISTENT 1
 #endif
 
-enum { THREADS = 4, COUNT = 6 };
+enum { THREADS = 4, COUNT = 6, IDLE = 200, WAYS = 7 };
 
 static int rank, ranks, rounds, failures;
 
@@ -35,24 +36,25 @@ static void add(void *from, void *into, int *count, MPI_Datatype *type)
         ((int *)into)[i] += ((int *)from)[i];
 }
 
-/* Waits for a request in one of seven ways. Each has to see that the request is active until it has ended. */
-static void complete(MPI_Request *request, int way)
+/* Waits for requests[0] in one of seven ways, beside idle requests. Each has to see that it is active until it has
+ * ended. */
+static void complete(MPI_Request requests[1 + IDLE], int way)
 {
-    int flag = 0, index = 0, ended = 0, count = 1;
+    int flag = 0, index = 0, indices[1 + IDLE] = {0}, count = 1;
     while (!flag) {
         switch (way) {
         case 0:
-            MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+            MPI_Test(requests, &flag, MPI_STATUS_IGNORE);
             break;
         case 1:
-            MPI_Testany(1, request, &index, &flag, MPI_STATUS_IGNORE);
+            MPI_Testany(1 + IDLE, requests, &index, &flag, MPI_STATUS_IGNORE);
             break;
         case 2:
-            MPI_Testsome(1, request, &count, &ended, MPI_STATUSES_IGNORE);
+            MPI_Testsome(1 + IDLE, requests, &count, indices, MPI_STATUSES_IGNORE);
             flag = count != 0;
             break;
         case 3:
-            MPI_Testall(1, request, &flag, MPI_STATUSES_IGNORE);
+            MPI_Testall(1 + IDLE, requests, &flag, MPI_STATUSES_IGNORE);
             break;
         default:
             flag = 1;
@@ -60,15 +62,15 @@ static void complete(MPI_Request *request, int way)
     }
     switch (way) {
     case 4:
-        MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE);
+        MPI_Waitany(1 + IDLE, requests, &index, MPI_STATUS_IGNORE);
         break;
     case 5:
-        MPI_Waitsome(1, request, &count, &ended, MPI_STATUSES_IGNORE);
+        MPI_Waitsome(1 + IDLE, requests, &count, indices, MPI_STATUSES_IGNORE);
         break;
     case 6:
-        MPI_Wait(request, MPI_STATUS_IGNORE);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
     }
-    expect(index == 0 && count == 1, "the number of requests that have ended");
+    expect(index == 0 && indices[0] == 0 && count == 1, "the request that has ended");
 }
 
 static void blocking(MPI_Comm comm, MPI_Datatype gaps, int round)
@@ -84,17 +86,22 @@ static void blocking(MPI_Comm comm, MPI_Datatype gaps, int round)
     MPI_Barrier(comm);
 }
 
-/* Plans a sum of ones with an operator that is freed at once. */
-static void plan(int *one, int *sum, MPI_Comm comm, MPI_Request *request)
+static void plan(int *one, int *sum, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    MPI_Op op;
-    MPI_Op_create(add, 1, &op);
 #ifdef HAS_PERSISTENT
     MPI_Allreduce_init(one, sum, 1, MPI_INT, op, comm, MPI_INFO_NULL, request);
 #else
-    (void)one, (void)sum;
+    (void)one, (void)sum, (void)op;
     MPI_Recv_init(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, comm, request);
 #endif
+}
+
+/* The operator is freed at once. */
+static void plan_by_own(int *one, int *sum, MPI_Comm comm, MPI_Request *request)
+{
+    MPI_Op op;
+    MPI_Op_create(add, 1, &op);
+    plan(one, sum, op, comm, request);
     MPI_Op_free(&op);
 }
 
@@ -102,9 +109,14 @@ static void *work(void *argument)
 {
     MPI_Comm comm = *(MPI_Comm *)argument;
     MPI_Datatype gaps;
-    MPI_Request plans[2];
+    /* The first of each array is in use, the others stay idle. */
+    MPI_Request calls[2][1 + IDLE], plans[2][1 + IDLE];
     int one = 1, sums[4];
-    plan(&one, &sums[2], comm, &plans[0]);
+    plan_by_own(&one, &sums[2], comm, &plans[0][0]);
+    for (int i = 1; i <= IDLE; i++) {
+        plan(&one, &sums[2], MPI_SUM, comm, &plans[0][i]);
+        calls[0][i] = calls[1][i] = plans[1][i] = plans[0][i];
+    }
     MPI_Type_vector(COUNT, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
     for (int round = 0; round < rounds; round++) {
@@ -112,29 +124,33 @@ static void *work(void *argument)
         if (round % 8 == 0)
             MPI_Comm_dup(comm, &used);
         MPI_Op op;
-        MPI_Request requests[2];
         for (int i = 0; i < 4; i++)
             sums[i] = 0;
         MPI_Op_create(add, 1, &op);
-        MPI_Iallreduce(&one, &sums[0], 1, MPI_INT, op, used, &requests[0]);
+        MPI_Iallreduce(&one, &sums[0], 1, MPI_INT, op, used, &calls[0][0]);
         MPI_Op_free(&op);
-        MPI_Iallreduce(&one, &sums[1], 1, MPI_INT, MPI_SUM, used, &requests[1]);
-        plan(&one, &sums[3], used, &plans[1]);
-        MPI_Startall(2, plans);
+        MPI_Iallreduce(&one, &sums[1], 1, MPI_INT, MPI_SUM, used, &calls[1][0]);
+        plan_by_own(&one, &sums[3], used, &plans[1][0]);
+        MPI_Startall(2, (MPI_Request[]){plans[0][0], plans[1][0]});
         blocking(used, gaps, round);
-        complete(&requests[round % 2], round % 7);
-        complete(&plans[round % 2], round % 6);
-        complete(&requests[1 - round % 2], round % 5);
-        complete(&plans[1 - round % 2], (round + 3) % 7);
+        complete(calls[round % 2], round % WAYS);
+        complete(plans[round % 2], round % 6);
+        complete(calls[1 - round % 2], round % 5);
+        complete(plans[1 - round % 2], (round + 3) % WAYS);
         expect(sums[0] == ranks && sums[1] == ranks, "started sums");
 #ifdef HAS_PERSISTENT
         expect(sums[2] == ranks && sums[3] == ranks, "planned sums");
 #endif
-        MPI_Request_free(&plans[1]);
+        for (int way = 0; way < WAYS; way++) {
+            MPI_Start(&plans[0][0]);
+            complete(plans[0], way);
+        }
+        MPI_Request_free(&plans[1][0]);
         if (used != comm)
             MPI_Comm_free(&used);
     }
-    MPI_Request_free(&plans[0]);
+    for (int i = 0; i <= IDLE; i++)
+        MPI_Request_free(&plans[0][i]);
     MPI_Type_free(&gaps);
     return NULL;
 }
