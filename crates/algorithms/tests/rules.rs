@@ -275,7 +275,7 @@ fn what_would_break_a_fixed_order_is_named_with_its_line() {
     for text in [
         "order = fixed\nreduce_scatter[ranks=power_of_two]: bine",
         "order = fixed\nallreduce[ranks=..8]: linear\nallreduce[ranks=8..]: bine",
-        "order = fixed\nallreduce: recursive_multiplying, radix=3",
+        "order = fixed\nallreduce[size=..4KiB]: recursive_multiplying, radix=3\nallreduce: sra_knomial, radix=3",
         "order = fixed\nallreduce[size=..16KiB]: rabenseifner\nallreduce[size=16KiB..]: recursive_doubling",
         "order = fixed\nallreduce: recursive_multiplying, radix=4\niallreduce: recursive_multiplying",
         "order = fixed\nallreduce[ranks=1]: native\nallreduce: bine",

@@ -186,7 +186,7 @@ import os, time, hocket
 def waiting(r, c):
     size = len(c.result(r))
     open(f"began-{size}", "w").close()
-    while size >= 16 and not os.path.exists("go"):  # programs are verified with fewer bytes
+    while size in (16, 32) and not os.path.exists("go"):  # programs are verified with other sizes
         time.sleep(0.01)
     if r.rank == c.root:
         yield r.join(*(r.send(peer, c.result(r)) for peer in range(r.size) if peer != c.root))

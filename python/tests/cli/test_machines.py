@@ -25,13 +25,13 @@ ON_MACHINES = {
     "show": "show schedule {schedule} --plot {out}.html",
     "simulate": "simulate reduce edge_disjoint_trees {tree}",
     "together": "together {job} {job}",
-    "tune": "tune --trace {trace}",
+    "tune": "tune --trace {trace} --output {out}",
 }
 """A line for each command that takes a machine. In `tree`, the segment is one that the machine decides."""
 
 WORDS = {
-    "tree": ["-n8", "--size=64B", "--param=X=2", "--param=Y=2", "--param=Z=2", "--param=segment=auto"],
-    "job": ["barrier dissemination, 4 ranks"],
+    "{tree}": ["-n8", "--size=64B", "--param=X=2", "--param=Y=2", "--param=Z=2", "--param=segment=auto"],
+    "{job}": ["barrier dissemination, 4 ranks"],
 }
 
 
@@ -83,11 +83,9 @@ def test_every_preset_works_in_every_command(name: str, hocket_command: Callable
     program.collective(0, "MPI_Allreduce", 5)
     write(trace, program.trace())
     schedule.write_text("num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n")
-    files = {"trace": [str(trace)], "schedule": [str(schedule)]}
+    files = {"{trace}": [str(trace)], "{schedule}": [str(schedule)]}
     for command, line in ON_MACHINES.items():
         out = {"out": str(tmp_path / command.replace(" ", "-"))}
-        words = [
-            part for word in line.split() for part in ({**WORDS, **files}.get(word.strip("{}")) or [word.format(**out)])
-        ]
+        words = [part for word in line.split() for part in ({**WORDS, **files}.get(word) or [word.format(**out)])]
         ran = hocket_command(words[0], *words[1:], "--machine", name)
         assert ran.status == 0, f"{command}: {ran.err}"

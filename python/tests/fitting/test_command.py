@@ -90,7 +90,10 @@ def test_refusals(folder: Path, bad_input: Callable[..., str]) -> None:
     for words, message in (
         ("fit times.csv --machine nowhere.toml", 'no machine "nowhere.toml", expected a TOML file or one of'),
         ("fit nowhere.csv --machine skeleton.toml", "nowhere.csv: No such file or directory"),
-        ("fit skeleton.toml --machine skeleton.toml", "skeleton.toml: unknown format, expected"),
+        (
+            "fit skeleton.toml --machine skeleton.toml",
+            "skeleton.toml: is a machine file, which --machine can read, expected",
+        ),
         ("fit times.csv --machine skeleton.toml --hold-out rank>1", '--hold-out: got "rank>1", expected a condition'),
         ("fit times.csv --machine skeleton.toml --only size<x", "--only: got"),
         ("fit times.csv --machine skeleton.toml --cells 2", "got 2 measured calls to fit 4 values"),

@@ -59,9 +59,11 @@ fn all_ranks_leave_a_barrier_at_once_where_messages_cost_all_ranks_the_same() {
         });
         assert!((isolated.last_s - slowest.last_s).abs() < 1e-15, "{entry}: {isolated:?}, {slowest:?}");
         assert!((isolated.mean_s - Way::BarrierMean.time_s()(&mean)).abs() < 1e-15, "{entry}: {isolated:?}, {mean:?}");
-        // Redundant programs go on after their result is complete, and a loop waits for their end.
+        // Redundant programs go on after their result is complete, and a loop waits for their end. Ranks begin the calls of a
+        // loop at different times: on one port, several messages of one rank can then hold up those of another.
         let is_in_time = repeated.last_s < isolated.last_s + 1e-15;
-        assert!(is_in_time || entry.name.starts_with("redundant"), "{entry}: {isolated:?}, {repeated:?}");
+        let may_be_late = entry.name.starts_with("redundant") || (entry.about.ports)(&call) > 1;
+        assert!(is_in_time || may_be_late, "{entry}: {isolated:?}, {repeated:?}");
     }
 }
 
