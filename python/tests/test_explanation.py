@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -99,12 +100,12 @@ def test_paths_of_the_whole_catalogue_add_up(model: str) -> None:
     assert checked > 150
 
 
-@pytest.mark.parametrize(("model", "first"), [("hockney", 1), ("loggp", 0), ("links", 1), ("packets", 0), ("host", 1)])
-def test_paths_with_late_ranks_begin_where_a_rank_arrives(model: str, first: int) -> None:
+@pytest.mark.parametrize(("model", "half"), [("hockney", 1), ("loggp", 0), ("links", 1), ("packets", 0), ("host", 1)])
+def test_paths_with_late_ranks_begin_where_a_rank_arrives(model: str, half: int) -> None:
     arrivals_s = [0.0, 2.9e-6, 0.5e-6, 0.0, 3e-6, 1e-6, 2e-6, 3e-6]
     begun = set()
-    # Every other algorithm: the others are on other machines.
-    for algorithm in hocket.catalogue()[first::2]:
+    # Half of the algorithms, by name, so that further ones leave it as it is: the others are on other machines.
+    for algorithm in (one for one in hocket.catalogue() if crc32(one.label.encode()) % 2 == half):
         try:
             call = hocket.Call(ranks=8, size_bytes=_size_bytes(algorithm, 10_000))
             found = hocket.simulate(algorithm, call, machine=_MACHINES[model], arrivals=arrivals_s, keep=["events"])

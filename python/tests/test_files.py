@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from itertools import count
 from pathlib import Path
 
@@ -229,6 +230,21 @@ def test_stdout_is_written_as_it_stands(tmp_path: Path, capfd: pytest.CaptureFix
     files.write("-", b"bytes\n")
     assert capfd.readouterr().out == "text\ntext\nbytes\n"
     assert not files.is_stdout(tmp_path / "out.txt")
+
+
+def test_a_stdout_of_text_gets_text_as_in_a_notebook() -> None:
+    with redirect_stdout(StringIO()) as printed:
+        print("line")
+        files.write("-", b"bytes\n")
+        files.write("-", "text\n")
+        with pytest.raises(Error, match="stdout: takes only text, expected a file"):
+            files.write("-", b"\xff")
+    assert printed.getvalue() == "line\nbytes\ntext\n"
+
+
+def test_bytes_come_after_what_was_printed_before() -> None:
+    program = "from hocket.base import files; print('line'); files.write('-', b'bytes'); print('text')"
+    assert subprocess.check_output([sys.executable, "-c", program]) == b"line\nbytestext\n"
 
 
 def test_what_is_read_has_bounds(tmp_path: Path) -> None:

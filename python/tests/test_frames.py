@@ -144,7 +144,7 @@ def test_what_a_notebook_shows_is_escaped() -> None:
 
 
 def test_a_verdict_says_what_it_is() -> None:
-    assert repr(hocket.verify("allreduce/ring", [2, 3])) == "<Verdict ok: allreduce/ring, P = 2-3, 16 calls checked>"
+    assert repr(hocket.verify("allreduce/ring", [2, 3])) == "<Verdict ok: allreduce/ring, P = 2-3, 22 calls checked>"
 
 
 def test_a_result_of_another_process_draws_itself(tmp_path: Path) -> None:

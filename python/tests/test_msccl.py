@@ -165,7 +165,7 @@ def test_bad_files_are_refused(tmp_path: Path, old: str, new: str, message: str)
 def test_control_characters_of_names_are_escaped(tmp_path: Path) -> None:
     assert (
         _load(tmp_path, _exchange().replace('name="test"', 'name="a&#x9b;31m&#10;b\u202e"')).name
-        == r"a\x9b31m\nb\u202e"
+        == r"a\u009b31m\nb\u202e"
     )
 
 

@@ -150,13 +150,23 @@ def test_a_scheduler_that_runs_gives_the_same_table(spec: Path, scheduler: str) 
     check(spec, [*HOCKET, "sweep", "spec.toml", "--output", "table.csv", "--executor", scheduler])
 
 
+IMPATIENT = """
+import hocket.base.executors as executors, sys
+executors._LOOK_S, executors._WAIT_AGAIN_S = 0.1, float(sys.argv.pop(1))
+from hocket.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""Looks often at the workers of Dask, and waits for others as many seconds as the first argument says."""
+
+
 @pytest.mark.dask
 def test_workers_that_die_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = "    os._exit(7)\n    yield r.compute(0.0)\n"
     (tmp_path / "dies.py").write_text(f'import os, hocket\n@hocket.algorithm("barrier")\ndef dies(r, c):\n{dying}')
     (tmp_path / "spec.toml").write_text('load = "dies.py"\nranks = 2\n[algorithms]\ndies = {}\n')
     monkeypatch.chdir(tmp_path)
-    ran = run([*HOCKET, "sweep", "spec.toml", "--executor", "dask", "--jobs", "1"])
+    impatient = [sys.executable, "-c", IMPATIENT, "60"]
+    ran = run([*impatient, "sweep", "spec.toml", "--executor", "dask", "--jobs", "1"])
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("hocket: error: workers of Dask died") and ran.stderr.count("\n") == 1
 
@@ -171,13 +181,6 @@ def ending(r, c):
 """
 """Kills the process in the file `pid`."""
 
-LONELY = """
-import hocket.base.executors as executors, sys
-executors._LOOK_S = executors._WAIT_AGAIN_S = 0.1
-from hocket.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
 
 @pytest.mark.dask
 @pytest.mark.parametrize("ends", ["scheduler", "worker"])
@@ -191,11 +194,12 @@ def test_a_scheduler_or_all_workers_that_end_are_one_line(ends: str, tmp_path: P
     with subprocess.Popen(dask, **where) as scheduler, subprocess.Popen(work, **where) as worker:
         (tmp_path / "pid").write_text(str((scheduler if ends == "scheduler" else worker).pid))
         try:
-            until(lambda: (tmp_path / "scheduler.json").exists(), scheduler)
-            address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
+            file = tmp_path / "scheduler.json"
+            until(lambda: file.exists() and file.read_text().endswith("}"), scheduler)
+            address = json.loads(file.read_text())["address"]
             words = ["sweep", "spec.toml", "--executor", f"dask={address}"]
             ran = subprocess.run(
-                [sys.executable, "-c", LONELY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120
+                [sys.executable, "-c", IMPATIENT, "0.1", *words], cwd=tmp_path, capture_output=True, text=True, timeout=120
             )
         finally:
             scheduler.kill()

@@ -157,7 +157,7 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
         _client(distributed, scheduler) as client,
     ):
         where = client.scheduler.address
-        looked = _Workers(client, where, say)
+        looked = _Workers(client, where, say if kind.address else ignore)  # Dask replaces the workers that it started
         try:
             with looked:
                 yield client.get_executor()

@@ -237,13 +237,16 @@ def _print(content: bytes | str) -> None:
     try:
         if sys.stdout.isatty():
             sys.stdout.write(printable_lines(content if isinstance(content, str) else content.decode(errors="replace")))
-        elif isinstance(content, str):
-            sys.stdout.write(content)
-        else:
+        elif isinstance(content, bytes) and hasattr(sys.stdout, "buffer"):
+            sys.stdout.flush()  # what was printed before
             sys.stdout.buffer.write(content)
+        else:  # the stdout of a notebook takes only text
+            sys.stdout.write(content if isinstance(content, str) else content.decode())
         sys.stdout.flush()
     except BrokenPipeError:
         raise
+    except UnicodeDecodeError as error:
+        raise Error("stdout: takes only text, expected a file for this content") from error
     except OSError as error:
         raise Error(f"stdout: cannot be written: {error.strerror}") from error
 

@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.checks import number, shown, text
 
-Arrivals: TypeAlias = "str | Sequence[float]"
+Arrivals: TypeAlias = str | Sequence[float]
 """When the ranks begin a call: ranks and how late they are, or a time for each rank, in seconds.
 
 A text is "rank 3, 20 us"; "one rank, 0..500 us", one that is drawn in each trial, up to 500 us late; "every rank,

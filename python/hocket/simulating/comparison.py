@@ -19,7 +19,7 @@ from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
-from hocket.base.units import format_bytes, format_count, format_ranks, from_to
+from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
@@ -608,17 +608,18 @@ def _comparison(
 def _values(algorithm: Algorithm, name: str, simulations: Iterable[Simulation]) -> str:
     """Return the values of an algorithm's parameters as text: of the least and of the largest size, if they differ."""
     mine = sorted((one for one in simulations if one.algorithm == name), key=lambda one: one.size_bytes)
-    found = []
+    values: dict[str, int | str] = {}
     for parameter in algorithm.parameters:
-        given = {one.size_bytes: one.parameters[parameter.name] for one in mine if parameter.name in one.parameters}
-        if len(set(given.values())) == 1:
-            found.append(parameter.format(*set(given.values())))
-        elif given:
-            first, last = (
-                f"{parameter.format(given[size])} at {format_bytes(size)}" for size in (min(given), max(given))
+        given = [one for one in mine if parameter.name in one.parameters]
+        if len({one.parameters[parameter.name] for one in given}) > 1:
+            ends = (
+                f"{format_value(one.parameters[parameter.name], parameter.unit)} at {format_bytes(one.size_bytes)}"
+                for one in (given[0], given[-1])
             )
-            found.append(f"{first} to {last.removeprefix(parameter.name + ' = ')}")
-    return ", ".join(found)
+            values[parameter.name] = " to ".join(ends)
+        elif given:
+            values[parameter.name] = given[0].parameters[parameter.name]
+    return algorithm.format(values)
 
 
 def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:

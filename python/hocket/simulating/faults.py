@@ -10,7 +10,7 @@ from hocket._native import Error
 from hocket.base.checks import several, text
 from hocket.definitions.machine import Machine
 
-Faults: TypeAlias = "str | Sequence[str]"
+Faults: TypeAlias = str | Sequence[str]
 """Links that are slow or down for a time: one text, or several.
 
 A text has a link or a node, its times from the common start, and the part of its bandwidth: "link 0 -> 1, 20..80 us,

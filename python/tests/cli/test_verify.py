@@ -91,7 +91,8 @@ def test_small_segments_are_tried_unless_a_value_is_given(
     ran = hocket_command("verify misplaced --ranks 2 --load", program_file(SEGMENTED))
     assert ran.status == 1
     assert "broadcast/misplaced, P = 2, 2 elements, root 0, segment = 1 B\n" in ran.out
-    assert hocket_command("verify misplaced --ranks 2 --param segment=100B --load", program_file(SEGMENTED)).status == 0
+    # All calls have one segment of 1 MiB, so that only a smaller one could be misplaced.
+    assert hocket_command("verify misplaced --ranks 2 --param segment=1MiB --load", program_file(SEGMENTED)).status == 0
 
 
 def test_a_count_a_root_and_an_element_can_be_chosen(
