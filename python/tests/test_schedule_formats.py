@@ -15,7 +15,8 @@ from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
 from hocket.schedules.msccl import COLLECTIVES, Msccl
 from hocket.schedules.msccl_checking import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
-from tests.foreign import read_by_rccl
+from tests.foreign.loggopsim import read_by_loggopsim, read_by_txt2bin
+from tests.foreign.rccl import read_by_rccl
 
 CLUSTER = hocket.Machine.load("cluster")
 RING = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
@@ -37,6 +38,22 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     found, wanted = (hocket.simulate(each, machine=CLUSTER) for each in (read, RING))
     assert (found.ranks, found.messages, found.message_bytes) == (4, wanted.messages, wanted.message_bytes)
     assert found.time_s.mean == pytest.approx(wanted.time_s.mean, rel=0.02 if name != "chakra" else 0.3)  # whole us
+
+
+SOME = [
+    RING,
+    hocket.record("barrier/dissemination", hocket.Call(ranks=5, size_bytes=0)),
+    hocket.record("alltoall/linear", hocket.Call(ranks=3, size_bytes=96, parameters={"sends": "together"})),
+    hocket.record("broadcast/binomial", hocket.Call(ranks=1, size_bytes=8)),
+    hocket.record("allreduce/rabenseifner", hocket.Call(ranks=6, size_bytes=1000)),
+]
+"""Schedules with empty messages, with ranks that do nothing, and with waits for starts."""
+
+
+@pytest.mark.parametrize("schedule", SOME, ids=lambda schedule: schedule.name)
+def test_goal_is_read_by_loggopsim(schedule: hocket.Schedule) -> None:
+    text = schedule.as_bytes("goal", machine=CLUSTER).decode()
+    assert read_by_txt2bin(text) == read_by_loggopsim(schedule.as_bytes("goal_binary", machine=CLUSTER))
 
 
 @pytest.mark.parametrize("name", FORMATS)
