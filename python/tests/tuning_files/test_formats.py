@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,14 @@ from hypothesis import strategies as st
 import hocket
 from hocket.rules.tuning_files import (
     FORMATS,
+    LIBRARIES,
     Choice,
     Rule,
     Rules,
     Span,
     converted,
     format_of,
+    measured,
     read,
     situation,
     verdicts,
@@ -25,6 +29,7 @@ from hocket.rules.tuning_files import (
 )
 from hocket.rules.tuning_files.deciding import decided
 from hocket.rules.tuning_files.mpich_json import default_tree
+from tests.foreign import ucc
 
 from . import strategies
 
@@ -78,9 +83,33 @@ def test_trees_of_mpich_are_read_as_they_were_written(rules: Rules) -> None:
         assert read_again.of(function) == rules.of(function)
 
 
+@few
 @given(strategies.scores())
-def test_scores_of_ucc_are_read_as_they_were_written(rules: Rules) -> None:
-    assert again(rules, "ucc-1") == rules
+def test_scores_of_ucc_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) -> None:
+    read_again = again(rules, "ucc-1")
+    assert again(read_again, "ucc-1") == read_again
+    same_decisions(rules, read_again)
+    for ranks in RANKS:
+        table = ucc.read_by_ucc(written(rules, FORMATS["ucc-1"]), ranks) if rules.rules else {}
+        for function, memory, size in product(rules.functions, ("host", "cuda", "rocm"), SIZES):
+            call = situation(function, ranks, size)
+            rule = decided(rules, replace(call, conditions={**call.conditions, "memory": memory}))
+            is_named = rule is not None and rule.choice is not None and function not in ("barrier", "gather")
+            measure = LIBRARIES["ucc-1"].measures[function]
+            algorithm = ucc.chosen(table, function, memory, measured(measure, size, ranks))
+            assert algorithm == (rule.choice.algorithm if is_named else "" if rule and rule.choice else None)
+
+
+def test_ucc_cannot_tell_a_single_size() -> None:
+    knomial = Choice("knomial")
+    for more in ((), (Rule("bcast", knomial, sizes=Span(10)),)):
+        alone = Rules("ucc-1", (Rule("bcast", knomial, sizes=Span(8, 8)), *more))
+        with pytest.raises(hocket.Error, match=r"^bcast: got a rule for 8 bytes alone, which UCC refuses"):
+            written(alone, FORMATS["ucc-1"])
+    rest = (Rule("bcast", Choice("dbt"), sizes=Span(8, 8)), Rule("bcast", knomial))
+    assert written(Rules("ucc-1", rest), FORMATS["ucc-1"]) == (
+        "bcast:0-7:inf:@knomial#bcast:7-8:inf:@dbt#bcast:8-inf:inf:@knomial\n"
+    )
 
 
 def test_documented_scores_of_ucc_are_read() -> None:
