@@ -15,6 +15,7 @@ from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
 from hocket.schedules.msccl import COLLECTIVES, Msccl
 from hocket.schedules.msccl_checking import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
+from tests.foreign.astra_sim import read_by_astra_sim
 from tests.foreign.loggopsim import read_by_loggopsim, read_by_txt2bin
 from tests.foreign.rccl import read_by_rccl
 
@@ -54,6 +55,23 @@ SOME = [
 def test_goal_is_read_by_loggopsim(schedule: hocket.Schedule) -> None:
     text = schedule.as_bytes("goal", machine=CLUSTER).decode()
     assert read_by_txt2bin(text) == read_by_loggopsim(schedule.as_bytes("goal_binary", machine=CLUSTER))
+
+
+@pytest.mark.parametrize("schedule", SOME, ids=lambda schedule: schedule.name)
+def test_chakra_is_read_by_astra_sim(tmp_path: Path, schedule: hocket.Schedule) -> None:
+    files = save(schedule, tmp_path / "x", format="chakra", machine=CLUSTER)
+    read_by_astra_sim([Path(file).read_bytes() for file in files])
+
+
+def test_astra_sim_has_no_larger_tags(tmp_path: Path) -> None:
+    span = {"buffer": "input", "offset": 0, "len": 8}
+    send, receive = (
+        ({"action": {"send": {"to": 1, "tag": 1 << 31, "data": span}}},),
+        ({"action": {"recv": {"from": 0, "tag": 1 << 31, "into": span}}},),
+    )
+    data = {"format": 1, "element_bytes": 1, "scratch": [0, 0], "ranks": [send, receive]}
+    with pytest.raises(hocket.Error, match=r"^x cannot be written in chakra: got tag 2147483648, expected tags up to"):
+        save(hocket.Schedule.of("x", data), tmp_path / "x", format="chakra")
 
 
 @pytest.mark.parametrize("name", FORMATS)
