@@ -29,7 +29,7 @@ from hocket.rules.tuning_files import (
 )
 from hocket.rules.tuning_files.deciding import decided
 from hocket.rules.tuning_files.mpich_json import default_tree
-from tests.foreign import ucc
+from tests.foreign import open_mpi, ucc
 
 from . import strategies
 
@@ -73,6 +73,35 @@ def test_json_of_open_mpi_decides_as_it_was_written(rules: Rules) -> None:
     read_again = again(rules, "openmpi-6.0")
     assert again(read_again, "openmpi-6.0") == read_again
     same_decisions(rules, read_again)
+
+
+@few
+@pytest.mark.parametrize("name", ["openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic", "openmpi-6.0"])
+@given(data=st.data())
+def test_open_mpi_decides_as_the_rules_do(name: str, data: st.DataObject) -> None:
+    library = FORMATS[name].library
+    is_json, version = name == "openmpi-6.0", 1 if name == "openmpi-4.1" else 2
+    placements = ["any", "one-per-node", "single-node"] if is_json else []
+    rules = data.draw(strategies.tables(library, has_requests=version == 2, placements=placements))
+    text, known = written(rules, FORMATS[name]), LIBRARIES[library]
+    names = {function: [each.name for each in algorithms] for function, algorithms in known.algorithms.items()}
+    table = (
+        open_mpi.read_json(text, names)
+        if is_json
+        else open_mpi.read_classic(text, version=version, is_up_to=name.startswith("openmpi-6"))
+    )
+    for function, ranks, size in product(rules.functions, RANKS, SIZES):
+        call = situation(function, ranks, size)
+        rule = decided(rules, call)
+        ours = rule.choice if rule else None
+        found = open_mpi.chosen(table, function, ranks, measured(known.measures[function], size, ranks), call.placement)
+        theirs = known.find(function, str(found.algorithm)) if found else None
+        assert (ours.algorithm if ours else None) == (theirs.name if theirs else None), (call, found)
+        if ours and found:
+            assert dict(zip(("faninout", "seg_size", "reqs"), found.values, strict=False)) == {
+                **dict.fromkeys(("faninout", "seg_size", "reqs")[: len(found.values)], 0),
+                **dict(ours.parameters),
+            }
 
 
 @few
