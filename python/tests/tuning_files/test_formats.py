@@ -28,8 +28,10 @@ from hocket.rules.tuning_files import (
     written,
 )
 from hocket.rules.tuning_files.deciding import decided
-from hocket.rules.tuning_files.mpich_json import default_tree
+from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
 from tests.foreign import open_mpi, ucc
+from tests.foreign.mpich import read_by_mpich
+from tests.foreign.nccl import read_by_nccl
 
 from . import strategies
 
@@ -179,6 +181,14 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
     read_again = again(rules, rules.library)
     for function in rules.functions:
         assert read_again.of(function) == rules.of(function)
+    if rules.library == "nccl-2":
+        lines = read_by_nccl(written(rules, FORMATS["nccl-2"]))
+        assert [(line.ranks, line.nodes, line.algorithm) for line in lines] == [
+            (rule.ranks.last or -1, rule.nodes.last or -1, rule.choice.algorithm)
+            for function in rules.functions
+            for rule in rules.of(function)
+            if rule.choice
+        ]
 
 
 @few
@@ -301,10 +311,19 @@ def same_decisions(one: Rules, two: Rules) -> None:
                 assert choices[0] == choices[1], (call, choices)
 
 
+@few
+@given(
+    strategies.trees() | strategies.hocket_rules(is_simple=True).map(lambda rules: converted(rules, "mpich-5.0").rules)
+)
+def test_mpich_takes_written_trees(rules: Rules) -> None:
+    read_by_mpich(written(rules, FORMATS["mpich-5.0"]), default_tree_functions(), known_names())
+
+
 def test_the_own_tree_of_mpich_decides_the_same_when_it_is_written_again() -> None:
     text = json.dumps(default_tree(), indent=1)
     read_mpich = FORMATS["mpich-5.0"].read
     assert read_mpich is not None
+    read_by_mpich(text, default_tree_functions(), known_names())
     own = read_mpich(text, "own")
     same_decisions(own, again(own, "mpich-5.0"))
 
