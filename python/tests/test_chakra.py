@@ -48,10 +48,10 @@ def _calls(trace: traces.Trace, rank: int = 0) -> list[str]:
 def test_bytes_are_those_of_the_schema(tmp_path: Path) -> None:
     """A key of protobuf is 8 times the field number, plus 0 for a number or 2 for data with a length."""
     node = Node(1, "s", SEND, (0,), 7, {"comm_size": 100})
-    attribute = b"\x0a\x09comm_size\x68\x64"  # name = 1, uint64_val = 13
+    attribute = b"\x0a\x09comm_size\x48\x64"  # name = 1, int64_val = 9
     body = b"\x08\x01\x12\x01s\x18\x05\x2a\x01\x00\x38\x07\x52" + bytes([len(attribute)]) + attribute
     assert chakra.encoded([node]) == b"\x07\x0a\x050.0.4" + bytes([len(body)]) + body
-    other = b"\x0a\x09comm_size\x48\x64"  # int64_val = 9, as Chakra's converters write it
+    other = b"\x0a\x09comm_size\x68\x64"  # uint64_val = 13, as some converters write it
     path = tmp_path / "a.0.et"
     path.write_bytes(chakra.encoded([node]).replace(attribute, other))
     assert chakra.nodes_of(str(path), Budget()) == [replace(node, line=2)]

@@ -15,7 +15,9 @@ from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
 from hocket.schedules.msccl import COLLECTIVES, Msccl
 from hocket.schedules.msccl_checking import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
-from tests.foreign import read_by_rccl
+from tests.foreign.astra_sim import read_by_astra_sim
+from tests.foreign.loggopsim import read_by_loggopsim, read_by_txt2bin
+from tests.foreign.rccl import read_by_rccl
 
 CLUSTER = hocket.Machine.load("cluster")
 RING = hocket.record("allreduce/ring", hocket.Call(ranks=4, size_bytes=4096))
@@ -37,6 +39,39 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     found, wanted = (hocket.simulate(each, machine=CLUSTER) for each in (read, RING))
     assert (found.ranks, found.messages, found.message_bytes) == (4, wanted.messages, wanted.message_bytes)
     assert found.time_s.mean == pytest.approx(wanted.time_s.mean, rel=0.02 if name != "chakra" else 0.3)  # whole us
+
+
+SOME = [
+    RING,
+    hocket.record("barrier/dissemination", hocket.Call(ranks=5, size_bytes=0)),
+    hocket.record("alltoall/linear", hocket.Call(ranks=3, size_bytes=96, parameters={"sends": "together"})),
+    hocket.record("broadcast/binomial", hocket.Call(ranks=1, size_bytes=8)),
+    hocket.record("allreduce/rabenseifner", hocket.Call(ranks=6, size_bytes=1000)),
+]
+"""Schedules with empty messages, with ranks that do nothing, and with waits for starts."""
+
+
+@pytest.mark.parametrize("schedule", SOME, ids=lambda schedule: schedule.name)
+def test_goal_is_read_by_loggopsim(schedule: hocket.Schedule) -> None:
+    text = schedule.as_bytes("goal", machine=CLUSTER).decode()
+    assert read_by_txt2bin(text) == read_by_loggopsim(schedule.as_bytes("goal_binary", machine=CLUSTER))
+
+
+@pytest.mark.parametrize("schedule", SOME, ids=lambda schedule: schedule.name)
+def test_chakra_is_read_by_astra_sim(tmp_path: Path, schedule: hocket.Schedule) -> None:
+    files = save(schedule, tmp_path / "x", format="chakra", machine=CLUSTER)
+    read_by_astra_sim([Path(file).read_bytes() for file in files])
+
+
+def test_astra_sim_has_no_larger_tags(tmp_path: Path) -> None:
+    span = {"buffer": "input", "offset": 0, "len": 8}
+    send, receive = (
+        ({"action": {"send": {"to": 1, "tag": 1 << 31, "data": span}}},),
+        ({"action": {"recv": {"from": 0, "tag": 1 << 31, "into": span}}},),
+    )
+    data = {"format": 1, "element_bytes": 1, "scratch": [0, 0], "ranks": [send, receive]}
+    with pytest.raises(hocket.Error, match=r"^x cannot be written in chakra: got tag 2147483648, expected tags up to"):
+        save(hocket.Schedule.of("x", data), tmp_path / "x", format="chakra")
 
 
 @pytest.mark.parametrize("name", FORMATS)

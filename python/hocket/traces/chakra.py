@@ -1,6 +1,7 @@
 """Chakra execution traces: the nodes of a rank's graph, as protobuf messages, each preceded by its length.
 
-Source: for lengths, src/third_party/utils/protolib.py of mlcommons/chakra; chakra_schema.py has the messages.
+Source: in mlcommons/chakra, for lengths src/third_party/utils/protolib.py, for the fields of attributes
+src/feeder/et_feeder_node.cpp; chakra_schema.py has the messages.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ FIRST_BYTES = 1 << 12
 """The bytes of a file that suffice to detect a trace."""
 
 _VERSION = "0.0.4"
+
+_NUMBERS = {
+    **dict.fromkeys(("comm_priority", "comm_src", "comm_dst", "comm_tag"), "int32_val"),
+    **dict.fromkeys(("comm_size", "comm_type", "num_ops"), "int64_val"),
+}
+"""The fields of numbers: feeders before ASTRA-sim's third one read a number in another field as 0."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +180,7 @@ def encoded(nodes: Sequence[Node]) -> bytes:
     known = classes()
     messages = [known["GlobalMetadata"](version=_VERSION)]
     for node in nodes:
-        values = [known["AttributeProto"](name=name, **_value(value)) for name, value in node.attributes.items()]
+        values = [known["AttributeProto"](name=name, **_value(name, value)) for name, value in node.attributes.items()]
         inputs = {"inputs": known["IOInfo"](values=node.values)} if node.values else {}
         messages.append(
             known["Node"](
@@ -189,10 +196,12 @@ def encoded(nodes: Sequence[Node]) -> bytes:
     return b"".join(_length(len(text)) + text for text in (message.SerializeToString() for message in messages))
 
 
-def _value(value: Any) -> dict[str, Any]:
+def _value(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, list):
         return {"bool_list": classes()["BoolList"](values=value)}
-    return {"bool_val" if isinstance(value, bool) else "uint64_val" if isinstance(value, int) else "string_val": value}
+    if isinstance(value, bool):
+        return {"bool_val": value}
+    return {_NUMBERS.get(name, "uint64_val") if isinstance(value, int) else "string_val": value}
 
 
 def _length(size: int) -> bytes:

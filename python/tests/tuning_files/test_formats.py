@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,19 +14,24 @@ from hypothesis import strategies as st
 import hocket
 from hocket.rules.tuning_files import (
     FORMATS,
+    LIBRARIES,
     Choice,
     Rule,
     Rules,
     Span,
     converted,
     format_of,
+    measured,
     read,
     situation,
     verdicts,
     written,
 )
 from hocket.rules.tuning_files.deciding import decided
-from hocket.rules.tuning_files.mpich_json import default_tree
+from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
+from tests.foreign import open_mpi, ucc
+from tests.foreign.mpich import read_by_mpich
+from tests.foreign.nccl import read_by_nccl
 
 from . import strategies
 
@@ -71,6 +78,35 @@ def test_json_of_open_mpi_decides_as_it_was_written(rules: Rules) -> None:
 
 
 @few
+@pytest.mark.parametrize("name", ["openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic", "openmpi-6.0"])
+@given(data=st.data())
+def test_open_mpi_decides_as_the_rules_do(name: str, data: st.DataObject) -> None:
+    library = FORMATS[name].library
+    is_json, version = name == "openmpi-6.0", 1 if name == "openmpi-4.1" else 2
+    placements = ["any", "one-per-node", "single-node"] if is_json else []
+    rules = data.draw(strategies.tables(library, has_requests=version == 2, placements=placements))
+    text, known = written(rules, FORMATS[name]), LIBRARIES[library]
+    names = {function: [each.name for each in algorithms] for function, algorithms in known.algorithms.items()}
+    table = (
+        open_mpi.read_json(text, names)
+        if is_json
+        else open_mpi.read_classic(text, version=version, is_up_to=name.startswith("openmpi-6"))
+    )
+    for function, ranks, size in product(rules.functions, RANKS, SIZES):
+        call = situation(function, ranks, size)
+        rule = decided(rules, call)
+        ours = rule.choice if rule else None
+        found = open_mpi.chosen(table, function, ranks, measured(known.measures[function], size, ranks), call.placement)
+        theirs = known.find(function, str(found.algorithm)) if found else None
+        assert (ours.algorithm if ours else None) == (theirs.name if theirs else None), (call, found)
+        if ours and found:
+            assert dict(zip(("faninout", "seg_size", "reqs"), found.values, strict=False)) == {
+                **dict.fromkeys(("faninout", "seg_size", "reqs")[: len(found.values)], 0),
+                **dict(ours.parameters),
+            }
+
+
+@few
 @given(strategies.trees())
 def test_trees_of_mpich_are_read_as_they_were_written(rules: Rules) -> None:
     read_again = again(rules, "mpich-5.0")
@@ -78,9 +114,33 @@ def test_trees_of_mpich_are_read_as_they_were_written(rules: Rules) -> None:
         assert read_again.of(function) == rules.of(function)
 
 
+@few
 @given(strategies.scores())
-def test_scores_of_ucc_are_read_as_they_were_written(rules: Rules) -> None:
-    assert again(rules, "ucc-1") == rules
+def test_scores_of_ucc_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) -> None:
+    read_again = again(rules, "ucc-1")
+    assert again(read_again, "ucc-1") == read_again
+    same_decisions(rules, read_again)
+    for ranks in RANKS:
+        table = ucc.read_by_ucc(written(rules, FORMATS["ucc-1"]), ranks) if rules.rules else {}
+        for function, memory, size in product(rules.functions, ("host", "cuda", "rocm"), SIZES):
+            call = situation(function, ranks, size)
+            rule = decided(rules, replace(call, conditions={**call.conditions, "memory": memory}))
+            is_named = rule is not None and rule.choice is not None and function not in ("barrier", "gather")
+            measure = LIBRARIES["ucc-1"].measures[function]
+            algorithm = ucc.chosen(table, function, memory, measured(measure, size, ranks))
+            assert algorithm == (rule.choice.algorithm if is_named else "" if rule and rule.choice else None)
+
+
+def test_ucc_cannot_tell_a_single_size() -> None:
+    knomial = Choice("knomial")
+    for more in ((), (Rule("bcast", knomial, sizes=Span(10)),)):
+        alone = Rules("ucc-1", (Rule("bcast", knomial, sizes=Span(8, 8)), *more))
+        with pytest.raises(hocket.Error, match=r"^bcast: got a rule for 8 bytes alone, which UCC refuses"):
+            written(alone, FORMATS["ucc-1"])
+    rest = (Rule("bcast", Choice("dbt"), sizes=Span(8, 8)), Rule("bcast", knomial))
+    assert written(Rules("ucc-1", rest), FORMATS["ucc-1"]) == (
+        "bcast:0-7:inf:@knomial#bcast:7-8:inf:@dbt#bcast:8-inf:inf:@knomial\n"
+    )
 
 
 def test_documented_scores_of_ucc_are_read() -> None:
@@ -121,6 +181,14 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
     read_again = again(rules, rules.library)
     for function in rules.functions:
         assert read_again.of(function) == rules.of(function)
+    if rules.library == "nccl-2":
+        lines = read_by_nccl(written(rules, FORMATS["nccl-2"]))
+        assert [(line.ranks, line.nodes, line.algorithm) for line in lines] == [
+            (rule.ranks.last or -1, rule.nodes.last or -1, rule.choice.algorithm)
+            for function in rules.functions
+            for rule in rules.of(function)
+            if rule.choice
+        ]
 
 
 @few
@@ -243,10 +311,19 @@ def same_decisions(one: Rules, two: Rules) -> None:
                 assert choices[0] == choices[1], (call, choices)
 
 
+@few
+@given(
+    strategies.trees() | strategies.hocket_rules(is_simple=True).map(lambda rules: converted(rules, "mpich-5.0").rules)
+)
+def test_mpich_takes_written_trees(rules: Rules) -> None:
+    read_by_mpich(written(rules, FORMATS["mpich-5.0"]), default_tree_functions(), known_names())
+
+
 def test_the_own_tree_of_mpich_decides_the_same_when_it_is_written_again() -> None:
     text = json.dumps(default_tree(), indent=1)
     read_mpich = FORMATS["mpich-5.0"].read
     assert read_mpich is not None
+    read_by_mpich(text, default_tree_functions(), known_names())
     own = read_mpich(text, "own")
     same_decisions(own, again(own, "mpich-5.0"))
 

@@ -7,6 +7,7 @@ import pytest
 from hocket.base.call import Call
 from hocket.rules.tuning_files import FORMATS, decided, default_rules, defaults_of, situation, untuned
 from hocket.rules.tuning_files.grid import ANCHORS
+from tests.foreign.ucc import read_by_ucc
 
 SIZES = (0, 1, 8, 64, 128, 129, 130, 512, 4096, 4097, 32768, 32769, 1 << 20)
 
@@ -44,9 +45,11 @@ def test_choices_are_those_of_the_strings_in_the_source(
 def test_the_printed_scores_decide_the_same_on_powers_of_two_and_one_more() -> None:
     read = FORMATS["ucc-1"].read
     assert read is not None
-    printed = read(defaults_of("ucc-1").text, "printed")
-    for function in default_rules("ucc-1").functions:
-        for ranks in ANCHORS:
+    text = defaults_of("ucc-1").text
+    printed = read(text, "printed")
+    for ranks in ANCHORS:
+        assert read_by_ucc(text, ranks)
+        for function in default_rules("ucc-1").functions:
             for size in SIZES:
                 rule = decided(printed, situation(function, ranks, size))
                 assert (str(rule.choice) if rule else None) == chosen(function, ranks, size), (function, ranks, size)

@@ -430,11 +430,10 @@ _UCC_1: Mapping[str, tuple[Known, ...]] = {
         Known("srg_knomial", what="reduce-scatter and gather by k-nomial trees"),
     ),
     "reduce_scatter": (Known("ring", hocket="ring"), Known("knomial", what=_KNOMIAL)),
-    "scatter": (Known("knomial", hocket="k_nomial", fixed={"radix": 4}),),
 }
 _UCC_MEASURES = {
     **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")},
-    **{name: "total" for name in ("allgather", "alltoall", "gather", "scatter")},
+    **{name: "total" for name in ("allgather", "alltoall", "gather")},
     **{name: "nothing" for name in ("alltoallv", "barrier")},
 }
 

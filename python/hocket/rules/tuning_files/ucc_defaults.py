@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hocket.rules.tuning_files import ucc_tune
-from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, spans
 
 _ALIKE = (
     "allreduce:0-4k:@knomial#allreduce:4k-inf:@sra_knomial"
     "#bcast:0-inf:[2-2]:@knomial#bcast:0-32k:[3-inf]:@knomial#bcast:32k-inf:[3-inf]:@sag_knomial"
     "#reduce:0-32k:@knomial#reduce:32k-inf:@srg_knomial#reduce_scatter:@ring"
-    "#gather:@knomial#barrier:@knomial#alltoallv:[64-inf]:@hybrid#alltoallv:@pairwise"
+    "#gather:inf#barrier:inf#alltoallv:[64-inf]:@hybrid#alltoallv:@pairwise"
 )
 """What depends on the number of ranks by ranges at most."""
 
@@ -45,9 +45,16 @@ def rules() -> Rules:
 
 def text() -> str:
     """Return the choices as UCC's scores, for powers of two of ranks and one more; the next ones get their choices."""
-    tokens = [_ALIKE, "allgather:0-4k:@knomial"]
-    for ranks in spans(ANCHORS):
-        teams = f"[{ranks.first}-{ranks.last or 'inf'}]"
-        tokens.append(f"allgather:4k-inf:{teams}:@{'ring' if ranks.first % 2 else 'neighbor'}")
-        tokens.append(f"alltoall:0-{_LONGEST_BRUCK * ranks.first}:{teams}:@bruck")
-    return "#".join([*tokens, "alltoall:@pairwise"]) + "\n"
+    listed = []
+    for rule in rules().rules:
+        if rule.function == "alltoall":
+            measured = replace(rule, measure="total")
+            for ranks in spans(ANCHORS) if rule.sizes != ANY else (ANY,):
+                last = None if rule.sizes.last is None else rule.sizes.last * ranks.first
+                listed.append(replace(measured, ranks=ranks, sizes=Span(0, last)))
+        elif rule.conditions:
+            even = (ranks for ranks in spans(ANCHORS) if ranks.first % 2 == 0)
+            listed += [replace(rule, ranks=ranks, conditions=()) for ranks in even]
+        else:
+            listed.append(rule)
+    return ucc_tune.FORMATS[0].write(Rules(ucc_tune.LIBRARY, tuple(listed))).replace(":inf:@", ":@")

@@ -3,20 +3,31 @@
 A token is `FUNCTIONS:SIZES:MEMORY:[TEAMS]:SCORE:@ALGORITHM`, of which parts may be missing. Both ends of a range belong
 to it; up to UCC 1.2 the last size did not. Sizes are those of the whole message: all blocks together.
 
-Source: `docs/user_guide.md` and `src/coll_score/ucc_coll_score.c` of UCC 1.
+UCC refuses the whole value if the sizes of two tokens overlap for a team and a memory, if a range is of a single size,
+or if a token names an algorithm of a function whose algorithms have no names. Ranges may touch: the first one has the
+size that both name.
+
+Source: `docs/user_guide.md`, `src/coll_score/ucc_coll_score.c`, `ucc_coll_score_map.c`, and
+`ucc_tl_ucp_alg_id_to_init` in `src/components/tl/ucp/tl_ucp_coll.c` of UCC 1.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "ucc-1"
 _MEMORIES = ("cpu", "host", "cuda", "cuda_managed", "cuda-managed", "rocm", "rocm_managed")
 _OF_HOSTS = ("cpu", "host")
+_WRITTEN_MEMORIES = ("host", "cuda", "cuda_managed", "rocm", "rocm_managed")
+_ONLY = {"barrier": "knomial", "gather": "knomial"}
+"""Functions with one algorithm, which a score names by itself."""
 _SCORE = re.compile(r"\d{1,9}|inf")
 _MOST = (1 << 63) - 1
 _NUMBER = r"(?:\d{1,19}(?:[kmgt]b?|b)?|inf)"
@@ -36,13 +47,13 @@ def _read(text: str, file: str) -> Rules:
 
 def _token(token: str, file: str, line: int) -> list[Rule]:
     functions: list[str] = list(LIBRARIES[LIBRARY].algorithms)
-    sizes, teams, algorithm, has_score, memories = [ANY], [ANY], None, False, [""]
+    sizes, teams, algorithm, has_score, is_on, memories = [ANY], [ANY], None, False, False, [""]
     for part in token.lower().split(":"):
         words = part.strip("[]").split(",")
         if part.startswith("@") and len(part) > 1:
             algorithm = part[1:]
         elif _SCORE.fullmatch(part):
-            has_score = True
+            has_score, is_on = True, part.strip("0") != ""
         elif all(word in LIBRARIES[LIBRARY].algorithms for word in words):
             functions = words
         elif all(word in _MEMORIES for word in words):
@@ -55,14 +66,26 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
             raise at(file, line, f"got {shown(part)}, expected {expected}")
     if algorithm is None and not has_score:
         raise at(file, line, f"got {shown(token)}, expected a score or an algorithm in it")
-    choice = Choice(algorithm) if algorithm else None
     return [
         Rule(
-            function, choice, ranks, sizes=size, conditions=(("memory", memory),) if memory else (), line=line,
+            function,
+            _choice(function, algorithm, is_on),
+            ranks,
+            sizes=size,
+            conditions=(("memory", memory),) if memory else (),
+            line=line,
             measure=LIBRARIES[LIBRARY].measures[function],
         )
-        for function in functions for memory in memories for ranks in teams for size in sizes
-    ]  # fmt: skip
+        for function in functions
+        for memory in memories
+        for ranks in teams
+        for size in sizes
+    ]
+
+
+def _choice(function: str, algorithm: str | None, is_on: bool) -> Choice | None:
+    name = algorithm or (_ONLY.get(function) if is_on else None)
+    return Choice(name) if name else None
 
 
 def _span(text: str, file: str, line: int) -> Span:
@@ -80,20 +103,48 @@ def _number(text: str) -> int | None:
 
 
 def _write(rules: Rules) -> str:
-    return "#".join(_written(rule) for rule in rules.rules if rule.choice is not None) + "\n"
+    return "#".join(token for function in rules.functions for token in _tokens(rules.of(function), function)) + "\n"
 
 
-def _written(rule: Rule) -> str:
-    if rule.power_of_two is not None or rule.placement != "any":
-        raise Error(f"{rule.function}: got a rule with other conditions, expected ranks and sizes only")
-    assert rule.choice is not None  # the caller leaves out the others
-    parts: list[str] = [rule.function]
-    if rule.sizes != ANY:
-        parts.append(_range(rule.sizes))
-    parts += [value for name, value in rule.conditions if name == "memory"]
-    if rule.ranks != ANY:
-        parts.append(f"[{_range(rule.ranks)}]")
-    return ":".join([*parts, "inf", f"@{rule.choice.algorithm}"])
+def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
+    """Give the tokens of a function, whose sizes do not overlap for any team and memory."""
+    if any(rule.sizes != ANY and rule.measure != LIBRARIES[LIBRARY].measures.get(function) for rule in rules):
+        raise Error(
+            f"{function}: got sizes as {rules[0].measure}, expected {LIBRARIES[LIBRARY].measures.get(function)}"
+        )
+    named = sorted({_memory(rule) for rule in rules} - {""}, key=_WRITTEN_MEMORIES.index)
+    others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in named) if named else ""
+    for memory in (*named, ""):
+        fitting = [_anywhere(rule) for rule in rules if _memory(rule) in ("", memory)]
+        for row in rows(fitting):
+            teams = "" if row.ranks == ANY else f"[{_range(row.ranks)}]"
+            for sizes, choice in _ranges(row, function):
+                parts = (function, sizes, memory or others, teams, "inf", choice)
+                yield ":".join(part for part in parts if part)
+
+
+def _memory(rule: Rule) -> str:
+    return dict(rule.conditions).get("memory", "").replace("-", "_")
+
+
+def _anywhere(rule: Rule) -> Rule:
+    """Return a rule for every memory."""
+    return replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != "memory"))
+
+
+def _ranges(row: Row, function: str) -> Iterator[tuple[str, str]]:
+    """Give the ranges of sizes that get an algorithm, each with it; a range begins with the end of the one before."""
+    end: int | None = None
+    for sizes, choice in row.choices:
+        if choice is not None:
+            touching = sizes if end is None else Span(end, sizes.last)
+            if touching.is_single:
+                raise Error(
+                    f"{function}: got a rule for {sizes} bytes alone, which UCC refuses; expected several sizes"
+                )
+            name = "" if function in _ONLY else f"@{choice.algorithm}"
+            yield "" if sizes == ANY else _range(touching), name
+        end = None if choice is None else sizes.last
 
 
 def _range(span: Span) -> str:

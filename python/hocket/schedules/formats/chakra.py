@@ -20,6 +20,7 @@ from hocket.traces.lines import Budget, reading
 
 _ENDING = ".et"
 _MOST_BYTES = 1 << 53
+_MOST_TAG = (1 << 31) - 1  # ASTRA-sim's tags are ints
 
 
 def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
@@ -58,7 +59,11 @@ def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[N
         if peer is None:
             received = "got a receive from any rank, expected receives from a given rank"
             raise Error(f"{schedule.name} cannot be written in chakra: {received}")
-        told = {"is_cpu_op": False, key: peer, "comm_size": span["len"], "comm_tag": values["tag"]}
+        if values["tag"] > _MOST_TAG:
+            tags = f"got tag {values['tag']}, expected tags up to {_MOST_TAG}"
+            raise Error(f"{schedule.name} cannot be written in chakra: {tags}")
+        size = max(span["len"], 1)  # ASTRA-sim fails at messages of no bytes
+        told = {"is_cpu_op": False, key: peer, "comm_size": size, "comm_tag": values["tag"]}
         yield Node(number, action, kind, waits, 0, told)
 
 

@@ -1,4 +1,4 @@
-"""Readers of other tools, with the rules of their sources: what they refuse fails an assertion."""
+"""MSCCL XML, as RCCL and Azure's executor read it."""
 
 from __future__ import annotations
 
