@@ -199,7 +199,11 @@ def test_a_scheduler_or_all_workers_that_end_are_one_line(ends: str, tmp_path: P
             address = json.loads(file.read_text())["address"]
             words = ["sweep", "spec.toml", "--executor", f"dask={address}"]
             ran = subprocess.run(
-                [sys.executable, "-c", IMPATIENT, "0.1", *words], cwd=tmp_path, capture_output=True, text=True, timeout=120
+                [sys.executable, "-c", IMPATIENT, "0.1", *words],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=120,
             )
         finally:
             scheduler.kill()

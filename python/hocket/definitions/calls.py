@@ -140,14 +140,15 @@ def made(
     """
     instance("call", call, Call, "hocket.Call")
     parameters = {**mapping("parameters", call.parameters)}
-    if late_rank is not None and any(parameter.name == LATE for parameter in algorithm.parameters):
-        parameters.setdefault(LATE, late_rank)
     automatic: list[str] = []
     if machine is not None:
         parameters |= _torus_sizes(algorithm, call, machine)
         gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
         automatic = [name for name in parameters if name not in gaps and _is_automatic(parameters[name])]
     request = fields_of(call)
+    knows_late = any(parameter.name == LATE for parameter in algorithm.parameters)
+    if late_rank is not None and knows_late and late_rank < request["ranks"]:  # else the arrivals are refused later
+        parameters.setdefault(LATE, late_rank)
     given = {name: value for name, value in parameters.items() if name not in automatic}
     values = complete(algorithm, given, element_bytes=request["element_bytes"])
     if sentence := refusal(algorithm, Call(**request, parameters=values)):
