@@ -47,6 +47,21 @@ SOME = [
     hocket.record("alltoall/linear", hocket.Call(ranks=3, size_bytes=96, parameters={"sends": "together"})),
     hocket.record("broadcast/binomial", hocket.Call(ranks=1, size_bytes=8)),
     hocket.record("allreduce/rabenseifner", hocket.Call(ranks=6, size_bytes=1000)),
+    hocket.Schedule.of(
+        "starts",
+        {
+            "format": 1,
+            "element_bytes": 1,
+            "scratch": [0],
+            "ranks": [
+                [
+                    {"action": {"compute": {"time_s": 1e-6}}},
+                    {"action": {"compute": {"time_s": 0.0}}, "after_start": [0]},
+                    {"action": {"compute": {"time_s": 1e-9}}, "after": [0], "after_start": [1]},
+                ]
+            ],
+        },
+    ),
 ]
 """Schedules with empty messages, with ranks that do nothing, and with waits for starts."""
 
@@ -54,6 +69,7 @@ SOME = [
 @pytest.mark.parametrize("schedule", SOME, ids=lambda schedule: schedule.name)
 def test_goal_is_read_by_loggopsim(schedule: hocket.Schedule) -> None:
     text = schedule.as_bytes("goal", machine=CLUSTER).decode()
+    assert ("irequires" in text) == (schedule.name == "starts")
     assert read_by_txt2bin(text) == read_by_loggopsim(schedule.as_bytes("goal_binary", machine=CLUSTER))
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.traces import Trace, read, write, write_allprof, write_simgrid
+from tests.foreign.simgrid import read_by_simgrid
 from tests.trace_programs import Program, traces
 
 ANY_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -257,6 +258,27 @@ def test_simgrid_gets_each_start_of_a_persistent_receive(tmp_path: Path) -> None
     program.call(2, "MPI_Send", **data, peer=0, tag=6)
     expected = ["0 irecv 1 5 8 6", "0 wait 1 0 5", "0 irecv 2 6 8 6", "0 wait 2 0 6"]
     assert actions(tmp_path, program)[0] == expected
+
+
+def test_simgrid_gets_what_its_reader_takes(tmp_path: Path) -> None:
+    """Receives have a byte at least, and a scatterv has no types."""
+    program = Program(5)
+    program.send(0, 1, 5, 0, True, 10)
+    blocks = {"counts": [100] * 5, "type": "MPI_DOUBLE", "type_bytes": 8, "root": 0}
+    received = {"recv_count": 100, "recv_type": "MPI_DOUBLE", "recv_type_bytes": 8}
+    for rank in range(5):
+        program.call(rank, "MPI_Scatterv", comm=0, **blocks, **received)
+    assert actions(tmp_path, program)[1] == [
+        "1 irecv 0 5 1 6", "1 wait 0 1 5", "1 scatterv 800 800 800 800 800 800 0",
+    ]  # fmt: skip
+    read_by_simgrid([(tmp_path / f"rank-{rank}.txt").read_text() for rank in range(5)])
+
+
+def test_simgrid_has_no_sizes_above_an_int(tmp_path: Path) -> None:
+    program = Program(2)
+    program.send(0, 1, 5, 1 << 28, False, 10)
+    with pytest.raises(hocket.Error, match="MPI_Send: SimGrid's traces cannot express sizes above 2147483647 bytes"):
+        write_simgrid(tmp_path, program.trace())
 
 
 def test_simgrid_refuses_collectives_on_a_part_of_the_ranks(tmp_path: Path) -> None:

@@ -99,9 +99,9 @@ class Program:
 
 
 @st.composite
-def traces(draw: st.DrawFn, parts: bool = True, wildcards: bool = True) -> Trace:
-    """Draw the trace of a program; optionally without communicators of a part of the ranks, or without receives from
-    any rank.
+def traces(draw: st.DrawFn, parts: bool = True, wildcards: bool = True, most_elements: int = 2**40) -> Trace:
+    """Draw the trace of a program; optionally without communicators of a part of the ranks, without receives from any
+    rank, or with smaller messages.
     """
     program = Program(draw(st.integers(1, 4)))
     ranks, gaps = st.integers(0, program.size - 1), st.integers(0, 1000)
@@ -109,7 +109,7 @@ def traces(draw: st.DrawFn, parts: bool = True, wildcards: bool = True) -> Trace
     for step in range(draw(st.integers(0, 12))):
         kind = draw(st.sampled_from(["send", "collective", "looks", *(["split"] if parts else [])]))
         if kind == "send":
-            size, is_started = draw(st.integers(0, 2**40)), draw(st.booleans())
+            size, is_started = draw(st.integers(0, most_elements)), draw(st.booleans())
             program.send(draw(ranks), draw(ranks), step, size, is_started, draw(gaps), not wildcards)
         elif kind == "collective":
             program.collective(draw(st.integers(0, 5)), draw(names), draw(gaps))

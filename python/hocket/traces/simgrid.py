@@ -1,7 +1,10 @@
 """Writing SimGrid's time-independent traces, for `smpirun -replay`.
 
-Source: the actions of SimGrid 3.25 and newer, https://simgrid.org/doc/latest (smpi_replay). Sizes are written in bytes,
-as MPI_BYTE. These traces know only the communicator MPI_COMM_WORLD, and no nonblocking collectives.
+Source: the actions of SimGrid 3.25 and newer, https://simgrid.org/doc/latest and `smpi_replay.cpp`. Sizes are written
+in bytes, as MPI_BYTE. These traces know only the communicator MPI_COMM_WORLD, and no nonblocking collectives.
+
+SimGrid keeps sizes as an int. A receive of no bytes waits there until its message has been sent, so receives have a
+byte at least. The second type of a scatterv is read from a wrong place, so a scatterv has the default, MPI_BYTE, too.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
 
 _BYTE = 6  # SimGrid's number for MPI_BYTE
 _FLOPS_PER_S = 1e9
+_MOST_INT = (1 << 31) - 1
+_LONGEST_SURE = 9  # digits of a number that is an int in any case
 
 
 def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: float = _FLOPS_PER_S) -> Path:
@@ -32,7 +37,8 @@ def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: flo
         flops_per_s: The host speed for SimGrid: one second of computation becomes this many flops.
 
     Raises:
-        Error: A collective has only a part of the ranks, or is nonblocking: file, rank, line.
+        Error: A collective has only a part of the ranks, or is nonblocking, or a size is larger than an int: file,
+            rank, line.
     """
     target = Path(checks.path("folder", folder))
     texts = {
@@ -64,7 +70,10 @@ class _Rank:
             if call.start_s > end_s:
                 yield f"compute {round((call.start_s - end_s) * self._flops_per_s)}"
             end_s = call.end_s
-            yield from self._call(call)
+            for action in self._call(call):
+                if any(len(word) > _LONGEST_SURE and int(word) > _MOST_INT for word in action.split()[1:]):
+                    raise self._error(call, f"sizes above {_MOST_INT} bytes")
+                yield action
 
     def _call(self, call: Call) -> Iterator[str]:
         function = FUNCTIONS[call.function]
@@ -114,7 +123,7 @@ class _Rank:
 
     def _receive(self, verb: str, call: Call, got: Sequence[int] | None) -> Iterator[str]:
         if got and got[0] != NOBODY:
-            yield f"{verb} {self._world(call, got[0])} {got[1]} {got[2]} {_BYTE}"
+            yield f"{verb} {self._world(call, got[0])} {got[1]} {max(got[2], 1)} {_BYTE}"
 
     def _end(self, call: Call, got: Sequence[int] | None) -> Iterator[str]:
         """Give the end of a receive that was started."""
@@ -169,7 +178,7 @@ _COLLECTIVES: Mapping[str, str] = {
     "allgather": "allgather {sent} {received} {type} {type}",
     "alltoall": "alltoall {sent} {received} {type} {type}",
     "gatherv": "gatherv {sent} {recv_counts} {root} {type} {type}",
-    "scatterv": "scatterv {counts} {received} {root} {type} {type}",
+    "scatterv": "scatterv {counts} {received} {root}",
     "allgatherv": "allgatherv {sent} {recv_counts} {type}",
     "alltoallv": "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}",
     "alltoallw": "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}",
