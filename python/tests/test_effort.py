@@ -6,6 +6,7 @@ import hocket
 from hocket import Call
 from hocket.definitions.library import catalogue
 from hocket.simulating.effort import recording_s, simulation_s
+from hocket.simulating.simulation import Engine
 from hocket.typing import Rank, Steps
 
 PACKETS = """
@@ -22,7 +23,7 @@ software_latency = "1 us"
 reduce_bandwidth = "10 GB/s"
 """
 MACHINE = hocket.Machine.parse(PACKETS, "packets.toml")
-MESSAGE_S, PACKET_S = 2e-6, 2e-7
+MESSAGE_S, PACKET_S = 2.5e-6, 2e-7
 
 
 def test_messages_and_packets_of_all_algorithms_are_about_those_of_the_simulation() -> None:
@@ -49,8 +50,8 @@ def test_trials_are_counted_where_there_is_noise() -> None:
         return simulation_s(ring, call, machine=machine, trials=hocket.Trials(count, threads=1))
 
     messages = 2 * 1024 * 1023
-    begun_s, worked_s = 1024 * 1e-6, 1024 * (1 + 1023) * 5e-8
-    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 1.5e-7 + begun_s + worked_s)
+    begun_s, worked_s = 1024 * 1e-7, 1024 * (1 + 1023) * 3e-8
+    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 8e-8 + begun_s + worked_s)
     assert effort_s(noisy, 1000) - effort_s(noisy, 1) == pytest.approx(messages * 3e-9 * 999)
 
 
@@ -59,19 +60,35 @@ def test_copies_count_as_far_as_they_take_time() -> None:
     sparbit, ranks = hocket.find("allgather/sparbit"), 512
     call = hocket.Call(ranks=ranks, size_bytes=1024)
     copying, other = hocket.Machine.load("fugaku"), hocket.Machine.load("k_computer")
-    for machine, copy_s in ((copying, 7e-7), (other, 5e-8)):
-        expected_s = ranks * (9 * MESSAGE_S + 1e-6 + (2 * (ranks - 1) + 1) * copy_s)
+    for machine, copy_s in ((copying, 2e-7), (other, 3e-8)):
+        expected_s = ranks * (9 * MESSAGE_S + 1e-7 + (2 * (ranks - 1) + 1) * copy_s)
         assert simulation_s(sparbit, call, machine=machine) == pytest.approx(expected_s)
 
 
 def test_messages_are_events_where_a_rank_has_several_at_a_time() -> None:
-    call, linear = hocket.Call(ranks=200, size_bytes=64), hocket.find("alltoall/linear")
-    ring = hocket.find("allgather/ring")
-    cluster = hocket.Machine.load("cluster")
-    assert simulation_s(linear, call, machine=cluster) > 4 * simulation_s(ring, call, machine=cluster)
-    assert simulation_s(ring, call, machine=cluster, engine="events") > 4 * simulation_s(
-        ring, call, machine=cluster, engine="dataflow"
-    )
+    linear = hocket.find("alltoall/linear")
+    cluster, loggp = hocket.Machine.load("cluster"), hocket.Machine.load("loggp-infiniband")
+
+    def effort_s(machine: hocket.Machine, engine: Engine = "auto", **parameters: str) -> float:
+        call = hocket.Call(ranks=200, size_bytes=1600, parameters=parameters)
+        return simulation_s(linear, call, machine=machine, engine=engine)
+
+    by_events_s = effort_s(cluster, "events")
+    assert by_events_s > 4 * effort_s(cluster, "dataflow")
+    assert effort_s(cluster, sends="together") == effort_s(loggp) == by_events_s
+
+
+def test_one_rank_stands_for_all_where_they_do_the_same() -> None:
+    ring, cluster = hocket.find("allreduce/ring"), hocket.Machine.load("cluster")
+    equal, other = (hocket.Call(ranks=200, size_bytes=size_bytes) for size_bytes in (1600, 1604))
+    assert 100 * simulation_s(ring, equal, machine=cluster) < simulation_s(ring, other, machine=cluster)
+
+
+def test_a_rank_of_a_tree_costs_about_as_much_as_its_message() -> None:
+    """2^24 ranks take 2.4 s to 5 s."""
+    call = hocket.Call(ranks=1 << 24, size_bytes=8)
+    time_s = simulation_s(hocket.find("broadcast/binomial"), call, machine=hocket.Machine.load("cluster"))
+    assert 5 / 3 < time_s < 2.4 * 3
 
 
 def test_what_is_not_known_takes_nothing() -> None:

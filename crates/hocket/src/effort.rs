@@ -6,7 +6,7 @@ use std::time::Instant;
 use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
 use hocket_machine::Work;
-use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, simulate, symmetry};
+use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, check_size, simulate, symmetry};
 use hocket_verify::{Limits, sound};
 
 use crate::arrivals::Arrivals;
@@ -17,22 +17,22 @@ use crate::simulation::Scene;
 use crate::verification::MOST_DECISIONS;
 
 /// The cost of beginning the program of a rank, in seconds of one core.
-const RANK_S: f64 = 1e-6;
+const RANK_S: f64 = 1e-7;
 /// The cost of a message in dataflow.
-const APART_S: f64 = 1.5e-7;
+const APART_S: f64 = 8e-8;
 /// The cost of a message as events, without contention.
-const EVENTS_S: f64 = 1e-6;
+const EVENTS_S: f64 = 1.5e-6;
 /// The cost of recording a message: as a task of a schedule, or once for many trials.
 const RECORDED_S: f64 = 5e-7;
 /// The cost of a recorded message in a further trial.
 const REPEATED_S: f64 = 3e-9;
 /// The cost of a message with contention.
-const SHARED_S: f64 = 2e-6;
+const SHARED_S: f64 = 2.5e-6;
 /// The cost of a packet on all links of its route together.
 const PACKET_S: f64 = 2e-7;
 /// The cost of a copy or reduction that takes no time or is in dataflow, and as an event.
-const WORK_S: f64 = 5e-8;
-const WORK_EVENT_S: f64 = 7e-7;
+const WORK_S: f64 = 3e-8;
+const WORK_EVENT_S: f64 = 2e-7;
 
 /// The cost of verifying a message, under both protocols, and of verifying an element of inputs and results.
 const VERIFIED_S: f64 = 1.5e-6;
@@ -48,7 +48,7 @@ const FEW_RUNS: usize = 10;
 /// correct within a factor of about three.
 ///
 /// # Errors
-/// A formula that cannot be evaluated.
+/// A formula that cannot be evaluated, or a call for which there is no memory.
 pub fn effort_s(
     entry: &Entry,
     call: &Call,
@@ -63,13 +63,16 @@ pub fn effort_s(
     let parts = cadence.map_or(0.0, |cadence| cadence.simulated_parts(call.ranks));
     let all_messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks) + parts;
     let takes_symmetry = engine.takes_symmetry() && arrivals.is_none();
-    let share = if takes_symmetry { simulated_share(entry, call, platform, *way) } else { 1.0 };
+    let period = if takes_symmetry { period(entry, call, platform, *way) } else { None };
+    let by_events = period.is_none() && takes_events(entry, call, platform, engine);
+    let ranks = period.unwrap_or(call.ranks);
+    way.measure(entry.program(), call, |program| check_size(program, call, platform, ranks, by_events))?;
+    let share = ranks as f64 / call.ranks as f64;
     let messages = all_messages * share;
     let is_quiet = platform.noise.is_quiet();
     let count = trials.sure() as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
     let runs = if is_quiet && !are_one_by_one { 1.0 } else { count };
-    let by_events = takes_events(entry, call, platform, engine);
     let work_s = |takes_time: bool| if by_events && takes_time { WORK_EVENT_S } else { WORK_S };
     let [copies, reductions] = work(entry, call);
     let [copy_s, reduction_s] =
@@ -91,13 +94,13 @@ pub fn effort_s(
 }
 
 /// Whether messages are events: where they share links, or the algorithm can use more ports than dataflow keeps apart.
+/// Under `LogGP`, most calls issue messages in another order than dataflow needs.
 fn takes_events(entry: &Entry, call: &Call, platform: &Platform, engine: Engine) -> bool {
-    let ports = match &platform.network {
-        NetworkModel::Hockney(network) => network.ports.unwrap_or(usize::MAX),
-        NetworkModel::Loggp(_) => 1,
-        _ => 0,
-    };
-    engine == Engine::Events || (entry.about.ports)(call).max(1) > ports
+    engine == Engine::Events
+        || match &platform.network {
+            NetworkModel::Hockney(network) => network.ports.is_some_and(|ports| (entry.about.ports)(call) > ports),
+            _ => true,
+        }
 }
 
 /// The numbers of copies and reductions of all ranks: of the root, and of the others as on average of three of them.
@@ -150,14 +153,14 @@ impl World for Counting {
     }
 }
 
-/// The share of the ranks that are simulated. Whether the engine symmetry applies is found by running it, which takes
-/// the time of few ranks.
-fn simulated_share(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> f64 {
+/// The number of ranks that stand for all. Whether the engine symmetry applies is found by running it, which takes the
+/// time of few ranks.
+fn period(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> Option<usize> {
     let options = Options { engine: Engine::Symmetry, ..Options::default() };
-    let symmetry = way.measure(entry.program(), call, |program| {
-        symmetry(program, call, platform).filter(|_| simulate(program, call, platform, options).is_ok())
-    });
-    symmetry.map_or(1.0, |symmetry| symmetry.period() as f64 / call.ranks as f64)
+    way.measure(entry.program(), call, |program| {
+        let symmetry = symmetry(program, call, platform)?;
+        simulate(program, call, platform, options).is_ok().then(|| symmetry.period())
+    })
 }
 
 /// An estimate of the seconds for recording a call.

@@ -81,10 +81,8 @@ pub fn run<N: Network, T: Timing>(
     if N::MESSAGES_MEET {
         return Err(Failure::Inapplicable("messages share links of the network".to_owned()));
     }
-    let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
-    let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
     let ranks = how.ranks(call);
-    check_ranks(program, call, ranks, kept).map_err(Failure::Other)?;
+    check_size::<N, T>(program, call, network, ranks).map_err(Failure::Other)?;
     let dataflow = Dataflow::new(call, network, timing, how, options);
     let world = InTime::new(call, ranks, dataflow, node, network.post_s(), &options);
     let engine = if how.symmetry.is_some() { "symmetry" } else { "dataflow" };
@@ -93,6 +91,21 @@ pub fn run<N: Network, T: Timing>(
         Some(failure) => Err(failure),
         None => Ok((timers, outcome.of_all(call.ranks))),
     }
+}
+
+/// Refuses a call if there is no memory for the state of the `ranks` that run.
+///
+/// # Errors
+/// More ranks than the memory holds.
+pub fn check_size<N: Network, T: Timing>(
+    program: &dyn AnyProgram,
+    call: &Call,
+    network: &N,
+    ranks: usize,
+) -> Result<(), Error> {
+    let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
+    let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
+    check_ranks(program, call, ranks, kept)
 }
 
 /// A message that waits at its receiver.

@@ -48,7 +48,7 @@ pub struct Run<'a, N> {
 /// A deadlock, an interruption, more ranks than the network or the memory holds, or too many passages.
 pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { program, call, network, trial, node, options } = *run;
-    check_size(run, 1)?;
+    check_size(program, call, network, 1)?;
     let mut events = Events::new(call, network, trial, &options);
     if options.passages {
         events.passages()?.keep();
@@ -69,14 +69,13 @@ pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
 ///
 /// # Errors
 /// More ranks than the network or the memory holds.
-pub fn check_size<N: Network>(run: &Run<'_, N>, regions: usize) -> Result<()> {
-    let ranks = run.call.ranks;
-    if let Some(shared) = run.network.shared() {
-        shared.fabric().check(ranks)?;
+pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N, regions: usize) -> Result<()> {
+    if let Some(shared) = network.shared() {
+        shared.fabric().check(call.ranks)?;
     }
     let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
     let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(run.program, run.call, ranks, kept * regions)
+    check_ranks(program, call, call.ranks, kept * regions)
 }
 
 /// The largest number of successive network events before the agenda is checked.

@@ -30,7 +30,7 @@ pub fn run<N: Network + Sync>(run: &Run<'_, N>) -> Result<Outcome> {
     let is_observed = options.trace || options.passages;
     let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
     if let Some(regions) = shared.and_then(|shared| shared.regions(call.ranks, options.threads)) {
-        let has_room = events::check_size(run, regions.count).is_ok();
+        let has_room = events::check_size(run.program, run.call, run.network, regions.count).is_ok();
         if has_room && let Some(outcome) = side_by_side(run, &regions)? {
             return Ok(outcome);
         }

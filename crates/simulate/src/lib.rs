@@ -40,6 +40,6 @@ pub use network::{
 pub use options::{Engine, Options};
 pub use plan::Ends;
 pub use platform::Platform;
-pub use single::{simulate, symmetry};
+pub use single::{check_size, simulate, symmetry};
 pub use trace::{Kind, Record};
 pub use trials::{Many, Trials, simulate_trials};

@@ -5,7 +5,7 @@ use hocket_machine::{Node, Noise};
 
 use crate::clock::{Quiet, Trial};
 use crate::dataflow::{self, Failure, How, Order};
-use crate::events::Run;
+use crate::events::{self, Run};
 use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
@@ -34,6 +34,40 @@ pub fn symmetry(program: &dyn AnyProgram, call: &Call, platform: &Platform) -> O
     };
     let period = symmetry.period();
     (period < call.ranks && call.ranks.is_multiple_of(period)).then_some(symmetry)
+}
+
+/// Refuses a call if there is no place on the platform or no memory for the `ranks` that run, by events or in dataflow.
+///
+/// # Errors
+/// More ranks than the network or the memory holds.
+pub fn check_size(
+    program: &dyn AnyProgram,
+    call: &Call,
+    platform: &Platform,
+    ranks: usize,
+    by_events: bool,
+) -> Result<()> {
+    platform.network.visit(Size { program, call, ranks, by_events })
+}
+
+struct Size<'a> {
+    program: &'a dyn AnyProgram,
+    call: &'a Call,
+    ranks: usize,
+    by_events: bool,
+}
+
+impl network::Visitor for Size<'_> {
+    type Output = Result<()>;
+
+    fn visit<N: Network + Sync>(self, network: &N) -> Result<()> {
+        let Self { program, call, ranks, by_events } = self;
+        if by_events {
+            events::check_size(program, call, network, 1)
+        } else {
+            dataflow::check_size::<N, Quiet>(program, call, network, ranks)
+        }
+    }
 }
 
 struct Single<'a> {
