@@ -52,8 +52,12 @@ class ExecutorKind:
         return cls(name, address or None)
 
 
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
 def open_executor(
-    kind: ExecutorKind, *, jobs: int, say: Callable[[str], object] = lambda _: None
+    kind: ExecutorKind, *, jobs: int, say: Callable[[str], object] = _silent
 ) -> AbstractContextManager[Executor]:
     """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
@@ -157,7 +161,7 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
         _client(distributed, scheduler) as client,
     ):
         where = client.scheduler.address
-        looked = _Workers(client, where, say if kind.address else ignore)  # Dask replaces the workers that it started
+        looked = _Workers(client, where, say if kind.address else _silent)  # Dask replaces the workers that it started
         try:
             with looked:
                 yield client.get_executor()
