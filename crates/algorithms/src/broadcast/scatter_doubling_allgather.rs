@@ -3,9 +3,9 @@
 //! Source: M. Barnett, S. Gupta, D. G. Payne, L. Shuler, R. van de Geijn, J. Watts, "Interprocessor collective
 //! communication library (InterCom)", SHPCC 1994; MPICH, `bcast_intra_scatter_recursive_doubling_allgather.c`.
 //! Needs: nothing.
-//! Counts: ceil(log2 P) rounds that halve what is sent on, then as many exchanges that double it again. Where P is no power
-//! of two, some ranks have no partner in a step. They receive what the others of their group have received, along a binomial
-//! tree; the formula is then an upper bound.
+//! Counts: ceil(log2 P) rounds that halve what is sent on, then as many exchanges that double it again. Where P is no
+//! power of two, some ranks have no partner in a step. They receive what the others of their group have received, along
+//! a binomial tree; the formula is then an upper bound.
 //!
 //! ```text
 //! scatter      0 ──c2 c3──▶ 2
