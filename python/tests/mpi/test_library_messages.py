@@ -160,10 +160,13 @@ DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Forced], bool]]] = {
         "pairs rank r with r + 2^k beyond 2^k",
         is_no_power_of_two,
     ),
-    ("mpich-5.0", "bcast", "scatter_ring_allgather"): (
-        "cuts blocks of ceil(n/P)",
-        lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case),
-    ),
+    **{
+        ("mpich-5.0", "bcast", f"scatter_{allgather}_allgather"): (
+            "cuts blocks of ceil(n/P)",
+            lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case),
+        )
+        for allgather in ("ring", "recursive_doubling")
+    },
     ("mpich-5.0", "reduce", "reduce_scatter_gather"): ("folds odd ranks into even ones", is_no_power_of_two),
 }
 """Where a library sends other messages: what it does, and in which calls."""
