@@ -18,6 +18,7 @@ WRONG = {
     "reduce_scatter_block": ("MPICH", "5.0.2", (2, 4)),
     "ibcast_between_groups": ("MPICH", "5.0.2", (4, 5)),
     "different_thread_levels": ("MPICH", "5.0.2", (2, 3)),
+    "persistent_testall": ("MPICH", "5.0.2", (1, 2, 4)),
     "pack_nothing": ("Open MPI", "5.0.11", (1,)),
     "ineighbor_on_two": ("Open MPI", "5.0.11", (2,)),
     "graph_from_grid": ("Open MPI", "5.0.11", (2, 3)),
