@@ -19,7 +19,7 @@ use crate::verification::MOST_DECISIONS;
 /// The cost of beginning the program of a rank, in seconds of one core.
 const RANK_S: f64 = 1e-7;
 /// The cost of a message in dataflow.
-const APART_S: f64 = 8e-8;
+const APART_S: f64 = 1.4e-7;
 /// The cost of a message as events, without contention.
 const EVENTS_S: f64 = 1.5e-6;
 /// The cost of recording a message: as a task of a schedule, or once for many trials.
