@@ -51,7 +51,7 @@ def test_trials_are_counted_where_there_is_noise() -> None:
 
     messages = 2 * 1024 * 1023
     begun_s, worked_s = 1024 * 1e-7, 1024 * (1 + 1023) * 3e-8
-    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 8e-8 + begun_s + worked_s)
+    assert effort_s(quiet, 1) == effort_s(quiet, 1000) == pytest.approx(messages * 1.4e-7 + begun_s + worked_s)
     assert effort_s(noisy, 1000) - effort_s(noisy, 1) == pytest.approx(messages * 3e-9 * 999)
 
 
