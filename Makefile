@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel test-wheel check-packaging check-platforms bench lock
+.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel release test-wheel check-packaging check-platforms bench lock
 
 .SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
@@ -89,25 +89,36 @@ lint-python:
 	$(BIN)/mypy
 	$(BIN)/python tools/house.py
 
-# The site, in docs/_build/html.
+# The site.
+SITE := docs/_build/html
 docs: setup
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees \
-		--builder html docs docs/_build/html
+		--builder html docs $(SITE)
 
-# In target/wheels: a wheel for Linux with glibc 2.17 or newer, which needs no compiler, and the sdist.
+# A wheel for Linux with glibc 2.17 or newer, which needs no compiler, and the sdist.
+WHEELS := target/wheels
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 # Files that pip puts into the environment.
 DATA := hocket._native.data/data
 wheel: setup .venv-release/installed
-	rm -rf target/wheels
+	rm -rf $(WHEELS)
 	mkdir -p $(DATA)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(DATA)/share/man/man1/hocket.1
 	PATH="$$PWD/.venv-release/bin:$$PATH" cargo zigbuild --release --quiet --package hocket-mpi --target $(HOST).2.17
 	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 	PATH="$$PWD/.venv-release/bin:$$PATH" $(BIN)/maturin build --release --quiet --locked --zig \
-		--compatibility manylinux2014 --target $(HOST) --out target/wheels
-	$(BIN)/maturin sdist --out target/wheels
+		--compatibility manylinux2014 --target $(HOST) --out $(WHEELS)
+	$(BIN)/maturin sdist --out $(WHEELS)
+
+# A release, in one folder: wheel, sdist, site, list of changes and citation file, and their SHA-256. Publishes nothing.
+RELEASE := target/hocket-release
+release: wheel docs
+	rm -rf $(RELEASE)
+	mkdir -p $(RELEASE)
+	cp $(WHEELS)/*.whl $(WHEELS)/*.tar.gz CHANGES.md CITATION.cff $(RELEASE)
+	tar --create --gzip --file $(RELEASE)/hocket-site.tar.gz --transform 's,^\.,hocket-site,' --directory $(SITE) .
+	cd $(RELEASE) && sha256sum * > SHA256SUMS
 
 .venv-release/installed: tools/release.lock
 	$(PYTHON) -m venv .venv-release

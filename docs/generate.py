@@ -69,8 +69,9 @@ time      {cost}
 messages  {messages}
 ```
 {order}
-Time is that of the critical path in the [Hockney model](../../models.md#hockney), in seconds: `P` ranks, `n` bytes of
-the call's message (`--size`), `alpha` s, `beta` and `gamma` s/B. Messages are those of all ranks together.
+The formula is the time of the critical path in the [Hockney model](../../models-reference.md#hockney), in seconds:
+`P` ranks, `n` bytes of the call's message (`--size`), `alpha` s, `beta` and `gamma` s/B. Messages are counted over all
+ranks.
 {parameters}
 On the machine [{machine}](../../machine-files.md#the-machines-that-come-with-hocket), simulated and by the formula:
 

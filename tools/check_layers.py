@@ -50,7 +50,7 @@ ROOMS = (
 """Layers, the lowest first: packages and files at the top of `hocket`, which is its own `__init__`."""
 
 CALLS_NATIVE = ("base", "definitions", "mpi", "rules", "schedules", "simulating")
-"""Who calls the compiled module; its `Error` is everybody's but the applications'."""
+"""Packages that call the compiled module. Every package may use its `Error`, except the applications."""
 
 APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""

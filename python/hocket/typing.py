@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 __all__ = ["Call", "Program", "Rank", "Received", "Span", "Step", "Steps"]
 
 Step: TypeAlias = Any
-"""What a verb makes, or a generator of such: to be yielded, or handed to `join` or `first`."""
+"""The value of a verb, or a generator of such values. Yield it, or pass it to `join` or `first`."""
 
 Steps: TypeAlias = Generator[Step, Any, None]
 """What a rank program is: a generator of steps."""

@@ -135,3 +135,23 @@ def test_the_module_file_sets_the_paths() -> None:
     ran = subprocess.run(["tclsh"], input=told + file.read_text(), capture_output=True, text=True, check=True)
     root = f"/opt/hocket/{VERSION}"
     assert (ran.stdout, ran.stderr) == (f"PATH={root}/bin\nMANPATH={root}/share/man\n", "")
+
+
+def test_the_citation_file_names_this_version() -> None:
+    lines = (ROOT / "CITATION.cff").read_text().splitlines()
+    assert {"cff-version: 1.2.0", f"version: {VERSION}", f"license: {PROJECT['license']}"} <= set(lines)
+
+
+def test_a_release_has_all_its_parts(tmp_path: Path) -> None:
+    wheels, site, release = tmp_path / "wheels", tmp_path / "site", tmp_path / "release"
+    for file in (wheels / "hocket.whl", wheels / "hocket.tar.gz", site / "index.html"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(file.name)
+    variables = [f"WHEELS={wheels}", f"SITE={site}", f"RELEASE={release}"]
+    made = ["make", "--old-file=wheel", "--old-file=docs", *variables, "release"]
+    subprocess.run(made, cwd=ROOT, check=True, capture_output=True)
+    parts = {"hocket.whl", "hocket.tar.gz", "hocket-site.tar.gz", "CHANGES.md", "CITATION.cff"}
+    assert {file.name for file in release.iterdir()} == parts | {"SHA256SUMS"}
+    assert {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()} == parts
+    plan = subprocess.run(["make", "--dry-run", "release"], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert all(command in plan.stdout for command in ("maturin build", "maturin sdist", "sphinx-build"))

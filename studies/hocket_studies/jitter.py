@@ -1,6 +1,6 @@
 """Butterfly allreduce with redundant exchanges under OS and network jitter: figures 5 to 21 and the claims.
 
-Of the paper by H. Matsumoto and R. Suda, see the jitter page of the docs.
+Of the paper by H. Matsumoto and R. Suda, see studies/docs/jitter.md.
 
 Reading. All clocks start at 0; c = alpha + beta N is the time of an exchange, w = gamma N that of its reduction. A
 transfer that a network event hits, with probability 1 - exp(-c / period), arrives `duration` later; so does a

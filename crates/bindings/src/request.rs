@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::wire::raise;
 
-/// A call as Python requests it. Results repeat it, without fields that they show in another form or do not depend on.
+/// A call as Python requests it. Results echo it, without fields that they show in another
+/// form or ignore.
 #[derive(Clone, Debug, FromPyObject, Serialize)]
 #[pyo3(from_item_all)]
 pub struct CallRequest {

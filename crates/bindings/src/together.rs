@@ -52,7 +52,7 @@ impl Placed {
     }
 }
 
-/// The ranks of the machine that each of some jobs gets: jobs of so many ranks, on these nodes if they name any.
+/// Assigns ranks of the machine to jobs. Each job has a number of ranks, and may name its nodes.
 #[pyfunction]
 pub fn places(
     machine: &PythonMachine,

@@ -1,8 +1,8 @@
 //! The memory limit of this process: work that needs more is refused before the system ends the process.
 //!
 //! The limit is the environment variable `HOCKET_MEMORY`, such as "4GiB". By default it is 15/16 of the memory that the
-//! process holds plus the memory left to it: on the machine, in its control groups, and in its address space. The
-//! sixteenth covers growth between two checks. On systems other than Linux there is no default limit.
+//! process already uses plus what is free, within the machine, its control groups and its address space. The sixteenth
+//! covers growth between two checks. On systems other than Linux there is no default limit.
 
 use std::fmt::Display;
 use std::fs::read_to_string;

@@ -25,7 +25,7 @@ pub struct Spread {
     pub rank: usize,
     /// Number of ranks, including the one.
     pub ranks: usize,
-    /// Whether the one rank needs data of the others, rather than the others data of the one.
+    /// Whether the one rank receives from the others; otherwise it sends to them.
     pub is_gathering: bool,
 }
 

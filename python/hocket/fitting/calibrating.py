@@ -1,7 +1,7 @@
 """A whole calibration: messages and computing, and what Hocket's library itself takes of each call and each message.
 
-The latter is found by short calls of collectives: their measured times are those of a machine without these overheads,
-and so much more for the call, and for each message on the longest path.
+Short calls of collectives give the latter: measured time = time without overheads + one overhead for the call + one for
+each message on the longest path.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def overheads(
         installation: The MPI.
         launcher: How programs are started.
         ranks: Number of ranks.
-        machine: The machine whose messages take so many seconds more.
+        machine: Returns a copy of the machine in which each message takes so many seconds longer.
         on_done: Called after each algorithm.
     """
     measured_s, base_s, per_message = [], [], []

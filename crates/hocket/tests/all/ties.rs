@@ -1,4 +1,4 @@
-//! Simultaneous events may be looked at in any order: no time depends on it. The ties of docs/models.md are kept.
+//! Simultaneous events may be looked at in any order: no time depends on it. The ties of docs/models-reference.md are kept.
 
 use hocket_core::{Call, Collective, Program, Rank};
 use hocket_machine::Machine;

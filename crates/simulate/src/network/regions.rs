@@ -134,7 +134,7 @@ pub enum Crosser {
 pub enum Entrant {
     /// Its head, on [`Links`](super::Links).
     Head(Head),
-    /// Its first packet, between these nodes, of so many bytes.
+    /// The first packet: from node, to node, bytes.
     First(Packet, [u32; 2], f64),
 }
 

@@ -28,7 +28,7 @@ ASSUMED = {
     "numPipeOps": "1",
     "regBuff": "0",
 }
-"""What is so of a call of which nothing else is said: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
+"""The default for calls that no rule mentions: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
 other calls in its group, and buffers that are not registered."""
 
 NOT_ASKED = ("partitionMode", "localGroup")
