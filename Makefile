@@ -69,11 +69,11 @@ library:
 commit:
 	-test ! -e .git || git describe --always --dirty --abbrev=12 --exclude '*' > python/hocket/commit.txt
 
-$(VENV)/installed: requirements.lock studies/pyproject.toml
+$(VENV)/installed: requirements.lock lab/pyproject.toml studies/pyproject.toml
 	echo "installing Python packages into $(VENV)/"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable studies
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable lab --editable studies
 	touch $@
 
 lint: setup
@@ -84,8 +84,8 @@ lint-rust:
 	cargo clippy --release --workspace --all-targets --quiet -- --deny warnings
 
 lint-python:
-	$(BIN)/ruff format --check python studies tools benchmarks docs
-	$(BIN)/ruff check python studies tools benchmarks docs
+	$(BIN)/ruff format --check python lab studies tools benchmarks docs
+	$(BIN)/ruff check python lab studies tools benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/python tools/house.py
 

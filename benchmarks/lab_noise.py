@@ -23,11 +23,11 @@ import click
 import numpy as np
 
 from hocket import Call, Machine, Trials, simulate
-from hocket.lab.laboratory import Lab, temporary
 from hocket.mpi import Installation
 from hocket.mpi.installation import compiled
 from hocket.mpi.jobs import end
 from hocket.mpi.launch import environment, saved_rules
+from hocket_lab.laboratory import Lab, temporary
 
 RULES = ("recursive_doubling", *(f"redundant_butterfly, T={exchanges}" for exchanges in (1, 2)))
 SIMULATED_TRIALS = 10_000

@@ -13,7 +13,7 @@ import hocket
 from hocket.base.units import format_bytes, format_time, format_value
 from hocket.definitions.library import MEANINGS
 from hocket.drawing.picture import picture
-from hocket.drawing.wording import order
+from hocket.words.simulations import order
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 

@@ -38,6 +38,18 @@ def circles(uses: Uses) -> list[list[str]]:
     return found
 
 
+def longest_chain(uses: Uses) -> list[str]:
+    """Return the files of the longest chain in which each uses the next; there must be no circles."""
+    chains: dict[str, list[str]] = {}
+
+    def chain_from(name: str) -> list[str]:
+        if name not in chains:
+            chains[name] = [name, *max((chain_from(other) for other in sorted(uses[name])), key=len, default=[])]
+        return chains[name]
+
+    return max(map(chain_from, uses), key=len)
+
+
 def of_python(package: Path) -> Uses:
     """Return the uses between the modules of a package, including imports by name and imports of types only."""
     files = {_module(file, package): file for file in package.rglob("*.py")}

@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import hocket
 from hocket.schedules.msccl import Msccl
-from hocket.schedules.msccl_checking import verify_msccl
+from hocket.schedules.msccl_verification import verify_msccl
 
 MEMORY_BYTES = 4 << 30
 TIME_S = 10

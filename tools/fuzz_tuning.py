@@ -17,7 +17,12 @@ from pathlib import Path
 from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
 
 from hocket import LIBRARY_RULES, Error
-from hocket.rules.tuning_files import FORMATS, Format, Rules, converted, decided, defaults_of, findings, read, situation
+from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.decisions import defaults_of
+from hocket.rules.tuning_files.form import Format, Rules
+from hocket.rules.tuning_files.formats import FORMATS, read
 
 LARGEST_BYTES = 1 << 16
 RANKS = (1, 2, 7, 8, 64)

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from check_layers import PACKAGE, ROOT, check_circles, check_crates, check_rooms, floors, rooms
+from check_layers import APPLICATIONS, PACKAGE, ROOT, check_circles, check_crates, check_rooms, floors, rooms
+from circles import longest_chain, of_python
 
 SUFFIXES = (".rs", ".py", ".c", ".h", ".js", ".css", ".html")
 """The endings of hand-written files of the product."""
@@ -21,6 +22,7 @@ LIMITS = {
     "floors that they are on": 8,
     "dependencies and imports that point up": 0,
     "circles of files": 0,
+    "files in the longest chain of imports": 14,
     "classes that share a name with another of their room": 0,
     "types that share a name with another of their crate": 0,
 }
@@ -32,16 +34,21 @@ def main() -> int:
     product = [file for file in written if file.suffix in SUFFIXES and not apart & {*file.parents}]
     python = [file for file in product if file.suffix == ".py"]
     upward, around = [*check_crates(), *check_rooms()], [*check_circles()]
+    chain = [] if around else longest_import_chain()
     for violation in (*upward, *around):
         print(violation)
+    if len(chain) > LIMITS["files in the longest chain of imports"]:
+        print(f"longest chain of imports: {' > '.join(chain)}")
     counts = {
         "rooms of the Python package": len(rooms()),
         "floors that they are on": len(floors()),
         "dependencies and imports that point up": len(upward),
         "circles of files": len(around),
+        "files in the longest chain of imports": len(chain),
         "classes that share a name with another of their room": of_one_name(classes(python)),
         "types that share a name with another of their crate": of_one_name(types(product)),
         "lines of the product": lines(product),
+        "lines of its labs": lines((ROOT / "lab").rglob("*")),
         "lines of its studies": lines((ROOT / "studies").rglob("*")),
     }
     too_many = [what for what, most in LIMITS.items() if counts[what] > most]
@@ -49,6 +56,13 @@ def main() -> int:
         limit = f", at most {LIMITS[what]}" if what in LIMITS else ""
         print(f"{count:7,} {what}{limit}{'  <- too many' if what in too_many else ''}")
     return 1 if too_many else 0
+
+
+def longest_import_chain() -> list[str]:
+    """Return the longest chain of imports below the command line and the public API, which load what they need."""
+    above = ("hocket.__main__", *(f"hocket.{name}" for name in APPLICATIONS))
+    uses = of_python(PACKAGE).items()
+    return longest_chain({name: used for name, used in uses if name != "hocket" and not name.startswith(above)})
 
 
 def of_one_name(names: Iterable[tuple[str, str]]) -> int:

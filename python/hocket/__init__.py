@@ -10,11 +10,16 @@ from __future__ import annotations
 from importlib import import_module, util
 from typing import TYPE_CHECKING, Any
 
+from hocket.base.results import draw_with
+
 if TYPE_CHECKING:
     from hocket.api import *  # noqa: F403
     from hocket.api import __all__ as __all__
 
     __version__: str
+
+
+draw_with(lambda: import_module("hocket.drawing.pictures"))
 
 
 def __getattr__(name: str) -> Any:

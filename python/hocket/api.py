@@ -3,14 +3,17 @@
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.authoring import algorithm, load
+from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import Algorithm, Parameter, algorithms, catalogue, find
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.memory import run
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import Verdict, verify
-from hocket.fitting import Fit, fit
-from hocket.fitting.measurements import Measurement, read_measurements, tune_measured
-from hocket.rules.choosing import LIBRARY_RULES, choose
+from hocket.fitting.fit import fit
+from hocket.fitting.result import Fit
+from hocket.measurements.formats import read_measurements
+from hocket.measurements.measurement import Measurement
+from hocket.rules.choosing import choose
 from hocket.schedules.checking import verify_schedule
 from hocket.schedules.dependencies import dependency_graph
 from hocket.schedules.schedule import Schedule, record
@@ -21,18 +24,10 @@ from hocket.simulating.explanation import Explanation, Remedy, explain
 from hocket.simulating.multicast import Delivery, simulate_multicast
 from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import (
-    Circuits,
-    Links,
-    Passage,
-    Repeated,
-    Simulation,
-    Statistics,
-    Trials,
-    simulate,
-)
+from hocket.simulating.simulation import Circuits, Links, Passage, Repeated, Simulation, Statistics, Trials, simulate
 from hocket.simulating.sweeps import Grid, Row, Table, sweep
 from hocket.simulating.together import JobTimes, Meeting, Together, simulate_together
+from hocket.tuning.from_measurements import tune_measured
 from hocket.tuning.report import Tuning
 from hocket.tuning.tune import tune
 

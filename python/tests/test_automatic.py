@@ -6,9 +6,9 @@ import pytest
 
 import hocket
 from hocket.definitions.calls import made, values
-from hocket.simulating.models.trinaryx3 import best_segment_bytes
 from hocket.typing import Call, Rank, Steps
 from hocket_studies import jitter
+from hocket_studies.trinaryx3_model import best_segment_bytes
 
 QUIET = """
 name = "quiet"

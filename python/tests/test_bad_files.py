@@ -14,7 +14,7 @@ from hocket.base import files
 from hocket.definitions.machine import Machine
 from hocket.mpi.job_logs import read_job_log
 from hocket.rules.choosing import rules_text
-from hocket.rules.tuning_files import FORMATS as TUNING_FORMATS
+from hocket.rules.tuning_files.formats import FORMATS as TUNING_FORMATS
 from hocket.schedules.formats import FORMATS as SCHEDULE_FORMATS
 from hocket.schedules.formats import load as load_schedule
 from hocket.simulating.sweeps.grid import Grid

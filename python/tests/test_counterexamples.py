@@ -3,8 +3,8 @@
 import pytest
 
 import hocket
-from hocket.drawing.wording import counterexample_text
 from hocket.typing import Call, Rank, Steps
+from hocket.words.verdicts import counterexample_text
 
 COLLECTIVES = sorted({algorithm.collective for algorithm in hocket.catalogue()})
 

@@ -7,7 +7,7 @@ import pytest
 
 import hocket
 from hocket.base.kinds import KINDS, kind_of
-from hocket.rules import tuning_files
+from hocket.rules.tuning_files.formats import read
 from hocket.schedules import formats as schedules
 from hocket.simulating.scenes import Scene
 from hocket.simulating.sweeps.grid import Grid
@@ -18,7 +18,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "schedule": schedules.load,
     "trace": load_trace,
     "machine": hocket.Machine.load,
-    "rules": tuning_files.read,
+    "rules": read,
     "scene": Scene.load,
     "grid": Grid.load,
 }
@@ -55,10 +55,10 @@ def test_readers_name_files_of_other_kinds(tmp_path: Path, kind: hocket.base.kin
     path = tmp_path / "file.txt"
     path.write_text(CONTENTS[kind.what])
     assert kind_of(path) == kind
-    for reader, read in READERS.items():
+    for reader, load in READERS.items():
         if reader not in kind.readers:
             with pytest.raises(hocket.Error) as error:
-                read(path)
+                load(path)
             assert f"{path}: is {kind.what}, {kind.advice}, expected a" in str(error.value).replace("measured", "a")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hocket
 from hocket.schedules.formats import format_of
 from hocket.schedules.msccl import Msccl
-from hocket.schedules.msccl_checking import verify_msccl
+from hocket.schedules.msccl_verification import verify_msccl
 
 
 def _step(number: int, kind: str, source: str, target: str, *, after: str = "-1 -1", waiters: int = 0) -> str:
@@ -93,14 +93,40 @@ def test_ring_takes_the_time_of_the_catalogues(tmp_path: Path) -> None:
 
 def test_missing_receive_is_found(tmp_path: Path) -> None:
     message = _message(tmp_path, _exchange(receive=False))
-    assert "gpu 0, thread block 0, step 1 (s, line 5) sends to gpu 1, channel 0: nobody receives it" in message
-    assert "gpu 1, output chunk 0 is wrong, nobody has written it:" in message
+    assert "got      a message of 1 chunk from gpu 0 (channel 0) left over" in message
+    assert "gpu 0, thread block 0, step 1 (s, line 5) sent it: send i[0..1] to gpu 1" in message
 
 
 def test_wrong_offset_is_found(tmp_path: Path) -> None:
     message = _message(tmp_path, _exchange(offsets=(0, 0)))
-    assert "race: gpu 0, thread block 0, step 0 (cpy, line 4) and gpu 0, thread block 1, step 0 (r, line 8)" in message
-    assert "gpu 0, output chunk 1 is wrong, nobody has written it:\n  missing: i[0] of gpu 1" in message
+    assert message.startswith("buffer race (eager sends): gpu 0")
+    assert "gpu 0, thread block 0, step 0 (cpy, line 4): copy i[0..1] to o[0..1]" in message
+    assert "gpu 0, thread block 1, step 0 (r, line 8): recv o[0..1] from gpu 1" in message
+
+
+def test_a_result_that_is_never_written_is_found(tmp_path: Path) -> None:
+    silent = _exchange().replace(_step(0, "cpy", "i0", "o0"), _step(0, "nop", "i0", "o0"))
+    message = _message(tmp_path, silent)
+    assert message.startswith("wrong result (eager sends): gpu 0, result[0..1]")
+    assert "expected chunk 0 of gpu 0\n  got      nothing: it was never written\n  missing: chunk 0 of gpu 0" in message
+
+
+def test_ends_of_a_connection_that_disagree_are_refused(tmp_path: Path) -> None:
+    receive = _step(2, "r", "i0", "o0")
+    longer = _ring_allreduce(2).replace(receive, receive.replace('cnt="1"', 'cnt="2"'))
+    with pytest.raises(
+        hocket.Error, match=r"step 2 \(r, line \d+\): receives 2 chunks, but gpu .* sends 1, expected as many"
+    ):
+        verify_msccl(_load(tmp_path, longer))
+
+
+def test_steps_of_a_gpu_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
+    text = _exchange(wait="1 0").replace(
+        _step(0, "r", "i0", "o1", waiters=1), _step(0, "r", "i0", "o1", after="0 1", waiters=1)
+    )
+    text = text.replace(_step(1, "s", "i0", "o0", after="1 0"), _step(1, "s", "i0", "o0", after="1 0", waiters=1))
+    with pytest.raises(hocket.Error, match="waits in a cycle of steps, expected no cycles"):
+        verify_msccl(_load(tmp_path, text))
 
 
 def test_cyclic_wait_is_found(tmp_path: Path) -> None:
@@ -108,18 +134,21 @@ def test_cyclic_wait_is_found(tmp_path: Path) -> None:
     assert _message(tmp_path, text) == ""  # gpu 1 sends first
     text = text.replace(_step(1, "s", "i0", "o0"), _step(1, "s", "i0", "o0", after="1 0"))
     assert _message(tmp_path, text) == (
-        "deadlock, 4 thread blocks never end:\n"
-        "  gpu 0, thread block 0, step 1 (s, line 5) waits for step 0 of thread block 1\n"
-        "  gpu 0, thread block 1, step 0 (r, line 8) waits for a message from gpu 1, channel 0\n"
-        "  gpu 1, thread block 0, step 1 (s, line 14) waits for step 0 of thread block 1\n"
-        "  gpu 1, thread block 1, step 0 (r, line 17) waits for a message from gpu 0, channel 0\n"
-        "  and so on, in a cycle"
+        "deadlock (eager sends): gpu 0\n"
+        "  expected every gpu to reach its end\n"
+        "  got      2 of 2 gpus waiting for ever\n"
+        "  gpu 0, thread block 1, step 0 (r, line 8) waits: recv o[1..2] from gpu 1\n"
+        "  gpu 1, thread block 1, step 0 (r, line 17) waits: recv o[0..1] from gpu 0"
     )
 
 
 def test_twice_counted_input_is_found(tmp_path: Path) -> None:
     wrong = _ring_allreduce(2).replace(_step(2, "r", "i0", "o0"), _step(2, "rrc", "o0", "o0"))
-    assert "counted twice: i[0] of gpu 0" in _message(tmp_path, wrong)
+    message = _message(tmp_path, wrong)
+    assert "doubled: chunk 0 of gpu 0" in message
+    assert (
+        "the copy of its output" in message and "; its source in gpu 0, thread block 0, step 2 (rrc, line " in message
+    )
 
 
 def test_full_connections_can_block(tmp_path: Path) -> None:
@@ -132,7 +161,7 @@ def test_full_connections_can_block(tmp_path: Path) -> None:
         gpus += f'<gpu id="{gpu}" s_chunks="0"><tb id="0" send="{1 - gpu}" recv="{1 - gpu}" chan="0">{rows}</tb></gpu>'
     text = _algo("allgather", 2, 4, gpus)
     assert _message(tmp_path, text) == ""
-    assert "waits for a free slot to gpu 1, channel 0" in _message(tmp_path, text, slots=1)
+    assert "waits: a free slot to gpu 1, channel 0" in _message(tmp_path, text, slots=1)
 
 
 @pytest.mark.parametrize(

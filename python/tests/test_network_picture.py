@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import hocket
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.network_picture import network_chart
-from hocket.drawing.plot import picture_of
 from tests.test_link_map import TOPOLOGIES, network
 
 

@@ -24,8 +24,8 @@ PROJECT = parse_toml((ROOT / "pyproject.toml").read_text(), "pyproject.toml")["p
 CARGO = parse_toml((ROOT / "Cargo.toml").read_text(), "Cargo.toml")["workspace"]["package"]
 VERSION = CARGO["version"]
 
-NOT_IN_SPACK = {"dev", "lab"}
-"""Extras without a variant: Spack has no pyroute2, and developers have `make setup`."""
+NOT_IN_SPACK = {"dev"}
+"""Extras without a variant: developers have `make setup`."""
 
 
 def least(requirements: list[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.drawing.plot import picture_of
+from hocket.drawing.encoding import picture_of
 from hocket.simulating.critical_paths import critical_path
 from tests.conftest import TRACE
 

@@ -10,8 +10,8 @@ import pytest
 
 import hocket
 from hocket import _native
-from hocket.simulating.pacing import StepGap, StepTime, simulate_step, steps
 from hocket.simulating.simulation import Circuits, Event, Kept, Links, LinkUse, Passage, Simulation
+from hocket_studies.pacing_steps import StepGap, StepTime, simulate_step, steps
 from tests.conftest import TRACE
 
 CIRCUITS = """

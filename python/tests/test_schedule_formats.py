@@ -13,7 +13,7 @@ import pytest
 import hocket
 from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
 from hocket.schedules.msccl import COLLECTIVES, Msccl
-from hocket.schedules.msccl_checking import verify_msccl
+from hocket.schedules.msccl_verification import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
 from tests.foreign.astra_sim import read_by_astra_sim
 from tests.foreign.loggopsim import read_by_loggopsim, read_by_txt2bin

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import hocket
-from hocket.drawing.plot import picture_of
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hocket.drawing.plot import picture_of
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.winner_map import winner_chart
 
 

@@ -16,9 +16,9 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from hocket.base.units import format_bytes
-from hocket.fitting import Fit, deviation, fit
-from hocket.fitting.fit_chart import judged_chart
-from hocket.fitting.judging import Judged
+from hocket.drawing.fit_chart import judged_chart
+from hocket.fitting.fit import fit
+from hocket.fitting.result import Fit, Judged, deviation
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hocket.cli import options
 from hocket.cli.options import OneOf
 from hocket.cli.output import print_json, print_table, progress
 from hocket.cli.printing import note
-from hocket.drawing.plot import FORMATS, encode
+from hocket.drawing.encoding import FORMATS, encode
 from hocket_studies import STUDIES, Claim, Figure
 from hocket_studies.study import Rows, Work, as_csv
 

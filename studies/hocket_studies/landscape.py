@@ -19,12 +19,13 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.base.units import format_bytes
 from hocket.definitions.calls import declared_by
+from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
 from hocket.definitions.machine import Machine
+from hocket.definitions.topology import made_for
 from hocket.drawing.winner_map import cells
-from hocket.rules.choosing import LIBRARY_RULES, choose
+from hocket.rules.choosing import choose
 from hocket.simulating.bounds import bound
-from hocket.simulating.comparison import made_for
 from hocket.simulating.simulation import simulate
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 

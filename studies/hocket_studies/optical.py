@@ -34,10 +34,10 @@ from hocket import traces
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
-from hocket.simulating.models import optical as models
 from hocket.simulating.replays import replay
 from hocket.simulating.simulation import simulate
 from hocket.traces import Trace
+from hocket_studies import optical_model as models
 from hocket_studies import optical_pictures as pictures
 from hocket_studies.optical_claims import judged
 from hocket_studies.study import Figure, Rows, Scope, Study, Work

@@ -26,10 +26,10 @@ from typing import Any
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
-from hocket.simulating.pacing import StepTime, simulate_step, steps
 from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, simulate
 from hocket_studies import pacing_pictures as pictures
 from hocket_studies.pacing_claims import judged
+from hocket_studies.pacing_steps import StepTime, simulate_step, steps
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 EXCHANGE = "alltoall/pairwise_exchange"

@@ -27,11 +27,11 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.definitions.library import find
 from hocket.definitions.machine import Machine
-from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket.simulating.simulation import Simulation, simulate
 from hocket_studies import trinaryx3_pictures as pictures
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 from hocket_studies.trinaryx3_claims import judged
+from hocket_studies.trinaryx3_model import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket_studies.trinaryx3_ring import blocking_ring
 from hocket_studies.trinaryx3_waiting import Case, cases, shares
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hocket.base.units import format_bytes
-from hocket.simulating.models.trinaryx3 import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket_studies.study import Claim, Rows, judge
+from hocket_studies.trinaryx3_model import trinaryx3_broadcast_s, trinaryx3_reduce_s
 from hocket_studies.trinaryx3_pictures import best
 
 GIB = 1 << 30

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::aside::aside_unless_python;
+use crate::call::PythonCall;
 use crate::program::PythonProgram;
 use crate::request;
 use crate::runnable::{self, Runnable};
@@ -147,17 +148,25 @@ pub fn verification_effort_s(
 }
 
 /// Verifies the messages of a schedule; `name` is its name in the verdict. If `sends_wait`, sends are also rendezvous.
+/// With a call, whose result is known, verifies the data with eager sends instead.
 #[pyfunction]
+#[pyo3(signature = (name, schedule, sends_wait, call = None))]
 pub fn verify_schedule(
     py: Python<'_>,
     name: &str,
     schedule: &Bound<'_, PythonSchedule>,
     sends_wait: bool,
+    call: Option<&Bound<'_, PythonCall>>,
 ) -> PyResult<String> {
     let schedule = schedule.get().content();
+    let call = call.map(|call| call.get().content());
     let verdict = py.detach(|| {
         let watch = Watch::default();
-        let verdict = hocket::verify_schedule(&schedule, sends_wait, Limits::default(), &|| watch.says_stop());
+        let (limits, is_interrupted) = (Limits::default(), || watch.says_stop());
+        let verdict = match &call {
+            Some(call) => hocket::verify_schedule_as(&schedule, call, limits, &is_interrupted),
+            None => hocket::verify_schedule(&schedule, sends_wait, limits, &is_interrupted),
+        };
         verdict.map_err(|error| watch.why(raise(error)))
     })?;
     let counterexample = verdict.counterexample.map(|found| {

@@ -24,7 +24,7 @@ pub use simulation::{Repeated, Scene, Simulated, Subject, simulate, simulate_tri
 pub use surroundings::surroundings;
 pub use symmetry::check_symmetry;
 pub use together::{Alone, Part, Together, simulate_together};
-pub use verification::{Report, verify, verify_calls, verify_schedule};
+pub use verification::{Report, verify, verify_calls, verify_schedule, verify_schedule_as};
 
 use hocket_algorithms::{Entry, demand};
 use hocket_core::{Call, Result};

@@ -3,7 +3,7 @@
 use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, Call, Collective, Result, Source};
 use hocket_record::{Action, Schedule, Unordered};
-use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, verify_messages};
+use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, check_room, verify_messages, verify_tasks};
 
 use crate::cases;
 use crate::symmetry::check_symmetry;
@@ -102,6 +102,22 @@ pub fn verify_schedule(
     let verdict = verify_messages(schedule, &call, sends_wait, limits, is_interrupted)?;
     let counterexample = verdict.counterexample.or_else(|| Some(ambiguity(schedule, schedule.unordered()?)));
     Ok(Verdict { counterexample, ..verdict })
+}
+
+/// Verifies the data of a schedule as those of a call, with eager sends; see [`verify_tasks`].
+///
+/// # Errors
+/// As [`verify_tasks`].
+pub fn verify_schedule_as(
+    schedule: &Schedule,
+    call: &Call,
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Verdict> {
+    let tasks = schedule.task_count();
+    check_room(call, tasks as f64 / 2.0)?;
+    let limits = Limits { most_steps: limits.most_steps.max(tasks as usize), ..limits };
+    verify_tasks(schedule, call, limits, is_interrupted)
 }
 
 fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Counterexample {

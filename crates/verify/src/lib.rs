@@ -89,6 +89,26 @@ pub fn sound(
     Ok((BOTH.len() * runs + usize::from(limits.runs_again), BOTH.len() * decisions))
 }
 
+/// Runs a schedule symbolically with eager sends, and judges its results as those of the call. All of its receives must
+/// name their senders. Findings name tasks.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_tasks(
+    schedule: &dyn AnyProgram,
+    call: &Call,
+    limits: Limits,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Verdict> {
+    let mut arena = Arena::new(call);
+    explore(&BOTH[..1], limits, |is_rendezvous, choices| {
+        let world = Symbolic::new(call, is_rendezvous, &mut arena, choices, is_interrupted).of_tasks();
+        let world = run(schedule, call, world);
+        world.check_ran()?;
+        Ok(world.finding().or_else(|| check::results(&world, &mut [None, None])))
+    })
+}
+
 /// Checks only the messages of a program, up to the first counterexample: a deadlock, a message that is left over, or
 /// one that is longer than its receive. The call only gives the number of ranks and the size of elements. Where
 /// `sends_wait`, sends are also rendezvous.

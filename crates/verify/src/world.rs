@@ -310,7 +310,7 @@ impl<'a> Symbolic<'a> {
             has_news: vec![false; call.ranks],
             ready: ReadyRanks::all(call.ranks),
             is_reversed: false,
-            points: Points { all: vec![Finished::default()], refusal: None },
+            points: Points { all: vec![Finished::default()], refusal: None, has_tasks: false },
             finding: None,
             sent: 0,
             overtaking: 0,
@@ -318,6 +318,27 @@ impl<'a> Symbolic<'a> {
             work: 0,
             stop: None,
         }
+    }
+
+    /// This run for a schedule without receives from any source: no order of its tasks needs to be tried, as only a race
+    /// would change its results, and findings name tasks.
+    pub fn of_tasks(mut self) -> Self {
+        self.points.has_tasks = true;
+        self
+    }
+
+    /// The name of a step: its number, from 1; or in a schedule that of its task, from 0.
+    fn name_of(&self, rank: usize, step: usize) -> String {
+        if self.points.has_tasks {
+            format!("task {}", self.ranks[rank].steps[step].start.words()[1])
+        } else {
+            format!("step {}", step + 1)
+        }
+    }
+
+    /// The number of a step, from 1; none in a schedule, whose tasks are named.
+    fn number_of(&self, step: usize) -> Option<usize> {
+        (!self.points.has_tasks).then_some(step + 1)
     }
 
     /// Checks that the run was not stopped.
@@ -373,7 +394,7 @@ impl<'a> Symbolic<'a> {
         let steps = &self.ranks[rank].steps;
         let is_send = |step: &Step| matches!(step.verb, Verb::Send(..)) && !step.reads.is_none_or(Span::is_empty);
         let send = self.points.at(end).steps.missing(steps.len()).find(|at| is_send(&steps[*at]))?;
-        let expected = format!("step {} to be finished before the program of its rank ends", send + 1);
+        let expected = format!("{} to be finished before the program of its rank ends", self.name_of(rank, send));
         let got = "still in flight when the program's scratch is freed".to_owned();
         Some(self.counterexample(Kind::BufferRace, rank, send, expected, got))
     }
@@ -393,9 +414,19 @@ impl<'a> Symbolic<'a> {
 
     /// The last step of `rank` that wrote into `span`, as text.
     pub fn last_write(&self, rank: usize, span: Span) -> Option<String> {
-        let state = &self.ranks[rank];
-        let at = state.steps.iter().rposition(|step| step.writes.is_some_and(|w| w.overlaps(span)))?;
-        Some(format!("last written in step {}: {}", at + 1, state.steps[at]))
+        let steps = &self.ranks[rank].steps;
+        let last = |span: Span, end: usize| {
+            steps[..end].iter().rposition(|step| step.writes.is_some_and(|writes| writes.overlaps(span)))
+        };
+        let at = last(span, steps.len())?;
+        let mut text = format!("last written in {}: {}", self.name_of(rank, at), steps[at]);
+        if let Step { verb: Verb::Copy, reads: Some(reads), writes: Some(writes), .. } = steps[at]
+            && self.points.has_tasks
+            && let Some(before) = last(reads.part(span.offset - writes.offset, span.len), at)
+        {
+            text += &format!("; its source in {}: {}", self.name_of(rank, before), steps[before]);
+        }
+        Some(text)
     }
 
     fn report(&mut self, counterexample: Counterexample) {
@@ -407,11 +438,11 @@ impl<'a> Symbolic<'a> {
             kind,
             is_rendezvous: self.is_rendezvous,
             ranks: vec![rank],
-            step: Some(step + 1),
+            step: self.number_of(step),
             span: None,
             expected,
             got,
-            details: vec![format!("step {}: {}", step + 1, self.ranks[rank].steps[step])],
+            details: vec![format!("{}: {}", self.name_of(rank, step), self.ranks[rank].steps[step])],
         }
     }
 
@@ -658,12 +689,12 @@ impl<'a> Symbolic<'a> {
         const MOST: usize = 8;
         let line = |rank: &usize| {
             let (at, text, _) = waits(*rank)?;
-            Some(format!("rank {rank} waits in step {}: {text}", at + 1))
+            Some(format!("rank {rank} waits in {}: {text}", self.name_of(*rank, at)))
         };
         Counterexample {
             kind: Kind::Deadlock,
             is_rendezvous: self.is_rendezvous,
-            step: waits(chain[0]).map(|(at, ..)| at + 1),
+            step: waits(chain[0]).and_then(|(at, ..)| self.number_of(at)),
             span: None,
             expected: "every rank to reach its end".to_owned(),
             got: format!("{} of {} ranks waiting for ever", stuck.len(), self.call.ranks),
@@ -686,8 +717,18 @@ impl<'a> Symbolic<'a> {
                 "a message of {} from rank {from} (tag {tag}) left over",
                 counted(message.values.len(), "element")
             ),
-            details: Vec::new(),
+            details: self.sender_of_left_over(rank, from, tag).into_iter().collect(),
         })
+    }
+
+    /// The task that sent the oldest of the messages that `rank` has not received from a rank.
+    fn sender_of_left_over(&self, rank: usize, from: u32, tag: Tag) -> Option<String> {
+        let left = self.mailboxes.unexpected(rank).filter(|(source, of, _)| (*source, *of) == (from, tag)).count();
+        let from = from as usize;
+        let steps = &self.ranks[from].steps;
+        let mut sends = (0..steps.len()).rev().filter(|at| steps[*at].verb == Verb::Send(rank, tag));
+        let at = sends.nth(left - 1).filter(|_| self.points.has_tasks)?;
+        Some(format!("rank {from} sent it in {}: {}", self.name_of(from, at), steps[at]))
     }
 
     /// Begins an operation: notes and checks its step. None if the step is wrong, which is then reported.
@@ -815,7 +856,7 @@ impl<'a> Symbolic<'a> {
     fn concurrent(&self, kind: Kind, rank: usize, number: usize, other: usize, expected: &str) -> Counterexample {
         let got = "both in flight at the same time".to_owned();
         let mut found = self.counterexample(kind, rank, number, expected.to_owned(), got);
-        found.details.insert(0, format!("step {}: {}", other + 1, self.ranks[rank].steps[other]));
+        found.details.insert(0, format!("{}: {}", self.name_of(rank, other), self.ranks[rank].steps[other]));
         found
     }
 
@@ -824,7 +865,7 @@ impl<'a> Symbolic<'a> {
         let state = &self.ranks[rank];
         let step = &state.steps[number];
         let other = self.points.at(step.start).steps.missing(number).find(|at| step.races(&state.steps[*at]))?;
-        let expected = format!("step {} to be finished before its elements are used again", other + 1);
+        let expected = format!("{} to be finished before its elements are used again", self.name_of(rank, other));
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
 
@@ -946,6 +987,8 @@ struct Points {
     all: Vec<Finished>,
     /// Why there is no room for more.
     refusal: Option<Error>,
+    /// Whether branches are tasks of a schedule, whose numbers are the second words of moments.
+    has_tasks: bool,
 }
 
 impl Points {
@@ -970,7 +1013,14 @@ impl Moments for Points {
         self.add(Finished { steps, come, is_racing })
     }
 
+    fn branch(&mut self, start: Moment, index: usize) -> Moment {
+        if self.has_tasks { Moment::of([start.words()[0], index as u64]) } else { start }
+    }
+
     fn racing(&mut self, now: Moment) -> Moment {
+        if self.has_tasks {
+            return now;
+        }
         let finished = self.at(now).clone();
         self.add(Finished { is_racing: true, ..finished })
     }

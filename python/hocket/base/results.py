@@ -1,13 +1,13 @@
 """The common part of all results: data frames, pictures, and display in notebooks.
 
-This module does not import the drawing code. The entry points "hocket.drawing" name the drawing modules; the first
-result that is drawn loads them, and they register how to draw each class.
+This module does not import the drawing code. `hocket` itself names it, in `draw_with`; the first result that is drawn
+loads it, and it registers how to draw each class.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,14 @@ class Result(ABC):
         return f"<div><strong>{escape(self.title)}</strong>{table}{more}</div>"
 
 
+_drawings: list[Callable[[], object]] = []
+
+
+def draw_with(load: Callable[[], object]) -> None:
+    """Name what loads the drawing code."""
+    _drawings.append(load)
+
+
 @singledispatch
 def drawn(result: Result, **options: Any) -> Any:
     """Return the chart of a result.
@@ -77,10 +85,8 @@ def drawn(result: Result, **options: Any) -> Any:
     Raises:
         Error: There is nothing to draw, or an option is invalid.
     """
-    from importlib.metadata import entry_points  # commands that draw nothing start sooner without it
-
-    for drawing in entry_points(group="hocket.drawing"):
-        drawing.load()
+    for load in _drawings:
+        load()
     if drawn.dispatch(type(result)) is drawn.dispatch(object):
         raise Error(f"plot: {type(result).__name__} has no picture")
     return drawn(result, **options)

@@ -38,6 +38,12 @@ def _color() -> bool | None:
 
 
 class _Commands(Group):
+    def load(self, name: str) -> click.Command:
+        """Load and return a command, of Hocket or of a package beside it."""
+        from hocket.cli.packages import COMMANDS, load_command
+
+        return load_command(name) if name in COMMANDS else super().load(name)
+
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """Read the command line; --help and --version print at this point."""
         with _named():

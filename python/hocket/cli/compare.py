@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hocket.base import files
-from hocket.base.call import Call
+from hocket.base.call import Call, MeasuredAs
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.base.version import version
@@ -21,31 +21,30 @@ from hocket.cli.output import print_csv, print_files, print_json, print_table, p
 from hocket.cli.printing import Styled, note, say
 from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
+from hocket.definitions.libraries import DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
+from hocket.definitions.topology import Topology, made_for
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_picture
-from hocket.drawing.plot import MOST_LINES, picture_of
-from hocket.drawing.wording import (
-    ONE_SAMPLE,
-    TOLD_APART,
-    alike,
-    best_lines,
-    default_lines,
-    measured,
-    measured_table,
-    not_compared_lines,
-    played_words,
-)
-from hocket.rules.tuning_files import DEFAULTS, MPI_DEFAULTS, defaults_named
-from hocket.simulating.comparison import Comparison, Default, made_for, of_algorithm, rounds_of
+from hocket.drawing.plot import MOST_LINES
+from hocket.simulating.comparison import Comparison, Default, of_algorithm, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine, MeasuredAs
+from hocket.simulating.simulation import Engine
+from hocket.words.comparisons import (
+    ONE_SAMPLE,
+    TOLD_APART,
+    best_lines,
+    default_lines,
+    measured_table,
+    not_compared_lines,
+)
+from hocket.words.simulations import alike, measured, played_words
 
 if TYPE_CHECKING:
-    from hocket.fitting.measurements import Measurement
+    from hocket.measurements.measurement import Measurement
 
 
 @click.command()

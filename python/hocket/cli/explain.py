@@ -13,11 +13,12 @@ from hocket.cli.output import print_facts, print_result, print_table, progress, 
 from hocket.cli.printing import say
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.drawing.wording import Words, explanation_facts, explanation_tables, ranks_of_path
 from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Trials
+from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
+from hocket.words.table import Words
 
 
 @click.command()

@@ -16,11 +16,13 @@ from hocket.cli import completion, options
 from hocket.cli.measurements import told_options
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.cli.printing import note, say
-from hocket.fitting import BANDS, DEFAULT_CELLS, DEFAULT_STARTS, Condition, Deviation, Fit, Regret, deviation
-from hocket.fitting import fit as fit_machine
-from hocket.fitting.judging import AS_FAST
-from hocket.fitting.measurements import Measurement, Reading, Told, read_measurements
+from hocket.fitting.conditions import Condition
+from hocket.fitting.fit import DEFAULT_CELLS, DEFAULT_STARTS
+from hocket.fitting.fit import fit as fit_machine
+from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Regret, deviation
 from hocket.fitting.searching import ENDED
+from hocket.measurements.formats import read_measurements
+from hocket.measurements.measurement import Measurement, Reading, Told
 
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
 

@@ -10,10 +10,11 @@ from typing import Any, TypeVar, cast
 import click
 
 from hocket._native import Error
+from hocket.base.call import MeasuredAs
 from hocket.cli import options
 from hocket.explorer.questions import MeasuredFile
-from hocket.fitting.measurements import Measurement, Told, read_measurements
-from hocket.simulating.simulation import MeasuredAs
+from hocket.measurements.formats import read_measurements
+from hocket.measurements.measurement import Measurement, Told
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -22,7 +22,7 @@ from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
-from hocket.drawing.plot import PICTURES
+from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
 from hocket.simulating.faults import read_fault

@@ -18,7 +18,7 @@ from hocket.base import files
 from hocket.base.checks import printable
 from hocket.base.version import version
 from hocket.cli.printing import Styled, note, put, say
-from hocket.drawing.plot import picture_of
+from hocket.drawing.encoding import picture_of
 
 if TYPE_CHECKING:
     import altair as alt

@@ -14,15 +14,15 @@ from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_files, print_json, print_table
 from hocket.cli.printing import say
-from hocket.cli.trials import asked_trials, spread
+from hocket.cli.trials import asked_trials
 from hocket.definitions.machine import Machine
-from hocket.drawing.plot import picture_of
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.timeline import events_timeline
-from hocket.drawing.wording import carried
 from hocket.rules.choosing import rules_text
 from hocket.simulating.replays import Replay, replay_events
 from hocket.simulating.replays import replay as replay_trace
+from hocket.words.simulations import carried, spread
 
 
 def _factor(text: str) -> float:

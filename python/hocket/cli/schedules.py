@@ -7,7 +7,8 @@ import click
 from hocket.base import files
 from hocket.cli import options
 from hocket.definitions.machine import Machine
-from hocket.schedules.formats import FORMATS, Format, format_of, load
+from hocket.schedules.formats import FORMATS, format_of, load
+from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule
 
 format_option = click.option(

@@ -16,7 +16,7 @@ from hocket.cli.show_machine import show_machine
 from hocket.definitions.library import Algorithm, Parameter, find_collective, is_collective
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import picture
-from hocket.drawing.wording import order
+from hocket.words.simulations import order
 
 _RANKS = 8
 _MOST_RANKS = 64  # rows of a picture

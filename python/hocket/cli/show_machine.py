@@ -14,8 +14,8 @@ from hocket.cli.output import print_facts, print_json, print_table
 from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Hop, Topology
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.network_picture import network_chart
-from hocket.drawing.plot import picture_of
 
 _MOST_LISTED = 65536  # limits of JSON: nodes and switches, and links
 

@@ -16,8 +16,8 @@ from hocket.cli.output import print_facts, print_files, print_result, width
 from hocket.cli.printing import say
 from hocket.cli.schedules import read_schedule
 from hocket.definitions.machine import Machine
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.picture import messages_in_rounds, space_time
-from hocket.drawing.plot import picture_of
 from hocket.schedules.dependencies import dependency_graph
 from hocket.schedules.formats import format_of
 from hocket.schedules.schedule import Schedule

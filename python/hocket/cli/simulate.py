@@ -12,27 +12,27 @@ import click
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.call import Call
+from hocket.base.call import Call, MeasuredAs
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress
 from hocket.cli.printing import say
-from hocket.cli.trials import asked_trials, bound_of, spread
+from hocket.cli.trials import asked_trials, bound_of
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.variants import with_buffered_sends
+from hocket.drawing.encoding import PICTURES, picture_of
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
-from hocket.drawing.plot import PICTURES, picture_of
 from hocket.drawing.timeline import timeline as timeline_text
-from hocket.drawing.wording import carried, formula, in_cadence, late, measured
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine, Kept, MeasuredAs, Passage, Simulation
+from hocket.simulating.simulation import Engine, Kept, Passage, Simulation
 from hocket.simulating.simulation import simulate as simulate_call
+from hocket.words.simulations import carried, formula, in_cadence, late, measured, spread
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hocket.base.units import format_time
 from hocket.cli import options
 from hocket.definitions.machine import Machine
-from hocket.drawing.wording import alike
-from hocket.simulating.simulation import UNTIL_DECIDED, Simulation, Trials
+from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
 if TYPE_CHECKING:
-    from hocket.simulating.replays import Replay
+    pass
 
 _MOST_TRIALS = 1_000_000
 """The default of --trials if --until-ci is given."""
@@ -56,20 +54,3 @@ def compared_trials(
 def bound_of(first: Trials, *more: Trials) -> str:
     """Return what an estimate of the first of these rounds of trials is for all of them, as `announce` takes it."""
     return "at least " if more or first.until_interval is not None else ""
-
-
-def spread(found: Simulation | Replay, machine: Machine) -> list[tuple[str, str]]:
-    """Return the statistics of trials other than the mean."""
-    if found.trials == 1:
-        return []
-    if same := alike([found], machine):
-        return [("trials", f"{found.trials}, seed {found.seed}: {same}")]
-    low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)
-    quantiles = ", ".join(
-        f"{float(share):.0%} {format_time(time_s)}" for share, time_s in found.time_s.quantiles.items()
-    )
-    return [
-        ("trials", f"{found.trials}, seed {found.seed}: the mean is between {low} and {high} (95 %)"),
-        ("range", f"{format_time(found.time_s.min)} to {format_time(found.time_s.max)}"),
-        ("quantiles", quantiles),
-    ]

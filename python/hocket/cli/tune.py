@@ -23,7 +23,6 @@ from hocket.cli.output import print_json, progress
 from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
-from hocket.cli.tune_ways import tune_ways
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import USUAL_SIZES
@@ -37,7 +36,6 @@ from hocket.tuning.tune import Checked, checked, tuned
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
 _GUIDELINES = "guidelines.json"
-_SIZES_OF_WAYS = (1024, 16384, 262144)
 
 
 def _factor(text: str) -> float:
@@ -88,11 +86,6 @@ def _factor(text: str) -> float:
 )
 @click.option("--tolerance", type=options.SHARE, default="3%", help="How much slower than the fastest a choice may be.")
 @click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
-@click.option(
-    "--ways",
-    is_flag=True,
-    help="With --lab: tune by simulation, by measurement and by both, and print the regret and cost of each.",
-)
 @options.measured(
     help="Decide from measured times alone, of a file that `hocket fit` reads; given several times, for several "
     "algorithms."
@@ -143,7 +136,6 @@ def tune(
     limit_s: float,
     tolerance: float,
     check: bool,
-    ways: bool,
     measured: tuple[str, ...],
     measured_algorithm: tuple[str, ...],
     trace: str | None,
@@ -158,14 +150,8 @@ def tune(
     as_json: bool,
 ) -> None:
     """Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules."""
-    if ways and (lab is None or check):
-        raise click.UsageError("--ways: needs --lab, and cannot be combined with --check")
-    if ways and (output or machine or trials):
-        raise click.UsageError(
-            "--ways: expected no --output, --machine or --trials: it simulates the lab, and writes nothing"
-        )
     folder = output or ""
-    if not (check or ways):
+    if not check:
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
     measuring = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
@@ -173,7 +159,7 @@ def tune(
     if executor.name != "local" and (machine is None or trace or measured or not is_simulated):
         raise click.UsageError(f"--executor: got {executor.name}, expected --machine and no other source of times")
     if measured or measured_algorithm:
-        finding = {"machine": machine, "library": library, "check": check, "ways": ways, "trace": trace}
+        finding = {"machine": machine, "library": library, "check": check, "trace": trace}
         _refuse(
             {**measuring, **finding, "baseline": baseline, "trials": trials}, "--measured, whose files have all times"
         )
@@ -185,8 +171,8 @@ def tune(
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
     order_is_fixed = order == "fixed"
-    if order_is_fixed and (library or check or ways):
-        raise click.UsageError(f"--order: got {order}, expected no --library, --check or --ways beside it")
+    if order_is_fixed and (library or check):
+        raise click.UsageError(f"--order: got {order}, expected neither --library nor --check beside it")
     model = None if machine is None else _simulated(machine, trials, seed, library)
     if trace is not None:
         calls = {"ranks": ranks, "sizes": sizes, "check": check}
@@ -207,10 +193,6 @@ def tune(
         choices = of_guidelines if check else of_the_catalogue
         by_mpi = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
         work = ByMeasurement(by_mpi, entered.summary if entered else hosts, limit_s, progress)
-        if ways and entered is not None:
-            points = plan_of(names, numbers, sizes or _SIZES_OF_WAYS).training
-            tune_ways(points, by_mpi, Simulated(entered.built), entered, limit_s, as_json)
-            return
     plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order_is_fixed)
 
     def begin(plan: Plan) -> None:

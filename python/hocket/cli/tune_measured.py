@@ -7,7 +7,7 @@ from typing import Literal
 
 from hocket._native import Error
 from hocket.cli.measurements import measured_in
-from hocket.fitting.measurements import tune_measured
+from hocket.tuning.from_measurements import tune_measured
 from hocket.tuning.report import Tuning
 
 

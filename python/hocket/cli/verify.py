@@ -17,10 +17,11 @@ from hocket.cli.printing import Styled, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
 from hocket.definitions.verification import Finding, Verdict, Verification, planned
-from hocket.drawing.wording import counterexample_text, exploration, exploration_parts, finding_text, order
-from hocket.schedules.formats import format_of
+from hocket.schedules.formats import format_of, verify_file
 from hocket.schedules.schedule import Sends
 from hocket.traces import lint
+from hocket.words.simulations import order
+from hocket.words.verdicts import counterexample_text, exploration, exploration_parts, finding_text
 
 _RANKS = (*range(1, 33), 33, 47, 64)
 _MOST_S = 60.0  # of programs written in Python, for the default rank counts
@@ -119,7 +120,7 @@ def _within_a_minute(work: Verification) -> Verification:
 
 def _verify_schedule(file: str, sends: Sends, as_json: bool) -> int:
     form = format_of(file)
-    verdict = form.checked(file, sends=sends)
+    verdict = verify_file(file, sends=sends)
     (finding,) = verdict.findings
     if as_json:
         print_result(_entry(verdict))

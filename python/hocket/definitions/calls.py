@@ -1,7 +1,7 @@
 """The boundary to the compiled module: the one place where a call of an algorithm becomes a handle of that module.
 
 An algorithm of the catalogue declares in its Rust file which of its parameters have an automatic value. It computes
-this value from the call and the machine. `hocket.simulating.pacing` reads gaps between packets.
+this value from the call and the machine.
 """
 
 from __future__ import annotations
@@ -18,20 +18,11 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, shown, size_bytes, text, truth, whole
 from hocket.base.names import among
-from hocket.definitions.library import AXES, Algorithm, Parameter, find_collective
+from hocket.definitions.library import AUTO, AXES, GAP, LATE, Algorithm, Parameter, find_collective
 from hocket.definitions.machine import Machine, parsed
 from hocket.definitions.topology import Topology
 
 T = TypeVar("T")
-
-AUTO = "auto"
-"""The value of a parameter that asks for its automatic value."""
-
-LATE = "late"
-"""The parameter of algorithms that know which rank is late. By default it is the rank that the arrivals say is late."""
-
-GAP = "gap"
-"""The name and the unit of the parameter of paced algorithms; its value is a text."""
 
 
 def complete(

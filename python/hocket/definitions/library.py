@@ -21,6 +21,16 @@ AXES = ("X", "Y", "Z", "W", "V", "U")
 """
 
 
+AUTO = "auto"
+"""The value of a parameter that asks for its automatic value."""
+
+LATE = "late"
+"""The parameter of algorithms that know which rank is late. By default it is the rank that the arrivals say is late."""
+
+GAP = "gap"
+"""The name and the unit of the parameter of paced algorithms; its value is a text."""
+
+
 @dataclass(frozen=True)
 class Collective:
     """Properties of a collective.
@@ -52,6 +62,22 @@ COLLECTIVES = tuple(KNOWN)
 
 REDUCTIONS = frozenset(name for name, one in KNOWN.items() if one.reduces)
 """The collectives that combine elements."""
+
+NATIVE_NAME = "native"
+"""The name of an MPI's own choice, where an algorithm is expected."""
+
+DOUBLE_BYTES = 8
+
+
+def measured_element_bytes(collective: str) -> int:
+    """Return the size of an element in measured calls: reductions are of doubles, and all else is of bytes."""
+    return DOUBLE_BYTES if collective in REDUCTIONS else 1
+
+
+def unit_bytes(collective: str, ranks: int) -> int:
+    """Return the unit of measured sizes: a reduce_scatter has some elements for each rank."""
+    return measured_element_bytes(collective) * (ranks if collective == "reduce_scatter" else 1)
+
 
 COLLECTIVES_OF_KNOWN_SIZE = tuple(
     sorted(name for name, one in KNOWN.items() if one.size_is_known and not one.has_neighbors)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from hocket import _native
 from hocket._native import Error
@@ -117,3 +117,12 @@ def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
         known = hint(file, presets())
         raise Error(f'no machine "{file}", {known.replace("expected one of", "expected a TOML file or one of")}')
     return read_text(file), file
+
+
+MachineLike: TypeAlias = "Machine | str | PathLike[str]"
+"""A machine, the name of a preset, or the path of a machine file."""
+
+
+def as_machine(machine: MachineLike) -> Machine:
+    """Return a machine; a name or a path is loaded."""
+    return machine if isinstance(machine, Machine) else Machine.load(machine)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from hocket._native import Error
 from hocket.base.names import unknown
 from hocket.base.units import parse_bytes, parse_count
-from hocket.definitions.calls import AUTO, GAP
-from hocket.definitions.library import Algorithm
+from hocket.definitions.library import AUTO, GAP, Algorithm
 
 
 def parse_parameter(text: str) -> tuple[str, str]:

@@ -12,7 +12,8 @@ from hocket import _native
 from hocket.base.checks import mapping, several, whole
 from hocket.base.checks import text as checked_text
 from hocket.base.results import Result, drawn
-from hocket.definitions.machine import find_machine
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine, find_machine
 
 if TYPE_CHECKING:
     import altair as alt
@@ -244,3 +245,10 @@ def _vertex(found: Mapping[str, Any]) -> Vertex:
 def _link(found: Mapping[str, Any]) -> Link:
     spot = Spot(**{**found["spot"], "axes": tuple(found["spot"]["axes"])})
     return Link(found["id"], found["name"], found["from"], found["to"], spot)
+
+
+def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return the algorithms without those made for a topology other than the machine's."""
+    topology = Topology.parse(machine.text, machine.file)
+    name = None if topology is None else topology.name
+    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))

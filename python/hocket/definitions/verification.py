@@ -21,8 +21,8 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
 from hocket.definitions.authoring import apart
-from hocket.definitions.calls import GAP, complete, declared_by, element_size, guarded, numbers, refusal, told, worded
-from hocket.definitions.library import Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
+from hocket.definitions.calls import complete, declared_by, element_size, guarded, numbers, refusal, told, worded
+from hocket.definitions.library import GAP, Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
 _MOST_RANKS_APART = 4
 """Up to this many ranks, a Python file is also run once for each rank."""

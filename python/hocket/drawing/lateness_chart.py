@@ -22,8 +22,8 @@ from hocket.drawing.plot import (
     time_axis,
 )
 from hocket.drawing.winner_map import winner, winner_chart
-from hocket.drawing.wording import scene_lines
 from hocket.simulating.comparison import Comparison
+from hocket.words.simulations import scene_lines
 
 if TYPE_CHECKING:
     import altair as alt

@@ -10,8 +10,8 @@ from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import RATES, format_time
 from hocket.definitions.topology import Topology
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
-from hocket.drawing.plot import picture_of
 
 if TYPE_CHECKING:
     import altair as alt

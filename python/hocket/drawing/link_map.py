@@ -12,7 +12,7 @@ from hocket.base.names import among
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
 from hocket.definitions.topology import Link, LinkUse, Load, Topology
-from hocket.drawing.plot import picture_of
+from hocket.drawing.encoding import picture_of
 
 if TYPE_CHECKING:
     import altair as alt

@@ -9,20 +9,23 @@ from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.results import drawn
 from hocket.base.units import format_time, time_unit
+from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import LinkUse, Load, Topology
+from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, framed
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
-from hocket.drawing.wording import played_lines, scene_lines
+from hocket.fitting.result import Fit
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.comparison import Comparison
 from hocket.simulating.critical_paths import critical_path
 from hocket.simulating.explanation import Explanation
 from hocket.simulating.replays import Replay
-from hocket.simulating.simulation import MachineLike, Simulation, as_machine, simulate
+from hocket.simulating.simulation import Simulation, simulate
 from hocket.simulating.sweeps import Table
+from hocket.words.simulations import played_lines, scene_lines
 
 if TYPE_CHECKING:
     import altair as alt
@@ -114,12 +117,17 @@ def _comparison(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerCh
     return over_lateness(found, most) if is_over_lateness(found) else chart(found, most)
 
 
+def _fit(found: Fit) -> alt.LayerChart:
+    return judged_chart(found.cells, found.title)
+
+
 def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:
     return link_chart(uses, topology, title=topology.title, load=load)
 
 
 drawn.register(Comparison, _comparison)
 drawn.register(Explanation, _explanation)
+drawn.register(Fit, _fit)
 drawn.register(Replay, _replay)
 drawn.register(Schedule, _schedule)
 drawn.register(Simulation, _simulation)

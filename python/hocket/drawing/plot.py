@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import json
 import math
-import os
-import resource
-import subprocess
-import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.drawing.wording import played_on_clocks, scene_lines
+from hocket.definitions.library import NATIVE_NAME
+from hocket.words.simulations import played_on_clocks, scene_lines
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,19 +24,9 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-FORMATS = (".png", ".html")
-"""The endings of the pictures that studies write."""
-
-PICTURES = (*FORMATS, ".svg")
-"""The endings of picture files."""
-
 WIDTH, HEIGHT = 720, 440  # pixels
 MOST_LINES = 10
 """Of algorithms in a picture, unless all are asked for: more cannot be told apart."""
-_PNG_SCALE = 2
-_TRY_TO_DRAW = "import vl_convert; vl_convert.vega_to_svg({})"
-"""Ends with a signal if the engine lacks memory. Its error about the empty picture does not matter."""
-_ENGINE_FILES = 16
 _TICKS = 12
 _TITLE_WIDTH = 130  # characters in a line of the subtitle
 _COLOURS = (
@@ -96,70 +80,6 @@ class Line:
     def drawn_share(self) -> float:
         """The share of the line that its dashes draw."""
         return sum(self.dash[::2]) / sum(self.dash)
-
-
-def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
-    """Return a chart as a file with one of the endings of `PICTURES`.
-
-    Raises:
-        Error: The limits of the process leave no room for the drawing engine.
-    """
-    _check_open_files()
-    _check_address_space()
-    if ending == ".png":
-        picture = io.BytesIO()
-        drawing.save(picture, format="png", scale_factor=_PNG_SCALE)
-        return picture.getvalue()
-    text = io.StringIO()
-    if ending == ".svg":
-        drawing.save(text, format="svg")
-    else:
-        drawing.save(text, format="html", inline=True, json_kwds={"cls": _InPage})
-    return text.getvalue().encode()
-
-
-def _check_open_files() -> None:
-    """Refuse to draw if the drawing engine cannot open enough files."""
-    with ExitStack() as opened:
-        try:
-            for _ in range(_ENGINE_FILES):
-                opened.enter_context(open(os.devnull))
-        except OSError as error:
-            allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-            raise Error(
-                f"pictures cannot be drawn with {allowed} open files (ulimit -n), expected {_ENGINE_FILES} more"
-            ) from error
-
-
-def _check_address_space() -> None:
-    """Refuse to draw if the drawing engine would crash the process; a subprocess tries it first."""
-    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit_bytes == resource.RLIM_INFINITY:
-        return
-    tried = subprocess.run([sys.executable, "-c", _TRY_TO_DRAW], capture_output=True, check=False)
-    if tried.returncode < 0:
-        raise Error(
-            f"pictures cannot be drawn within {format_bytes(limit_bytes)} of addresses (ulimit -v), expected no such "
-            "limit: the engine that draws reserves far more than it uses; hocket report draws in the browser"
-        )
-
-
-class _InPage(json.JSONEncoder):
-    """Writes JSON that cannot contain HTML: names of machines and programs come from files."""
-
-    def encode(self, o: Any) -> str:
-        return super().encode(o).replace("<", "\\u003c")
-
-
-def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
-    """Return a chart as a file with one of the endings of `PICTURES`.
-
-    Raises:
-        Error: The ending is unknown.
-    """
-    if ending not in PICTURES:
-        raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
-    return encode(draw(), ending)
 
 
 def chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
@@ -320,8 +240,6 @@ def bench_chart(
     Raises:
         Error: Nothing has a size above zero.
     """
-    from hocket.mpi.benchmark import NATIVE_NAME  # commands that measure nothing start sooner without it
-
     curves: dict[str, dict[int, float]] = {}
     for one in bench.measurements:
         if one.size_bytes > 0 and one.low_s > 0:

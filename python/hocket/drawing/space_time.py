@@ -9,9 +9,9 @@ from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time, time_unit
 from hocket.drawing.plot import framed
-from hocket.drawing.wording import parts_of
 from hocket.simulating.critical_paths import Step, matched
 from hocket.simulating.simulation import Event
+from hocket.words.explanations import parts_of
 
 if TYPE_CHECKING:
     import altair as alt

@@ -9,21 +9,29 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import sys
 from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from hocket.explorer.questions import Named
-from hocket.explorer.worker import command
 
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hocket.explorer.worker import main; main()"
 MOST_RUNNING = 2
 MOST_WAITING = 16
 _UNSEEN_S = 30.0
 _LOOK_S = 1.0
 _MOST_ANSWER_BYTES = 1 << 28
 _DIED = b'{"error": "the process that worked on it died, perhaps for lack of memory"}'
+
+
+def command(named: Named) -> Sequence[str]:
+    """Return the command that starts the process; it finds the same modules as this process."""
+    measured = [(one.path, one.algorithm, one.ranks) for one in named.measured]
+    given = json.dumps([named.load, named.machines, measured])
+    return [sys.executable, "-c", _START, json.dumps(sys.path), given]
 
 
 class FullError(Exception):

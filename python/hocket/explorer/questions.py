@@ -16,13 +16,15 @@ from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
 from hocket.definitions.calls import declared_by
+from hocket.definitions.libraries import MPI_DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.definitions.machine import Machine, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
-from hocket.fitting.measurements import Measurement, Told, read_measurements
-from hocket.rules.tuning_files import MPI_DEFAULTS
+from hocket.definitions.topology import made_for
+from hocket.measurements.formats import read_measurements
+from hocket.measurements.measurement import Measurement, Told
 from hocket.simulating.arrivals import described
-from hocket.simulating.comparison import compare, made_for
+from hocket.simulating.comparison import compare
 from hocket.simulating.faults import split
 from hocket.simulating.scenes import ALONE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials

@@ -7,35 +7,18 @@ import hashlib
 import html
 import json
 from collections.abc import Iterable
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from string import Template
 from typing import Any
 
 from hocket._native import Error
 from hocket.base.units import format_ranks
 from hocket.base.version import commit, version
-from hocket.drawing.wording import trials_words
+from hocket.explorer.page_files import page_file, vega
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import scene_texts
 from hocket.explorer.views import VIEWS, OnDone, tell_part, view
-
-_PAGE = Path(__file__).parent / "page"
-
-
-def page_file(name: str) -> str:
-    """Return the text of one of the page's files."""
-    return (_PAGE / name).read_text(encoding="utf-8")
-
-
-@cache
-def vega() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script."""
-    import vl_convert
-    from altair.utils._importers import vl_version_for_vl_convert
-
-    # As in Altair's own pages: the version of the language in which it writes charts.
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version_for_vl_convert()))
+from hocket.words.comparisons import trials_words
 
 
 def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:

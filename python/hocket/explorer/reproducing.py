@@ -64,7 +64,7 @@ def _measured(question: Question) -> str:
     """Return the lines that read measured times, if there are any."""
     files = ((json.dumps(file.path), f"Told({file.algorithm!r}, {file.ranks})") for file in question.measured)
     lines = "".join(f"    *hocket.read_measurements({path}, {told}).measurements,\n" for path, told in files)
-    return f"from hocket.fitting.measurements import Told\n\nmeasured = [\n{lines}]\n" if lines else ""
+    return f"from hocket.measurements.measurement import Told\n\nmeasured = [\n{lines}]\n" if lines else ""
 
 
 def mapping(question: Question) -> Source:

@@ -25,8 +25,8 @@ from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.explorer.jobs import FullError, Jobs
+from hocket.explorer.page_files import page_file, vega
 from hocket.explorer.questions import Named
-from hocket.explorer.report import page_file, vega
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")

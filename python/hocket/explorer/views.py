@@ -14,29 +14,12 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.processors import processors
-from hocket.base.units import format_bytes, format_count, format_ranks, format_time
-from hocket.definitions.topology import LinkUse, Topology
+from hocket.base.units import format_count, format_ranks, format_time
+from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
-from hocket.drawing.wording import (
-    ONE_SAMPLE,
-    TOLD_APART,
-    Words,
-    best_lines,
-    carried,
-    counterexample_text,
-    default_lines,
-    explanation_facts,
-    explanation_tables,
-    finding_text,
-    measured,
-    measured_table,
-    not_compared_lines,
-    ranks_of_path,
-    trials_words,
-)
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import (
     Source,
@@ -48,10 +31,24 @@ from hocket.explorer.reproducing import (
     simulating,
     verifying,
 )
-from hocket.fitting.measurements import Measurement
+from hocket.measurements.measurement import Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import Kept, Simulation, Trials, simulate
+from hocket.words.comparisons import (
+    ONE_SAMPLE,
+    TOLD_APART,
+    best_lines,
+    default_lines,
+    measured_table,
+    not_compared_lines,
+    times_table,
+    trials_words,
+)
+from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
+from hocket.words.simulations import busiest_links, carried, measured
+from hocket.words.table import Words
+from hocket.words.verdicts import counterexample_text, finding_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -60,7 +57,6 @@ OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
 
 _MOST_COUNTEREXAMPLES = 3
-_MOST_LINKS = 8  # rows in the table
 _SAYS = {"arrive": "arrivals", "cadence": "cadence", "fault": "fault"}
 """What each key of a scene says."""
 
@@ -156,7 +152,7 @@ def _times(question: Question, on_done: OnDone) -> View:
         facts=(*best_lines(found), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
         refusals=tuple(not_compared_lines(found)),
         chart=_wide(found.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
-        tables=(_times_table(found), *([measured_table(found)] if found.measured else [])),
+        tables=(times_table(found), *([measured_table(found)] if found.measured else [])),
     )
 
 
@@ -192,30 +188,6 @@ def _compared(
 def _simulations(question: Question) -> int:
     """Return the number of simulations for one rank count."""
     return len(question.candidates) * len(question.sizes_bytes)
-
-
-def _times_table(found: Comparison) -> Words:
-    simulations = {(one.size_bytes, one.algorithm): one for one in found.simulations}
-    columns = ("size", *found.algorithms, *(["lower bound"] if found.bounds else []))
-    rows = (
-        (
-            format_bytes(size_bytes),
-            *(_cell(simulations.get((size_bytes, name)), found) for name in found.algorithms),
-            *([format_time(found.bounds[size_bytes].time_s)] if found.bounds else []),
-        )
-        for size_bytes in found.sizes_bytes
-    )
-    return Words(columns, tuple(rows), columns[1:])
-
-
-def _cell(one: Simulation | None, found: Comparison) -> str:
-    """Return a time, with half the width of its interval; a mark shows the fastest."""
-    if one is None:
-        return "-"
-    reach_s = one.time_s.mean - one.time_s.interval[0]
-    reach = f" ± {format_time(reach_s)}" if one.trials > 1 else ""
-    is_fastest = one.algorithm in found.fastest(one.size_bytes)
-    return f"{format_time(one.time_s.mean)}{reach}{' *' if is_fastest else ''}"
 
 
 def _scene(question: Question) -> list[tuple[str, str]]:
@@ -305,17 +277,8 @@ def _links(question: Question, on_done: OnDone) -> View:
         linking(question),
         facts=(*carried(found), *_scene(question)),
         chart=drawn.to_dict(),
-        tables=(_busiest(found.link_uses),),
+        tables=(busiest_links(found.link_uses),),
     )
-
-
-def _busiest(uses: Sequence[LinkUse]) -> Words:
-    most = sorted(uses, key=lambda use: (-use.bytes, -use.busy_s, use.link))[:_MOST_LINKS]
-    rows = (
-        (use.name, format_bytes(int(use.bytes)), format_time(use.busy_s), format_time(use.waiting_s)) for use in most
-    )
-    columns = ("links that carried the most", "bytes", "busy for", "waited for")
-    return Words(columns, tuple(rows), columns[1:])
 
 
 def _verdict(question: Question, on_done: OnDone) -> View:

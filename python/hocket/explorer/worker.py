@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hocket._native import Error
@@ -24,15 +24,7 @@ from hocket.explorer.views import VIEWS, OnDone, view
 REPORT = "report"
 """The name of a request for all views, as the text of a file."""
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hocket.explorer.worker import main; main()"
 _BETWEEN_S = 0.2  # seconds between progress messages
-
-
-def command(named: Named) -> Sequence[str]:
-    """Return the command that starts the process; it finds the same modules as this process."""
-    measured = [(one.path, one.algorithm, one.ranks) for one in named.measured]
-    given = json.dumps([named.load, named.machines, measured])
-    return [sys.executable, "-c", _START, json.dumps(sys.path), given]
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.units import parse_bytes, parse_count
 from hocket.definitions.library import find_collective
-from hocket.fitting.measurements import Measurement
+from hocket.measurements.measurement import Measurement
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,

@@ -18,16 +18,15 @@ from hocket.base.parallel import Shown, ignore, unseen, workers
 from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.definitions.machine import Machine, find_machine
-from hocket.fitting.cells import Cell, Cells, spread
-from hocket.fitting.certainty import Value, others_of, pairs_of, values_of
+from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.conditions import Condition
-from hocket.fitting.judging import Judged, Use, deviation, regrets
-from hocket.fitting.measurements import Measurement, read_measurements
-from hocket.fitting.profiling import profiled
-from hocket.fitting.result import Fit
-from hocket.fitting.searching import ENDED, Ended, search
-from hocket.fitting.simulating import Floats, Simulator
+from hocket.fitting.judging import judge, regrets
+from hocket.fitting.profiling import others_of, pairs_of, profiled, values_of
+from hocket.fitting.result import Ended, Fit, Judged, Use, Value, deviation
+from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
+from hocket.measurements.formats import read_measurements
+from hocket.measurements.measurement import Measurement
 
 Measurements: TypeAlias = "Iterable[Measurement] | Iterable[str | PathLike[str]] | str | PathLike[str]"
 """Measurements, or files of them."""
@@ -149,7 +148,7 @@ class _Split:
         def use(cell: Cell) -> Use:
             return "fitted" if id(cell) in used else "held out" if id(cell) in self.held_out else "not used"
 
-        return tuple(Judged.of(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
+        return tuple(judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
 
 
 def _taken(measurements: Measurements) -> list[Measurement]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from hocket.base.results import Result, drawn
 from hocket.definitions.machine import Machine
-from hocket.fitting.certainty import Pair, Value
-from hocket.fitting.judging import Deviation, Judged, Regret, Use, deviations
-from hocket.fitting.searching import Ended
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,6 +18,180 @@ if TYPE_CHECKING:
 _NOISE = 0.05  # of measurements that do not tell it
 _LEAST_NOISE = 0.02  # what changes from run to run is seldom less
 _FAR = 3.0
+
+WIDE = 2.0
+"""The largest ratio of the ends of an interval whose value is known."""
+
+Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "judged"]
+"""Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
+pressed Ctrl-C, or there was nothing to search."""
+
+Use: TypeAlias = Literal["fitted", "not used", "held out"]
+"""What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
+
+_USES: tuple[Use, ...] = get_args(Use)
+
+AS_FAST = 1.001
+"""Below how many times as long a time is the same."""
+
+BANDS = (0.15, 0.25, 0.40)
+"""How far apart simulated and measured times may be, for the shares of cells that are told."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A measured call, simulated.
+
+    Attributes:
+        collective: The collective.
+        algorithm: The algorithm.
+        parameters: The values of its parameters that were given, as "name=value".
+        ranks: Number of ranks.
+        size_bytes: The size of the call.
+        measured_as: How the benchmark measured the time, see `hocket.simulate`.
+        in_place: Whether the input was in the result buffer.
+        measured_s: The measured time.
+        simulated_s: The simulated time.
+        use: What the cell was for.
+        system: The machine, where the file names several.
+        source: The file and the line of the measurement.
+    """
+
+    collective: str
+    algorithm: str
+    parameters: str
+    ranks: int
+    size_bytes: int
+    measured_as: str
+    in_place: bool
+    measured_s: float
+    simulated_s: float
+    use: Use
+    system: str
+    source: str
+
+    @property
+    def residual(self) -> float:
+        """ln(simulated / measured)."""
+        return math.log(self.simulated_s / self.measured_s)
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far simulated times are from measured ones.
+
+    Attributes:
+        cells: Over how many cells.
+        median: The median of abs(ln(simulated / measured)).
+        bias: The median of ln(simulated / measured).
+        within: The shares of cells whose times are apart by a factor of at most 1.15, 1.25 and 1.40.
+    """
+
+    cells: int
+    median: float
+    bias: float
+    within: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Regret:
+    """What the algorithm that is the fastest in simulation loses at a point where several were measured.
+
+    Attributes:
+        collective: The collective.
+        ranks: Number of ranks.
+        size_bytes: The size of the call.
+        chosen: The algorithm that is the fastest in simulation, with its parameters.
+        best: The one that was the fastest when it was measured.
+        chosen_s: The measured time of the chosen one.
+        best_s: The measured time of the best one.
+        default_s: The measured time of what the library chose by itself, if it was measured.
+        is_held_out: Whether no cell of the point was fitted.
+    """
+
+    collective: str
+    ranks: int
+    size_bytes: int
+    chosen: str
+    best: str
+    chosen_s: float
+    best_s: float
+    default_s: float | None
+    is_held_out: bool
+
+    @property
+    def regret(self) -> float:
+        """How many times as long as the best one the chosen one takes."""
+        return self.chosen_s / self.best_s
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the chosen one is as fast as the best one."""
+        return self.regret < AS_FAST
+
+
+def deviation(cells: Iterable[Judged]) -> Deviation | None:
+    """Return how far cells are off; nothing of no cells."""
+    residuals = [one.residual for one in cells]
+    if not residuals:
+        return None
+    away = [abs(one) for one in residuals]
+    first, second, third = (sum(each <= math.log1p(band) for each in away) / len(away) for band in BANDS)
+    return Deviation(len(away), median(away), median(residuals), (first, second, third))
+
+
+def deviations(cells: Sequence[Judged]) -> dict[Use, Deviation]:
+    """Return how far cells are off, by what they were for."""
+    found = {use: deviation(one for one in cells if one.use == use) for use in _USES}
+    return {use: one for use, one in found.items() if one is not None}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A fitted value.
+
+    Attributes:
+        name: Its section, key and place in a list, such as "network.L[1]".
+        value: The value, in SI units.
+        low: Where its 95 % confidence interval begins.
+        high: Where it ends.
+        text: The value as the machine file has it.
+        interval: The interval, for people.
+        is_at_bound: Whether it is at a bound of its range.
+        is_known: Whether the end of the interval is at most twice its beginning.
+        advice: What to measure to know it better, if it is not known.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    text: str
+    interval: str
+    is_at_bound: bool
+    is_known: bool
+    advice: str
+
+    def is_near(self, other: float) -> bool:
+        """Return whether another value is apart by less than a factor of 2."""
+        return self.value / WIDE < other < self.value * WIDE
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two values that the measurements cannot tell apart.
+
+    Attributes:
+        first: The name of one.
+        second: The name of the other.
+        correlation: Of their logarithms.
+        advice: What to measure to tell them apart.
+    """
+
+    first: str
+    second: str
+    correlation: float
+    advice: str
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from hocket._native import Error
 from hocket.base.packages import optional
-from hocket.fitting.cells import Cell, spread
-from hocket.fitting.simulating import Floats, Simulator, TimeOverError
+from hocket.fitting.cells import Cell, Floats, Simulator, TimeOverError, spread
+from hocket.fitting.result import Ended
 from hocket.fitting.skeleton import Place
-
-Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "judged"]
-"""Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
-pressed Ctrl-C, or there was nothing to search."""
 
 ENDED: Mapping[Ended, str] = {
     "steps": "the search reached its largest number of steps",

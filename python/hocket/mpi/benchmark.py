@@ -14,16 +14,12 @@ from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
 from hocket.definitions.calls import declared_by
-from hocket.definitions.library import REDUCTIONS, Algorithm
+from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher, command, crowded, environment
 from hocket.mpi.preload import kept
 from hocket.mpi.scene import Director, play, played
 
-NATIVE_NAME = "native"
-"""The MPI's own algorithm."""
-
-DOUBLE_BYTES = 8
 _Z = 1.96  # the quantile for 95 %
 
 
@@ -267,13 +263,6 @@ def _neighbors(collective: str, call: Call) -> str:
     return f"{(call.neighbors or 'torus').partition(':')[0]}:{'x'.join(map(str, dims))}"
 
 
-def unit_bytes(collective: str, ranks: int) -> int:
-    """Return the unit of sizes: reductions add doubles, and a reduce_scatter adds some for each rank."""
-    if collective not in REDUCTIONS:
-        return 1
-    return DOUBLE_BYTES * (ranks if collective == "reduce_scatter" else 1)
-
-
 def check_sizes(collective: str, sizes: Sequence[int], ranks: int, what: str = "--sizes") -> None:
     """Check that calls of sorted sizes can be made; `what` names the sizes in messages.
 
@@ -342,6 +331,6 @@ def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
     return replace(
         call,
         size_bytes=size_bytes,
-        element_bytes=DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1,
+        element_bytes=measured_element_bytes(algorithm.collective),
         parameters=declared_by(algorithm, call.parameters),
     )

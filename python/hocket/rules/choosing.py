@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath, path
-from types import MappingProxyType
 
 from hocket import _native
 from hocket.base import files
@@ -14,10 +12,8 @@ from hocket.base.call import Call
 from hocket.base.checks import text
 from hocket.base.names import unknown
 from hocket.definitions.calls import made_of_any
+from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import Algorithm, find, find_collective
-
-LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_libraries()))
-"""What MPI libraries choose over a network, as rules, by names such as "mpich-5.0"; each text tells its source."""
 
 
 def rules_text(file: str | PathLike[str]) -> str:

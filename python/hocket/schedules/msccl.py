@@ -5,7 +5,7 @@ Format: microsoft/msccl-tools, msccl/language/ir.py (writer). Meaning of steps: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
@@ -172,7 +172,7 @@ class Msccl:
                 f"size: got {size_bytes} B, expected a multiple of the schedule's {self.chunks} chunks, in bytes"
             )
         chunk_bytes = size_bytes // self.chunks
-        ranks = [_Tasks(self, gpu, chunk_bytes) for gpu in range(self.ranks)]
+        ranks = [Tasks(self, gpu, chunk_bytes) for gpu in range(self.ranks)]
         scratch = [tasks.scratch_bytes for tasks in ranks]
         content = {"format": 1, "element_bytes": 1, "scratch": scratch, "ranks": [tasks.tasks for tasks in ranks]}
         return Schedule.of(self.name, content, collective=self.collective)
@@ -198,7 +198,7 @@ class Msccl:
         return "\n".join([*lines, "</algo>\n"])
 
 
-class _Tasks:
+class Tasks:
     """The tasks of a GPU; each comes after the tasks it waits for.
 
     A thread block continues when its connection has accepted a message. So a task after a send waits only for the start
@@ -208,9 +208,11 @@ class _Tasks:
     def __init__(self, content: Msccl, gpu: int, chunk_bytes: int) -> None:
         self._content, self._gpu, self._chunk_bytes = content, gpu, chunk_bytes
         self.tasks: list[dict[str, Any]] = []
+        self.steps: dict[int, tuple[int, int]] = {}
         self.scratch_bytes = content.scratch[gpu] * chunk_bytes
+        self._begin()
         blocks = content.gpus[gpu]
-        ends: dict[tuple[int, int], int | None] = {}
+        ends: dict[tuple[int, int], int] = {}
         places = dict.fromkeys(blocks, 0)
         longest = {number: max((step.count for step in block.steps), default=0) for number, block in blocks.items()}
         landing = {number: self._landing(chunks) for number, chunks in longest.items()}
@@ -225,15 +227,24 @@ class _Tasks:
                         break
                     waits = {ends.get((number, at - 1)), ends.get(step.after) if step.after else None}
                     after = sorted(wait for wait in waits if wait is not None)
+                    first = len(self.tasks)
                     ends[number, at] = self._add(block, step, after, landing[number])
+                    self.steps.update(dict.fromkeys(range(first, len(self.tasks)), (number, at)))
                     places[number] += 1
                     is_going = True
         for number, block in blocks.items():
             if places[number] < len(block.steps):
                 raise Error(
                     f"gpu {gpu}, thread block {number}, step {places[number]}: waits in a cycle of steps, "
-                    "expected no cycles; `hocket verify schedule` prints the steps that wait for each other"
+                    "expected no cycles"
                 )
+        self._end(ends[number, len(block.steps) - 1] for number, block in blocks.items() if block.steps)
+
+    def _begin(self) -> None:
+        """Append what comes before all steps."""
+
+    def _end(self, last: Iterable[int]) -> None:
+        """Append what comes after the last task of each thread block."""
 
     def _landing(self, chunks: int) -> dict[str, Any]:
         """Return scratch memory for received data that will be reduced."""

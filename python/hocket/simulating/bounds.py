@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hocket import _native
 from hocket.base.call import Call
 from hocket.definitions.calls import made_of_any
-from hocket.simulating.simulation import MachineLike, as_machine
+from hocket.definitions.machine import MachineLike, as_machine
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from functools import cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
 from operator import mul
 from statistics import median
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
-from hocket.base.call import Call
+from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
@@ -23,25 +23,16 @@ from hocket.base.units import format_bytes, format_count, format_ranks, format_v
 from hocket.definitions.calls import declared_by
 from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
-from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
+from hocket.definitions.machine import Machine, MachineLike, as_machine
+from hocket.definitions.topology import made_for
 from hocket.definitions.verification import verify
-from hocket.rules.tuning_files import Untuned, untuned
+from hocket.measurements.measurement import Measurement
+from hocket.rules.tuning_files.deciding import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.faults import Faults, as_faults, check_faults
 from hocket.simulating.scenes import SceneLike, as_scene
-from hocket.simulating.simulation import (
-    UNTIL_DECIDED,
-    Engine,
-    Kept,
-    MachineLike,
-    MeasuredAs,
-    Simulation,
-    Trials,
-    as_machine,
-    simulate,
-)
+from hocket.simulating.simulation import UNTIL_DECIDED, Engine, Kept, Simulation, Trials, simulate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -106,39 +97,6 @@ class Default:
     algorithm: str | None
     time_s: float | None
     sentence: str = ""
-
-
-@runtime_checkable
-class Measured(Protocol):
-    """A measured time of a call, such as `hocket.Measurement`."""
-
-    @property
-    def collective(self) -> str:
-        """The collective."""
-
-    @property
-    def algorithm(self) -> str:
-        """The algorithm; "default" where a library chose by itself."""
-
-    @property
-    def parameters(self) -> Mapping[str, float | str]:
-        """Values of its parameters, as far as they are known."""
-
-    @property
-    def label(self) -> str:
-        """The algorithm and these values."""
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks."""
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of the call."""
-
-    @property
-    def time_s(self) -> float:
-        """How long the call took."""
 
 
 @dataclass(frozen=True)
@@ -349,7 +307,7 @@ def compare(
     scene: SceneLike | None = None,
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
-    measured: Iterable[Measured] = (),
+    measured: Iterable[Measurement] = (),
     keep: Iterable[Kept] = (),
     executor: Executor | None = None,
     on_done: Callable[[Comparison], object] = ignore,
@@ -406,7 +364,7 @@ def compare(
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
     without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective
-    there = _measured(several("measured", measured, Measured, "hocket.Measurement"), collective, calls[0].ranks)
+    there = _measured(several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks)
     tasks: list[_Task] = []
     chosen: dict[_Key, Untuned] = {}
     for call in calls:
@@ -449,7 +407,7 @@ def compare(
     return comparison
 
 
-def _measured(given: Sequence[Measured], collective: str, ranks: int) -> list[Measured]:
+def _measured(given: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
     """Return the measured times of a collective on so many ranks.
 
     Raises:
@@ -461,9 +419,9 @@ def _measured(given: Sequence[Measured], collective: str, ranks: int) -> list[Me
     return found
 
 
-def _beside(measured: Iterable[Measured], simulations: Sequence[Simulation]) -> tuple[Beside, ...]:
+def _beside(measured: Iterable[Measurement], simulations: Sequence[Simulation]) -> tuple[Beside, ...]:
     """Return measured times beside simulated ones, by algorithm in the order given, then by size."""
-    groups: dict[str, dict[int, list[Measured]]] = {}
+    groups: dict[str, dict[int, list[Measurement]]] = {}
     for one in measured:
         groups.setdefault(one.label, {}).setdefault(one.size_bytes, []).append(one)
     return tuple(
@@ -473,7 +431,7 @@ def _beside(measured: Iterable[Measured], simulations: Sequence[Simulation]) -> 
     )
 
 
-def _simulated_s(one: Measured, simulations: Iterable[Simulation]) -> float | None:
+def _simulated_s(one: Measurement, simulations: Iterable[Simulation]) -> float | None:
     given = {name: str(value) for name, value in one.parameters.items()}
     for found in simulations:
         values = {name: str(value) for name, value in found.parameters.items()}
@@ -628,13 +586,6 @@ def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:
     time_s = found.time_s.mean if isinstance(found, Simulation) else None
     sentence = found.sentence if isinstance(found, NotCompared) else choice.sentence
     return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence)
-
-
-def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms without those made for a topology other than the machine's."""
-    topology = Topology.parse(machine.text, machine.file)
-    name = None if topology is None else topology.name
-    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
 
 
 def of_algorithm(algorithm: Algorithm, call: Call) -> Call:

@@ -6,12 +6,12 @@ from contextlib import suppress
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.call import Call
+from hocket.base.call import Call, MeasuredAs
 from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.scenes import ALONE, Scene
-from hocket.simulating.simulation import ONE_TRIAL, Engine, MeasuredAs, Trials, trials_request
+from hocket.simulating.simulation import ONE_TRIAL, Engine, Trials, trials_request
 
 
 def simulation_s(

@@ -12,16 +12,17 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Result, drawn
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine
+from hocket.definitions.topology import made_for
 from hocket.definitions.variants import halved, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
-from hocket.simulating.comparison import compare, made_for, of_algorithm
+from hocket.simulating.comparison import compare, of_algorithm
 from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
 from hocket.simulating.scenes import Scene, SceneLike, as_scene
-from hocket.simulating.simulation import ONE_TRIAL, Engine, MachineLike, Simulation, Trials, as_machine, simulate
+from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
 
 if TYPE_CHECKING:
     import altair as alt

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hocket import _native
 from hocket.base import checks
 from hocket.base.checks import mapping, several, text, whole
-from hocket.simulating.simulation import MachineLike, as_machine
+from hocket.definitions.machine import MachineLike, as_machine
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,14 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_count
+from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.simulation import (
     ONE_TRIAL,
     Circuits,
     Event,
     Links,
-    MachineLike,
     Statistics,
     Trials,
-    as_machine,
     trials_request,
     values_of,
 )

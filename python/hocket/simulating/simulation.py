@@ -6,12 +6,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.call import Call
+from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, number, several, shown, text, whole
 from hocket.base.names import among
 from hocket.base.processors import processors
@@ -19,7 +18,7 @@ from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
@@ -35,21 +34,8 @@ Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 Kept: TypeAlias = Literal["events", "links", "passages"]
 """What a simulation can keep of the first trial."""
 
-MeasuredAs: TypeAlias = Literal["isolated", "pico", "osu", "imb"]
-"""How a benchmark measures the time of a call.
-
-- isolated: all ranks call at the same time; the time until the last rank is done. So measures `hocket mpi bench`.
-- pico: a rank starts its timer after a barrier (a dissemination); the longest time of a rank.
-- osu: the same, but the mean time of the ranks (`Avg Latency` of the OSU micro-benchmarks).
-- imb: 20 calls back to back, and each rank measures the last 16; the longest time of a rank, divided by 16 (`t_max` of
-  the Intel MPI Benchmarks). A rank begins the next call when its program has ended.
-"""
-
 OnTrials: TypeAlias = Callable[[int], object]
 """Progress callback: receives the number of finished trials."""
-
-MachineLike: TypeAlias = "Machine | str | PathLike[str]"
-"""A machine, the name of a preset, or the path of a machine file."""
 
 
 @dataclass(frozen=True)
@@ -576,11 +562,6 @@ def _asked(
     name = text("schedule: name", what.name)
     content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
     return content.call(name), Algorithm("schedule", name)
-
-
-def as_machine(machine: MachineLike) -> Machine:
-    """Return a machine; a name or a path is loaded."""
-    return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

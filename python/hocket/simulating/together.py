@@ -19,21 +19,12 @@ from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults, joined
 from hocket.simulating.jobs import Job
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import (
-    ONE_TRIAL,
-    Engine,
-    MachineLike,
-    OnTrials,
-    Statistics,
-    Trials,
-    as_machine,
-    trials_request,
-)
+from hocket.simulating.simulation import ONE_TRIAL, Engine, OnTrials, Statistics, Trials, trials_request
 
 Place: TypeAlias = Literal["contiguous", "scattered", "random"]
 """How jobs are placed on a machine.

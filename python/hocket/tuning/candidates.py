@@ -10,10 +10,18 @@ from functools import cache
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.calls import made
-from hocket.definitions.library import KNOWN, REDUCTIONS, Algorithm, Parameter, algorithms, find
+from hocket.definitions.library import (
+    DOUBLE_BYTES,
+    KNOWN,
+    Algorithm,
+    Parameter,
+    algorithms,
+    find,
+    measured_element_bytes,
+    unit_bytes,
+)
 from hocket.definitions.machine import Machine
-from hocket.mpi.benchmark import DOUBLE_BYTES, unit_bytes
-from hocket.rules.tuning_files import LIBRARIES
+from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.schedules.schedule import record
 from hocket.tuning.choice import Choice, Point
@@ -40,7 +48,7 @@ def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | Non
     """Return the call of a catalogue choice at a point, similar to a given call if there is one."""
     if like is not None:
         return replace(like, parameters=dict(choice.parameters))
-    element_bytes = DOUBLE_BYTES if algorithm.collective in REDUCTIONS else 1
+    element_bytes = measured_element_bytes(algorithm.collective)
     return Call(
         ranks=point.ranks, size_bytes=point.size_bytes, element_bytes=element_bytes, parameters=dict(choice.parameters)
     )

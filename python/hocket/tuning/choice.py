@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
-from hocket.definitions.library import KNOWN, REDUCTIONS
+from hocket.definitions.library import KNOWN, NATIVE_NAME, REDUCTIONS
 
 Owner = Literal["default", "catalogue", "mpi", "composition"]
 """The owner of a choice: the MPI by default, Hocket's catalogue, the MPI when told, or a composition of other calls."""
@@ -51,7 +51,7 @@ class Choice:
         return {"owner": self.owner, "name": self.name, "parameters": dict(self.parameters)}
 
 
-DEFAULT = Choice("default", "native")
+DEFAULT = Choice("default", NATIVE_NAME)
 """The MPI's own choice."""
 
 

@@ -8,10 +8,11 @@ from math import log
 
 from hocket._native import Error
 from hocket.base.call import Call
+from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.deciding import decided, situation
-from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
+from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import performed, to_hocket

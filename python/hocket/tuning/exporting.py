@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hocket.mpi.installation import kind_of
-from hocket.rules.tuning_files import FORMATS, LIBRARIES, Format, Rule, Rules, Span
-from hocket.rules.tuning_files import Choice as Named
-from hocket.rules.tuning_files.counterparts import Known
+from hocket.rules.tuning_files.counterparts import LIBRARIES, Known
+from hocket.rules.tuning_files.form import Choice as Named
+from hocket.rules.tuning_files.form import Format, Rule, Rules, Span
+from hocket.rules.tuning_files.formats import FORMATS
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 
 _FUNCTIONS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}

@@ -18,7 +18,7 @@ from itertools import groupby
 from math import ceil, expm1, isfinite, log
 from statistics import median
 
-from hocket.mpi.benchmark import unit_bytes
+from hocket.definitions.library import unit_bytes
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Owner, Point, chosen
 from hocket.tuning.deciding import Times, fastest, held_out, merge
 from hocket.tuning.elimination import CONFIDENCE, estimate

@@ -8,8 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from hocket._native import Error
-from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
-from hocket.mpi.benchmark import unit_bytes
+from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective, unit_bytes
 from hocket.tuning.candidates import order_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point, needs_one_order
 from hocket.tuning.deciding import Regret, Times, decide, held_out, in_one_order, merge, regrets

@@ -14,9 +14,9 @@ from hocket.base.checks import instance, number, path, several, several_ranks, s
 from hocket.base.names import among
 from hocket.base.parallel import ignore
 from hocket.base.version import version
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.rules.tuning_files.counterparts import library_of
-from hocket.simulating.simulation import MachineLike, Trials, as_machine
+from hocket.simulating.simulation import Trials
 from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.guidelines import Violation, violations
 from hocket.tuning.pairing import nominated, rivals

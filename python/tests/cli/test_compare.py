@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.drawing.wording import ONE_SAMPLE, TOLD_APART
 from hocket.examples import ring_allreduce
+from hocket.words.comparisons import ONE_SAMPLE, TOLD_APART
 from tests.conftest import Ran
 
 LINE = "compare allreduce --ranks 16 --sizes 8B..2MiB:64"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.drawing.wording import formula
+from hocket.words.simulations import formula
 from tests.conftest import Ran
 
 LINE = "simulate allreduce recursive_doubling --ranks 1024 --size 8B"

@@ -11,7 +11,7 @@ from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
 
 PACKAGES = {"altair", "numpy", "mpi4py", "distributed", "vl_convert", "concurrent", "statistics", "asyncio"}
-COMMANDS = {f"hocket.cli.{name}" for name in commands.commands}
+COMMANDS = {f"hocket.cli.{name}" for name in commands.commands} - {"hocket.cli.lab", "hocket.cli.study"}
 OTHERS = {
     "hocket.definitions.verification",
     "hocket.mpi",
@@ -19,6 +19,7 @@ OTHERS = {
     "hocket.simulating.replays",
     "hocket.simulating.sweeps",
     "hocket.traces",
+    "hocket_lab",
     "hocket_studies",
 }
 

@@ -11,12 +11,12 @@ import click
 import pytest
 
 import hocket
-from hocket.cli.lab.compare import print_compared
 from hocket.cli.mpi.bench import print_bench
 from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
-from hocket.lab.comparing import Compared, Point
 from hocket.mpi.benchmark import Bench, Measurement, Prediction
+from hocket_lab.commands.compare import print_compared
+from hocket_lab.comparing import Compared, Point
 from tests.conftest import TRACE, Ran
 
 MOST = 80

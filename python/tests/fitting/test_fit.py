@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.fitting import Fit, Value, deviation
-from hocket.fitting.certainty import others_of
-from hocket.rules.tuning_files import untuned
+from hocket.fitting.profiling import others_of
+from hocket.fitting.result import Fit, Value, deviation
+from hocket.rules.tuning_files.deciding import untuned
 
 LOGGP = """\
 # A machine.

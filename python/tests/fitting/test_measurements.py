@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hocket
-from hocket.fitting.measurements import FORMATS, Told
+from hocket.measurements.formats import FORMATS
+from hocket.measurements.measurement import Told
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import Found, Records
 

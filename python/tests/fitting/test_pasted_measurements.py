@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.fitting.measurements import Measurement, Told
+from hocket.measurements.measurement import Measurement, Reading, Told
 from tests.fitting.test_measurements import IMB, NCCL, OSU_FULL, SAMPLES, file, tuned
 
 __all__ = ["file", "tuned"]
@@ -83,7 +83,7 @@ DECORATIONS: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def content(reading: hocket.fitting.measurements.Reading) -> list[tuple[object, ...]]:
+def content(reading: Reading) -> list[tuple[object, ...]]:
     def of(one: Measurement) -> tuple[object, ...]:
         values = {**vars(one), "source": "", "parameters": dict(one.parameters)}
         return tuple(values.values())

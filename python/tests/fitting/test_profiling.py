@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from hocket.fitting.cells import Floats, Simulator
 from hocket.fitting.profiling import profiled
 from hocket.fitting.searching import bounds_of
-from hocket.fitting.simulating import Floats, Simulator
 from hocket.fitting.skeleton import Skeleton
 
 SKELETON = Skeleton.parse('name = "a"\n[network]\nmodel = "loggp"\nL = "0.1 s..10 s"\no = "0.1 s..10 s"\n', "a.toml")

@@ -9,8 +9,8 @@ import pytest
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.lab.laboratory import down, temporary
 from hocket.mpi import Installation
+from hocket_lab.laboratory import down, temporary
 from tests.mpi.conftest import FIRST_OR_ALL
 
 TORUS = 'topology = "torus"\ndims = [3, 3]'

@@ -13,10 +13,10 @@ import pytest
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
-from hocket.lab.gates import Gate, Gates, check, gates
-from hocket.lab.laboratory import Lab
-from hocket.lab.wiring import Wiring
 from hocket.simulating.faults import changes_of_links
+from hocket_lab.gates import Gate, Gates, check, gates
+from hocket_lab.laboratory import Lab
+from hocket_lab.wiring import Wiring
 
 from .conftest import STAR, TORUS, text
 
@@ -148,9 +148,9 @@ def test_a_sample_that_ends_early_has_no_later_changes(
 def test_a_change_that_fails_ends_the_sample_and_removes_the_gates(
     monkeypatch: pytest.MonkeyPatch, log: list[tuple[int, float]]
 ) -> None:
-    monkeypatch.setattr("hocket.lab.gates.Gate", FakeGate)
+    monkeypatch.setattr("hocket_lab.gates.Gate", FakeGate)
     left: list[str] = []
-    monkeypatch.setattr("hocket.lab.building.queues", lambda *_: left)
+    monkeypatch.setattr("hocket_lab.building.queues", lambda *_: left)
     found = Topology.parse(text(STAR))
     assert found is not None
     wiring = Wiring.of(found, is_fair=True)

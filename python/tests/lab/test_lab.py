@@ -15,9 +15,9 @@ import pytest
 
 from hocket import Call, simulate
 from hocket.definitions.machine import Machine
-from hocket.lab import building
-from hocket.lab.laboratory import Lab, labs, temporary
 from hocket.mpi import Installation
+from hocket_lab import building
+from hocket_lab.laboratory import Lab, labs, temporary
 from tests.conftest import Ran
 
 from .conftest import STAR, TORUS, text
@@ -374,8 +374,6 @@ def test_bad_input_builds_nothing(
     assert "has its own scale, expected a machine file" in bad_input(f"{compare} --lab {name} --scale 1/2")
     bench = f"mpi bench allreduce --size 8B -n 2 --mpicc {installation.mpicc}"
     assert "--hosts: cannot be combined with --lab" in bad_input(f"{bench} --lab {name} --hosts a,b")
-    assert "--ways: needs --lab" in bad_input("tune allreduce -n 2 --ways")
-    assert "--ways: expected no --output" in bad_input(f"tune allreduce -n 2 --ways --lab {torus} -o ways")
     assert "expected at least 1000 B/s" in bad_input(f"lab up {torus} --name {name} --scale 1/1000000")
     assert "expected at least 1000 B/s" in bad_input(f"{compare} --lab {torus} --scale 1e-400")
     assert "got rank 9, expected a rank below 9" in bad_input(f"{run} -n 10 --lab {torus} -- true")
@@ -390,7 +388,7 @@ def test_bad_input_builds_nothing(
 def test_three_ways_to_tune_are_judged(
     hocket_command: Callable[..., Ran], installation: Installation, star: Path
 ) -> None:
-    line = f"tune scan -n 3 --ways --sizes 8B,1KiB --time-limit 0.1s --lab {star} --mpicc {installation.mpicc} --json"
+    line = f"lab tune scan -n 3 --sizes 8B,1KiB --time-limit 0.1s --lab {star} --mpicc {installation.mpicc} --json"
     found = hocket_command(line).json
     assert [way["way"] for way in found["ways"]] == ["simulation", "measurement", "both"]
     assert all(0 <= way["median_regret"] <= way["ninth_regret"] <= way["worst_regret"] for way in found["ways"])

@@ -3,8 +3,8 @@
 import json
 
 import hocket
-from hocket.lab.comparing import Compared, LinkLoad, Point
-from hocket.lab.pictures import compared_chart
+from hocket_lab.comparing import Compared, LinkLoad, Point
+from hocket_lab.pictures import compared_chart
 
 TORUS = """name = "mine"
 [network]

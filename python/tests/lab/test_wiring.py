@@ -6,7 +6,7 @@ import pytest
 
 from hocket import Error
 from hocket.definitions.topology import Topology
-from hocket.lab.wiring import MOST_VERTICES, Wiring
+from hocket_lab.wiring import MOST_VERTICES, Wiring
 
 from .conftest import STAR, TORUS, text
 

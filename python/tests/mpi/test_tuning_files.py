@@ -18,19 +18,12 @@ import pytest
 from hocket.mpi import command
 from hocket.mpi.launch import crowded
 from hocket.mpi.turns import Turns
-from hocket.rules.tuning_files import (
-    FORMATS,
-    LIBRARIES,
-    Choice,
-    Rule,
-    Rules,
-    converted,
-    decided,
-    default_rules,
-    read,
-    situation,
-)
-from hocket.rules.tuning_files.form import measured
+from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.decisions import default_rules
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, measured
+from hocket.rules.tuning_files.formats import FORMATS, read
 from hocket.rules.tuning_files.mpich_json import default_tree
 from hocket.tuning.choice import Decision, Point
 from hocket.tuning.exporting import exporter_for

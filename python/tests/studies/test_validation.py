@@ -10,8 +10,8 @@ import pytest
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.lab.laboratory import Lab, temporary
 from hocket.mpi import Installation
+from hocket_lab.laboratory import Lab, temporary
 from hocket_studies import STUDIES, Claim
 from hocket_studies.validation.closed_forms import closed_forms
 from hocket_studies.validation.comparison import Case, Comparison

@@ -6,8 +6,8 @@ import pytest
 
 import hocket
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
-from hocket.rules.tuning_files import LIBRARIES
-from hocket.rules.tuning_files import Choice as Named
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import Choice as Named
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import HOCKET, translated
 from hocket.tuning.candidates import call_at, candidates, of_any_machine, of_catalogue, of_library, whole_sizes

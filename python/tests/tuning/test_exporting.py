@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hocket.rules.tuning_files import decided, read, situation
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.formats import read
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 from hocket.tuning.exporting import Exporter, exporter_for
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from hocket.rules.tuning_files import LIBRARIES, Choice, Rule, Rules, Span
-from hocket.rules.tuning_files.counterparts import PROTOCOLS
+from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import merged, spans
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
 

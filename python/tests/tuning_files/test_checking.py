@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, Span, findings
+from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.formats import FORMATS
 
 
 def kinds(text: str, format: str) -> list[tuple[int, str]]:

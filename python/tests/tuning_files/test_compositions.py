@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.rules.tuning_files import FORMATS, Rules, decided, findings, remark, situation
-from hocket.rules.tuning_files.compositions import COMPOSITIONS
+from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, remark
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.form import Rules
+from hocket.rules.tuning_files.formats import FORMATS
 from tests.conftest import Ran
 
 

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 import hocket
-from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, Span, converted, situation
+from hocket.rules.tuning_files.conversion import converted
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.deciding import decided
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.rules.tuning_files.translation import to_hocket, translated
 

@@ -12,22 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
-from hocket.rules.tuning_files import (
-    FORMATS,
-    LIBRARIES,
-    Choice,
-    Rule,
-    Rules,
-    Span,
-    converted,
-    format_of,
-    measured,
-    read,
-    situation,
-    verdicts,
-    written,
-)
-from hocket.rules.tuning_files.deciding import decided
+from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.deciding import decided, situation, verdicts
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
+from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
 from tests.foreign import open_mpi, ucc
 from tests.foreign.mpich import read_by_mpich

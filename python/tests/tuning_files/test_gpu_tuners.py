@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hocket import Error
-from hocket.rules.tuning_files import FORMATS, Choice, Rule, Rules, converted, decided, findings, situation
+from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.conversion import converted
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.form import Choice, Rule, Rules
+from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.translation import passes_over, translated
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from hocket.base.call import Call
-from hocket.rules.tuning_files import Choice, Rule, Rules, findings, read, situation, untuned
+from hocket.definitions.machine import as_machine
+from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.deciding import situation, untuned
+from hocket.rules.tuning_files.form import Choice, Rule, Rules
+from hocket.rules.tuning_files.formats import read
 from hocket.rules.tuning_files.translation import performed
-from hocket.simulating.simulation import as_machine
 from hocket.tuning.comparing import differences
 
 LINEAR = "basic_linear"

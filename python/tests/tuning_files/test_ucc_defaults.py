@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hocket.base.call import Call
-from hocket.rules.tuning_files import FORMATS, decided, default_rules, defaults_of, situation, untuned
+from hocket.rules.tuning_files.deciding import decided, situation, untuned
+from hocket.rules.tuning_files.decisions import default_rules, defaults_of
+from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.grid import ANCHORS
 from tests.foreign.ucc import read_by_ucc
 

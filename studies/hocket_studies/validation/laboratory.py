@@ -11,10 +11,10 @@ from hocket.base.version import version
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
-from hocket.lab.comparing import compared, expected
-from hocket.lab.laboratory import Lab
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
+from hocket_lab.comparing import compared, expected
+from hocket_lab.laboratory import Lab
 from hocket_studies.validation.comparison import Case, Comparison, not_run
 
 Builder = Callable[[Machine], AbstractContextManager[Lab]]

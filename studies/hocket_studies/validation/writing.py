@@ -14,12 +14,12 @@ import click
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.parallel import workers
-from hocket.cli.lab.options import built
 from hocket.cli.output import print_json, print_table, progress
 from hocket.definitions.machine import Machine
-from hocket.drawing.plot import FORMATS, encode
-from hocket.lab.laboratory import Lab
+from hocket.drawing.encoding import FORMATS, encode
 from hocket.mpi import Installation
+from hocket_lab.commands.options import built
+from hocket_lab.laboratory import Lab
 from hocket_studies import STUDIES
 from hocket_studies.validation import pictures
 from hocket_studies.validation.closed_forms import closed_forms

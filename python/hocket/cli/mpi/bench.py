@@ -19,22 +19,22 @@ from hocket.cli.mpi.options import measuring_options
 from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.printing import Styled, say
 from hocket.cli.sizes import SizeTable
-from hocket.definitions.library import Algorithm, algorithms_named
+from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import MOST_LINES, bench_chart
-from hocket.drawing.wording import played_on_clocks
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
-from hocket.mpi.benchmark import NATIVE_NAME, Bench, Measurement, Prediction, deviation
+from hocket.mpi.benchmark import Bench, Measurement, Prediction, deviation
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
 from hocket.mpi.scene import draws
 from hocket.simulating.scenes import ALONE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Trials
+from hocket.words.simulations import played_on_clocks
 
 if TYPE_CHECKING:
-    from hocket.lab.laboratory import Lab
+    from hocket.cli.packages import Lab
 
 ALL = "all"
 """The name of all algorithms together."""

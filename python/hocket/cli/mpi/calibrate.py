@@ -20,7 +20,7 @@ from hocket.drawing.plot import calibration_chart
 from hocket.mpi import Installation
 
 if TYPE_CHECKING:
-    from hocket.lab.laboratory import Lab
+    from hocket.cli.packages import Lab
     from hocket.mpi.calibration import Calibration, Level
     from hocket.mpi.fits import Estimate
     from hocket.mpi.launch import Launcher

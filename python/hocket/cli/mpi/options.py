@@ -17,7 +17,7 @@ from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
 
 if TYPE_CHECKING:
-    from hocket.lab.laboratory import Lab
+    from hocket.cli.packages import Lab
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,7 +86,7 @@ def placed_in(installation: Installation, hosts: str | None, lab: str | None) ->
         return on_hosts(hosts), None
     if hosts is not None:
         raise click.UsageError("--hosts: cannot be combined with --lab")
-    from hocket.cli.lab.options import in_lab
+    from hocket.cli.packages import in_lab
 
     entered = click.get_current_context().with_resource(in_lab(lab))
     return entered.command, entered

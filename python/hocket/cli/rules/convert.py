@@ -10,7 +10,8 @@ from hocket.base.units import format_count, format_ranks
 from hocket.cli import options
 from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
 from hocket.definitions.machine import Machine
-from hocket.rules.tuning_files import FORMATS, converted, format_of, read, written
+from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
 from hocket.tuning.comparing import kept_gain
 
 

@@ -8,7 +8,8 @@ from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import put
 from hocket.cli.rules.options import print_notes
-from hocket.rules.tuning_files import DEFAULTS, defaults_of
+from hocket.definitions.libraries import DEFAULTS
+from hocket.rules.tuning_files.decisions import defaults_of
 
 
 @click.command()

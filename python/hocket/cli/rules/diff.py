@@ -13,7 +13,7 @@ from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.machine import Machine
-from hocket.rules.tuning_files import read
+from hocket.rules.tuning_files.formats import read
 from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 
 

@@ -13,8 +13,11 @@ from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.printing import say
 from hocket.cli.rules.options import from_option, function_option, per_node_option
-from hocket.rules.tuning_files import Rule, Rules, Situation, Verdict, measured, read, remark, situation, verdicts
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
+from hocket.rules.tuning_files.compositions import remark
+from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
+from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
+from hocket.rules.tuning_files.formats import read
 from hocket.rules.tuning_files.translation import performed
 
 

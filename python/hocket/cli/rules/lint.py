@@ -9,7 +9,8 @@ from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import say
 from hocket.cli.rules.options import from_option
-from hocket.rules.tuning_files import findings, format_of, read
+from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.formats import format_of, read
 
 
 @click.command()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from hocket.base.names import unknown
-from hocket.rules.choosing import LIBRARY_RULES
+from hocket.definitions.libraries import DEFAULTS, LIBRARY_RULES
 from hocket.rules.tuning_files import hocket_rules, mpich_json, ucc_defaults, ucc_tune
 from hocket.rules.tuning_files.form import Rules
 
@@ -30,12 +30,6 @@ _SOURCES = {
         "alltoall are exact on powers of two of ranks and one more",
     ),
 }
-DEFAULTS = tuple(_SOURCES)
-"""The libraries whose decisions are known."""
-
-MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
-"""The MPI libraries among them."""
-
 FLAT = ("openmpi-5.0",)
 """Those whose decisions are not known for several nodes with several ranks each: other components take such calls."""
 
@@ -54,27 +48,6 @@ def defaults_of(name: str) -> Defaults:
     if format == mpich_json.LIBRARY:
         return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree()))
     return Defaults(name, source, format, LIBRARY_RULES[name])
-
-
-def defaults_named(text: str) -> tuple[str, ...]:
-    """Return the libraries of a list such as "mpich,ucc-1", which needs no versions.
-
-    Raises:
-        Error: The decisions of one are not known.
-    """
-    return tuple(dict.fromkeys(_named(part) for part in text.split(",")))
-
-
-def library_named(text: str) -> str | None:
-    """Return the library of a name, with or without its version; none if its decisions are not known."""
-    return next((each for each in DEFAULTS if text in (each, each.split("-")[0])), None)
-
-
-def _named(text: str) -> str:
-    found = library_named(text)
-    if found is None:
-        raise unknown("defaults", text, DEFAULTS)
-    return found
 
 
 @cache

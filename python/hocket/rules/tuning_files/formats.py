@@ -12,16 +12,9 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.kinds import expecting
 from hocket.base.names import among, hint
-from hocket.rules.tuning_files import (
-    hocket_rules,
-    mpich_json,
-    nccl_csv,
-    ncclx,
-    openmpi_classic,
-    openmpi_json,
-    ucc_tune,
-)
-from hocket.rules.tuning_files.decisions import DEFAULTS, default_rules
+from hocket.definitions.libraries import DEFAULTS
+from hocket.rules.tuning_files import hocket_rules, mpich_json, nccl_csv, ncclx, openmpi_classic, openmpi_json, ucc_tune
+from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Format, Rules
 
 _MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx)

@@ -1,11 +1,114 @@
-"""Schedules in the formats of other tools: reading, writing, detection by content; one module per format.
+"""Schedules in the formats of other tools: reading, writing, detection by content.
 
-docs/schedules.md describes the formats.
+The list of formats here is their registry. docs/schedules.md describes the formats.
 """
 
 from __future__ import annotations
 
-from hocket.schedules.formats.format import Format
-from hocket.schedules.formats.formats import FORMATS, format_for, format_of, load, save
+import os
+from collections.abc import Mapping
+from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-__all__ = ["FORMATS", "Format", "format_for", "format_of", "load", "save"]
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.files import unreadable
+from hocket.base.kinds import expecting
+from hocket.base.names import among
+from hocket.definitions.machine import Machine
+from hocket.schedules.formats import chakra, msccl_xml
+from hocket.schedules.formats.format import Format
+from hocket.schedules.formats.native import GOAL, GOAL_BINARY, JSON
+from hocket.schedules.schedule import Schedule, Sends
+
+if TYPE_CHECKING:
+    from hocket.definitions.verification import Verdict
+
+_FORMATS = (JSON, GOAL_BINARY, msccl_xml.FORMAT, chakra.FORMAT, GOAL)
+
+FORMATS: Mapping[str, Format] = MappingProxyType({format.name: format for format in _FORMATS})
+"""The formats by name. GOAL text is the last: a file that is no other format counts as GOAL text."""
+
+_FIRST_BYTES = 1 << 16
+
+
+def format_of(path: str | PathLike[str]) -> Format:
+    """Return the format of a file, from its first bytes. A pipe can be read only once and counts as GOAL or JSON.
+
+    Raises:
+        Error: The file cannot be read.
+    """
+    file = checks.path("schedule", path)
+    first = b""
+    if os.path.isfile(file):
+        try:
+            with open(file, "rb") as stream:
+                first = stream.read(_FIRST_BYTES)
+        except OSError as error:
+            raise unreadable(file, error) from error
+    return next(format for format in FORMATS.values() if format.begins(first))
+
+
+def format_for(path: str | PathLike[str], name: str | None = None) -> Format:
+    """Return the format for writing a file: the given name, else by the ending of the file's name, else GOAL.
+
+    Raises:
+        Error: There is no such format.
+    """
+    if name is None:
+        ending = os.path.splitext(checks.path("schedule", path))[1]
+        return next((format for format in FORMATS.values() if format.ending == ending), FORMATS["goal"])
+    return FORMATS[among("format", name, FORMATS)]
+
+
+def verify_file(path: str | PathLike[str], *, sends: Sends = "waiting") -> Verdict:
+    """Return whether the schedule of a file is right, as far as its format can tell; see `verify_schedule`.
+
+    A format with a check of its own says which sends wait.
+
+    Raises:
+        Error: The file cannot be read, or is not of the format.
+    """
+    from hocket.schedules.checking import verify_schedule
+
+    file, format = os.fspath(path), format_of(path)
+    with expecting(path, "schedule", "a schedule"):
+        return verify_schedule(format.read(file, None), sends=sends) if format.verify is None else format.verify(file)
+
+
+def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> Schedule:
+    """Read a schedule in any format, detected from the file's first bytes.
+
+    Args:
+        path: The file; for Chakra, which has one file per rank, the file of rank 0.
+        size_bytes: For MSCCL XML, which does not contain the size: the larger of a GPU's input and output, such as
+            "64KiB". None for other formats.
+
+    Raises:
+        Error: The file cannot be read or is malformed: file, line or element, and what was expected.
+    """
+    format = format_of(path)
+    if size_bytes is not None and not format.is_sized:
+        raise Error(f"{os.fspath(path)}: a schedule in {format.name} contains its sizes, expected no size_bytes")
+    with expecting(path, "schedule", "a schedule"):
+        return format.read(os.fspath(path), None if size_bytes is None else checks.size_bytes("size_bytes", size_bytes))
+
+
+def save(
+    schedule: Schedule, path: str | PathLike[str], *, format: str | None = None, machine: Machine | None = None
+) -> tuple[str, ...]:
+    """Write a schedule, and return the names of the written files; Chakra has one for each rank.
+
+    Args:
+        schedule: The schedule.
+        path: The file; for Chakra, the common prefix of the files, with or without the ending.
+        format: One of `FORMATS`; by default the ending of the file's name tells it, else GOAL.
+        machine: The machine that gives the times of reductions and copies in GOAL and Chakra; without it they take no
+            time.
+
+    Raises:
+        Error: The file cannot be written, or the format cannot express the schedule.
+    """
+    checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
+    return format_for(path, format).save(schedule, os.fspath(path), machine)

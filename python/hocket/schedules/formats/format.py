@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hocket.base.kinds import expecting
 from hocket.definitions.machine import Machine
-from hocket.schedules.schedule import Schedule, Sends
+from hocket.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
@@ -41,18 +40,3 @@ class Format:
     is_sized: bool = False
     lacks: str = ""
     verify: Callable[[str], Verdict] | None = None
-
-    def checked(self, file: str, *, sends: Sends = "waiting") -> Verdict:
-        """Return whether the schedule of a file is right, as far as the format can tell; see `verify_schedule`.
-
-        A format with a check of its own says which sends wait.
-
-        Raises:
-            Error: The file cannot be read, or is not of the format.
-        """
-        from hocket.schedules.checking import verify_schedule
-
-        with expecting(file, "schedule", "a schedule"):
-            if self.verify is None:
-                return verify_schedule(self.read(file, None), sends=sends)
-            return self.verify(file)

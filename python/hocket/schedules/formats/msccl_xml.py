@@ -33,7 +33,7 @@ def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, 
 
 
 def _verify(file: str) -> Verdict:
-    from hocket.schedules.msccl_checking import verify_msccl
+    from hocket.schedules.msccl_verification import verify_msccl
 
     return verify_msccl(Msccl.load(file))
 

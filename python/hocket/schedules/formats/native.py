@@ -8,8 +8,10 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Form, Schedule
 
+_MAGIC = (4223).to_bytes(8, "little")
 
-def native(
+
+def _native(
     form: Form,
     *,
     ending: str,
@@ -34,3 +36,31 @@ def native(
         as_bytes=lambda schedule, machine: schedule.as_bytes(form, machine=machine),
         lacks=lacks,
     )
+
+
+def _load_json(file: str) -> Schedule:
+    """Read a file; if its name tells the format, the compiled module reads it as a stream."""
+    return Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file)
+
+
+GOAL = _native("goal", ending=".goal", is_text=True, begins=lambda _: True, lacks="GOAL has no data")
+"""GOAL as text: the format of files that no other format recognises."""
+
+GOAL_BINARY = _native(
+    "goal_binary",
+    ending=".bin",
+    is_text=False,
+    begins=lambda first: first.startswith(_MAGIC),
+    lacks="GOAL has no data",
+)
+"""GOAL in binary form."""
+
+JSON = _native(
+    "json",
+    ending=".json",
+    is_text=True,
+    begins=lambda first: first.lstrip().startswith(b"{"),
+    load=_load_json,
+    lacks="it names no collective, whose result could be checked",
+)
+"""Hocket's own format, which keeps all tasks and their data."""

@@ -17,8 +17,8 @@ from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
-from hocket.definitions.calls import GAP, complete
-from hocket.definitions.library import Algorithm, find, find_collective
+from hocket.definitions.calls import complete
+from hocket.definitions.library import GAP, Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
 from hocket.simulating.arrivals import described

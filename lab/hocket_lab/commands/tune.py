@@ -1,0 +1,80 @@
+"""`hocket lab tune`: tuning by simulation, by measurement and by both, compared."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+from hocket.base.units import format_count, format_time
+from hocket.cli import completion, options
+from hocket.cli.mpi.options import installation_options, lab_option
+from hocket.cli.output import print_result, print_table, progress
+from hocket.cli.printing import say
+from hocket.mpi.installation import Installation
+from hocket.tuning.measuring import Measured
+from hocket.tuning.planning import plan_of, tuned_collectives
+from hocket.tuning.simulating import Simulated
+from hocket_lab.commands.options import DEFAULT, in_lab, scale_option
+from hocket_lab.ways import Judged, try_ways
+
+_USUAL_SIZES = (1024, 16384, 262144)
+
+
+@click.command()
+@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
+@click.option("--ranks", "-n", type=options.RANK_COUNTS, required=True, help="Numbers of ranks, such as 2 or 2,4,8.")
+@options.sizes
+@installation_options
+@lab_option
+@scale_option
+@click.option(
+    "--time-limit",
+    "limit_s",
+    type=options.DURATION,
+    default="30m",
+    help="How long to measure in each way, and to judge the choices, such as 90s, 30m or 2h.",
+)
+@click.option("--tolerance", type=options.SHARE, default="3%", help="How much slower than the fastest a choice may be.")
+@options.as_json
+def tune(
+    collectives: tuple[str, ...],
+    ranks: tuple[int, ...],
+    sizes: tuple[int, ...] | None,
+    installation: Installation,
+    lab: str | None,
+    scale: Fraction,
+    limit_s: float,
+    tolerance: float,
+    as_json: bool,
+) -> None:
+    """Tune by simulation, by measurement and by both in a lab, and print the regret and cost of each.
+
+    Without --lab, the command uses the lab named "lab", which must be up.
+    """
+    points = plan_of(tuned_collectives(collectives), ranks, sizes or _USUAL_SIZES).training
+    with in_lab(lab or DEFAULT, scale) as there, progress("tuning", 4 * len(points)) as on_done:
+        by = Measured(installation, tolerance, there.command)
+        found = try_ways(points, by, Simulated(there.built), limit_s=limit_s, on_done=on_done)
+    library = installation.library
+    if as_json:
+        print_result({"lab": there.summary, "mpi": library, **found.as_dict()})
+        return
+    say(f"{format_count(len(points), 'call')} under {library}, lab: {there.summary}", bold=True)
+    _print(found)
+
+
+def _print(found: Judged) -> None:
+    regrets = ["median", "nine of ten within", "worst"]
+    base_s = next(way.cost_s for way in found.ways if way.name == "measurement")
+    rows = [
+        [
+            way.name,
+            *(f"{share:.1%}" for share in found.summary(way).values()),
+            format_time(way.cost_s),
+            f"1/{base_s / way.cost_s:.0f}" if way.cost_s < base_s / 1.5 else f"{way.cost_s / base_s:.2g}",
+        ]
+        for way in found.ways
+    ]
+    say("\nregret over the fastest that was measured, and cost")
+    print_table(["tuned by", *regrets, "cost", "over measurement"], rows, right=[*regrets, "cost", "over measurement"])

@@ -1,0 +1,284 @@
+"""Running labs: their machine files, their processes, and how to start jobs in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+from typing import ClassVar
+
+from hocket._native import Error
+from hocket.base import files
+from hocket.base.call import Call
+from hocket.base.units import format_count
+from hocket.definitions.library import AXES
+from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
+from hocket.definitions.variants import with_network
+from hocket.mpi.installation import Installation
+from hocket.mpi.launch import crowded
+from hocket.simulating.scenes import Scene
+from hocket_lab import building
+from hocket_lab.building import MOST_BYTES_PER_S, Sent
+from hocket_lab.wiring import Wiring
+
+_LEAST_BYTES_PER_S = 1000.0
+_STATE = Path("/run/hocket-lab")
+_TEMPORARY = re.compile(r"of-([0-9]+)")
+_RATE = "network.link_bandwidth_bytes_per_s"
+
+_ENTER = """#!/bin/sh
+# Stands for ssh: leaves out options, and runs the rest in the namespace of the host.
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1
+shift
+vertex=$(IFS=.; set -- $host; echo $(($3 * 256 + $4 - 1)))
+exec nsenter --net=/run/netns/PREFIX"$vertex" -- unshare --uts /bin/sh -c "hostname node$vertex; $*"
+"""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How to make an MPI start a program in a lab.
+
+    Attributes:
+        options: Returns the options of its launcher, given the file that replaces ssh and the hosts.
+        variables: Environment variables of programs: messages go over TCP from the node's own address.
+    """
+
+    options: Callable[[str, str], list[str]]
+    variables: Mapping[str, str]
+
+
+def _mpich(enter: str, hosts: str) -> list[str]:
+    return ["-launcher", "ssh", "-launcher-exec", enter, "-iface", building.CONTROL_INTERFACE, "-hosts", hosts]
+
+
+def _open_mpi(enter: str, hosts: str) -> list[str]:
+    settings = {"plm_ssh_agent": enter, "prte_if_include": building.CONTROL_INTERFACE}
+    options = [part for name, value in settings.items() for part in ("--prtemca", name, value)]
+    return ["--allow-run-as-root", *options, "--map-by", "seq:oversubscribe", "--host", hosts]
+
+
+_STARTS = {
+    "MPICH": _Start(
+        _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}
+    ),
+    "Open MPI": _Start(
+        _open_mpi,
+        {
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,sm,self",
+            "OMPI_MCA_btl_tcp_if_include": building.DATA_INTERFACE,
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+        },
+    ),
+}
+"""By the MPI's own name."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The network of a machine, built on this host.
+
+    Attributes:
+        name: Its name.
+        machine: The machine.
+        scale: The ratio of link speeds, lab to machine; at most 1.
+        wiring: Its wiring.
+        LEAST_ROUNDS: Minimum number of samples of each algorithm. It is small because the network determines the times,
+            which hardly vary.
+    """
+
+    name: str
+    machine: Machine
+    scale: Fraction
+    wiring: Wiring
+    LEAST_ROUNDS: ClassVar[int] = 5
+
+    @staticmethod
+    def up(
+        name: str, machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
+    ) -> Lab:
+        """Build a lab. If that fails, nothing remains.
+
+        Raises:
+            Error: A lab of that name exists, the machine has no links, the links are too fast, or the host cannot build
+                it.
+        """
+        building.check_host()
+        if shutil.which("nsenter") is None:
+            raise Error("hocket lab: needs nsenter, of util-linux")
+        lab = _planned(name, machine, scale)
+        folder = _STATE / name
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            raise Error(f"lab {name}: exists already, at least in part; hocket lab down {name} removes it") from None
+        try:
+            (folder / "machine.toml").write_text(machine.text)
+            (folder / "enter").write_text(_ENTER.replace("PREFIX", building.prefix(name)))
+            (folder / "enter").chmod(0o755)
+            building.build(name, lab.wiring, lab.rate_bytes_per_s, on_done)
+            files.write(folder / "lab.json", json.dumps({"file": machine.file, "scale": str(scale)}))  # the lab is up
+        except BaseException:
+            down(name)
+            raise
+        return lab
+
+    @staticmethod
+    def find(name: str) -> Lab:
+        """Return a running lab.
+
+        Raises:
+            Error: No lab of that name runs.
+        """
+        building.check_host()
+        folder = _STATE / name
+        try:
+            facts = files.parse_object(files.read_text(folder / "lab.json"), name)
+            text = files.read_text(folder / "machine.toml")
+        except Error:
+            raise Error(f"lab {name}: is not up; hocket lab up MACHINE.toml builds it") from None
+        return _planned(name, Machine.parse(text, facts["file"]), Fraction(facts["scale"]))
+
+    @property
+    def built(self) -> Machine:
+        """The machine as built: with links of `rate_bytes_per_s`, and the nodes of the lab.
+
+        Raises:
+            Error: Ranks share a node, but the machine does not tell the cost of messages between them.
+        """
+        ranks_per_node = self.machine.quantities.get("network.ranks_per_node", 1)
+        if ranks_per_node > 1 and not any(name.startswith("network.local.") for name in self.machine.quantities):
+            raise Error(
+                f"{self.machine.file}: got ranks_per_node {ranks_per_node} without [network.local], expected "
+                "the cost of messages within a node there, as these go through memory in a lab"
+            )
+        rate = f"{self.rate_bytes_per_s} B/s"
+        return with_network(self.machine, link_bandwidth=rate, ranks_per_node=ranks_per_node)
+
+    @property
+    def summary(self) -> str:
+        """A description of the lab in one line."""
+        nodes, switches = self.wiring.topology.nodes, self.wiring.topology.switches
+        parts = format_count(nodes, "node") + (f" and {format_count(switches, 'switch')}" if switches else "")
+        rate = f"{format_count(len(self.wiring.cables), 'cable')} of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
+        sharing = "shared fairly" if self.wiring.pairs else "first come, first served"
+        return f"{self.machine.name}, {parts}, {rate}, {sharing}" + ("" if self.scale == 1 else f", scale {self.scale}")
+
+    def sent(self) -> dict[int, Sent]:
+        """Return the data that left over each link since the lab was built, by the number of the link."""
+        return building.sent(self.name, self.wiring)
+
+    def check_scene(self, scene: Scene) -> None:
+        """Check that times of a scene are those of the lab.
+
+        Raises:
+            Error: The lab has a scale, and there is a scene.
+        """
+        if self.scale != 1 and scene.given:
+            raise Error(f"lab {self.name}: got scale {self.scale}, expected 1, as the times of a scene are not scaled")
+
+    def call(self, call: Call) -> Call:
+        """Return a call with the parameters that the machine determines: the sizes of a torus."""
+        torus = self.wiring.topology.torus or ()
+        if len(torus) > len(AXES) or prod(torus) != call.ranks:
+            return call
+        sizes = dict(zip(AXES, torus, strict=False))
+        return replace(call, parameters={**sizes, **call.parameters})
+
+    @property
+    def rate_bytes_per_s(self) -> float:
+        """Message bytes per second that each of its links carries."""
+        return float(self.machine.quantities[_RATE]) * float(self.scale)
+
+    def command(
+        self,
+        installation: Installation,
+        ranks: int,
+        program: Sequence[str],
+        variables: Mapping[str, str],
+        places: Sequence[int] | None = None,
+    ) -> list[str]:
+        """Return the command that runs a program with each rank on its node; only the program sees the variables.
+
+        Each rank is in the place of that rank of the machine, or in the given one.
+
+        Raises:
+            Error: There is no program, or no room for the ranks.
+        """
+        if not program:
+            raise Error("no program, expected a program after --")
+        hosts = [building.control_address(self.wiring.node_of(place)) for place in places or range(ranks)]
+        inside = ["nsenter", f"--net=/run/netns/{building.controller(self.name)}", "--"]
+        enter = str(_STATE / self.name / "enter")
+        start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)
+        if start is None:
+            raise Error(f"{installation.library}: labs support only {' or '.join(_STARTS)}")
+        settings = {**start.variables, **crowded(ranks), **variables}
+        parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *program]
+        options = start.options(enter, ",".join(hosts))
+        return [*inside, str(installation.mpiexec), *options, "-n", str(ranks), *parts]
+
+
+def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}", name):
+        raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _, which do not begin with -')
+    topology = Topology.parse(machine.text, machine.file)
+    rate = machine.quantities.get(_RATE)
+    if topology is None or rate is None:
+        raise Error(f"{machine.file}: has no links, expected the network model links, packets or circuits")
+    if rate * float(scale) > MOST_BYTES_PER_S:
+        fitting = Fraction(1, 10 ** len(str(int(rate / MOST_BYTES_PER_S))))
+        raise Error(
+            f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s is more than this host can shape, "
+            f"expected at most {MOST_BYTES_PER_S:g} B/s, for example with --scale {fitting}"
+        )
+    if rate * float(scale) < _LEAST_BYTES_PER_S:
+        raise Error(
+            f"{machine.file}: link_bandwidth: {rate * float(scale):g} B/s in the lab, "
+            f"expected at least {_LEAST_BYTES_PER_S:g} B/s"
+        )
+    is_fair = machine.quantities.get("network.sharing") == "fair"
+    return Lab(name, machine, scale, Wiring.of(topology, is_fair=is_fair))
+
+
+def labs() -> list[str]:
+    """Return the names of all labs, including labs of which only parts remain."""
+    states = set(os.listdir(_STATE)) if _STATE.exists() else set()
+    return sorted(states | building.labs_built())
+
+
+def is_in_use(name: str) -> bool:
+    """Return whether the command that built a temporary lab still runs."""
+    builder = _TEMPORARY.fullmatch(name)
+    return builder is not None and Path("/proc", builder[1]).exists()
+
+
+def down(name: str) -> None:
+    """Remove a lab and end its processes; do nothing if the lab is not up."""
+    building.remove(name)
+    shutil.rmtree(_STATE / name, ignore_errors=True)
+
+
+@contextmanager
+def temporary(
+    machine: Machine, scale: Fraction = Fraction(1), on_done: Callable[[], object] = lambda: None
+) -> Iterator[Lab]:
+    """Build a lab for a with statement, and remove it afterwards."""
+    building.check_host()
+    name = f"of-{os.getpid()}"
+    down(name)  # remains of a killed process with the same id
+    lab = Lab.up(name, machine, scale, on_done)
+    try:
+        yield lab
+    finally:
+        down(lab.name)

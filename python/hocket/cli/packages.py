@@ -1,0 +1,84 @@
+"""Commands of packages that stand beside Hocket in its repository, and labs of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import click
+
+from hocket._native import Error
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from hocket.base.call import Call
+    from hocket.mpi.installation import Installation
+    from hocket.simulating.scenes import Scene
+
+COMMANDS = {"lab": ("hocket-lab", "./lab"), "study": ("hocket-studies", "./lab ./studies")}
+"""The package of each command, and the folders from which pip installs it."""
+
+
+class Lab(Protocol):
+    """A lab that is up, as other commands use it.
+
+    Attributes:
+        LEAST_ROUNDS: The fewest samples of each algorithm.
+    """
+
+    LEAST_ROUNDS: ClassVar[int]
+
+    @property
+    def summary(self) -> str:
+        """A description of the lab in one line."""
+
+    def call(self, call: Call) -> Call:
+        """Return a call with the parameters that the machine determines."""
+
+    def check_scene(self, scene: Scene) -> None:
+        """Raise an error if times of a scene are not those of the lab."""
+
+    def command(
+        self, installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
+        """Return the command that runs a program with each rank on its node."""
+
+
+def load_command(name: str) -> click.Command:
+    """Return the command of a package, or a command that says that the package is missing."""
+    for each in _entry_points("hocket.commands"):
+        if each.name == name:
+            command: click.Command = each.load()
+            return command
+
+    def refuse(**_: object) -> None:
+        raise _missing(name, name)
+
+    words = click.Argument(["words"], nargs=-1)
+    return click.Command(name, callback=refuse, params=[words], context_settings={"ignore_unknown_options": True})
+
+
+def in_lab(text: str) -> AbstractContextManager[Lab]:
+    """Find a lab by its name, or build the lab of a machine file while the command runs.
+
+    Raises:
+        Error: The package of labs is missing, there is no such lab, or it cannot be built.
+    """
+    for each in _entry_points("hocket.labs"):
+        enter: Callable[[str], Any] = each.load()
+        lab: AbstractContextManager[Lab] = enter(text)
+        return lab
+    raise _missing("--lab", "lab")
+
+
+def _entry_points(group: str) -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points  # most commands do without it
+
+    return entry_points(group=group)
+
+
+def _missing(what: str, command: str) -> Error:
+    package, folders = COMMANDS[command]
+    return Error(f"{what}: the package {package} is missing, expected `pip install {folders}` in Hocket's repository")

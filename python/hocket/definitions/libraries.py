@@ -1,0 +1,39 @@
+"""Libraries whose decisions are known: what they run where no tuning file says anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from hocket import _native
+from hocket.base.names import unknown
+
+DEFAULTS = ("mpich-5.0", "openmpi-5.0", "ucc-1")
+"""The libraries."""
+
+MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
+"""The MPI libraries among them."""
+
+LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_libraries()))
+"""What MPI libraries choose over a network, as rules, by names such as "mpich-5.0"; each text tells its source."""
+
+
+def library_named(text: str) -> str | None:
+    """Return the library of a name, with or without its version; none if its decisions are not known."""
+    return next((each for each in DEFAULTS if text in (each, each.split("-")[0])), None)
+
+
+def defaults_named(text: str) -> tuple[str, ...]:
+    """Return the libraries of a list such as "mpich,ucc-1", which needs no versions.
+
+    Raises:
+        Error: The decisions of one are not known.
+    """
+    return tuple(dict.fromkeys(_named(part) for part in text.split(",")))
+
+
+def _named(text: str) -> str:
+    found = library_named(text)
+    if found is None:
+        raise unknown("defaults", text, DEFAULTS)
+    return found

@@ -1,0 +1,1 @@
+"""Measured times of collectives, in the formats of those who measure."""

@@ -1,0 +1,139 @@
+"""Tables of named columns: CSV, also with semicolons, tabs or bars, and columns that blanks separate."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from hocket.measurements.measurement import MOST_MARGIN_LETTERS, at
+
+DELIMITERS = (",", ";", "\t", "|", "  ", " ")
+"""What separates cells. A blank stands for several, too; two of them separate names that contain blanks."""
+
+_MOST_LETTERS = 300
+_MOST_HEAD_LETTERS = 2000
+_RULE = re.compile(r":?-+:?|=+|-*\+[-+]*")
+_COMMENT = "#"
+
+
+class Columns(NamedTuple):
+    """The columns of a kind of table.
+
+    Attributes:
+        suits: Whether names are those of all columns that are needed.
+        knows: Whether a name is that of a column that is read.
+        word: What is in every line that names the columns, in small letters.
+    """
+
+    suits: Callable[[Sequence[str]], bool]
+    knows: Callable[[str], bool]
+    word: re.Pattern[str]
+
+    def title(self, line: str) -> int | None:
+        """Return where the names of the columns begin in a line; None if it has none."""
+        head = head_of(line, self)
+        return None if head is None else head.begin
+
+
+class Head(NamedTuple):
+    """The line that names the columns.
+
+    Attributes:
+        begin: Where it begins in its line.
+        delimiter: What separates cells.
+        names: The names of the columns.
+    """
+
+    begin: int
+    delimiter: str
+    names: tuple[str, ...]
+
+
+def head_of(line: str, columns: Columns) -> Head | None:
+    """Return the names of the columns that are in a line, if they are."""
+    if len(line) > _MOST_HEAD_LETTERS or columns.word.search(line.lower()) is None:
+        return None
+    heads = (_head(line, each, columns) for each in DELIMITERS if each in line)
+    return next((head for head in heads if head is not None), None)
+
+
+def _head(line: str, delimiter: str, columns: Columns) -> Head | None:
+    heads = [
+        Head(begin, delimiter, names)
+        for begin in _begins(line, delimiter)
+        if len(names := tuple(_names(line[begin:], delimiter))) > 1 and columns.suits(names)
+    ]
+    known = (head for head in heads if head.names[0][:1].isalnum() and columns.knows(head.names[0]))
+    return next(known, next(iter(heads), None))
+
+
+def _begins(line: str, delimiter: str) -> Iterator[int]:
+    """Give where the head may begin: at its first cell, or at a word of a cell behind a number or a symbol."""
+    indent = len(line) - len(line.lstrip(" "))
+    yield indent
+    if delimiter == "|" and line[indent] == "|":
+        return
+    for word in re.finditer(r"(?<![\w(\[/])\"?[^\W\d]|\|", line[: MOST_MARGIN_LETTERS + 1]):
+        if re.search(r"[^A-Za-z_\s]", line[: word.start()].rpartition(delimiter)[2]):
+            yield word.start()
+
+
+def _names(text: str, delimiter: str) -> Iterator[str]:
+    if not delimiter.strip(" "):
+        names = re.sub(r"\s+(?=[(\[])", "", text.strip())
+        yield from names.split() if delimiter == " " else re.split(r"\s{2,}|\t", names)
+    else:
+        for name in cells_of(text, delimiter):
+            yield name.strip(' \t`"').removeprefix("**").removesuffix("**")
+
+
+def cells_of(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line, without blanks around them.
+
+    Raises:
+        csv.Error: The line cannot be one of a CSV.
+    """
+    if not delimiter.strip(" "):
+        return line.split()
+    if delimiter == "|":
+        return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+    return [cell.strip() for row in csv.reader([line], delimiter=delimiter, skipinitialspace=True) for cell in row]
+
+
+def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list[str], tuple[str, int]]]:
+    """Give the rows of tables, each with its head and where it is. Comments and text around the tables have no rows.
+
+    Raises:
+        Error: A row has another number of cells than its head, or one that is too long.
+    """
+    head: Head | None = None
+    is_apart = False
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            is_apart = True
+        elif (other := head_of(line, columns)) is not None:
+            head, is_apart = other, False
+        elif head is not None and not line.lstrip().startswith(_COMMENT):
+            cells = _row(line, head, (file, number), is_apart=is_apart)
+            if cells is not None:
+                yield head, cells, (file, number)
+
+
+def _row(line: str, head: Head, where: tuple[str, int], *, is_apart: bool) -> list[str] | None:
+    """Return the cells of a row; None for a line that is none."""
+    try:
+        cells = cells_of(line, head.delimiter)
+    except csv.Error as error:
+        raise at(*where, f"not CSV: {error}") from None
+    if all(_RULE.fullmatch(cell) for cell in cells) or (len(cells) == 1 and (is_apart or " " in line.strip())):
+        return None
+    if not head.delimiter.strip(" ") and not cells[0][:1].isdigit():
+        return None
+    if len(cells) != len(head.names) and not (len(cells) > len(head.names) and not any(cells[len(head.names) :])):
+        raise at(*where, f"got {len(cells)} cells, expected {len(head.names)}: {', '.join(head.names):.200}")
+    for name, cell in zip(head.names, cells, strict=False):
+        if len(cell) > _MOST_LETTERS:
+            raise at(*where, f"{name:.60}: got {len(cell)} letters, expected at most {_MOST_LETTERS}")
+    return cells

@@ -1,0 +1,83 @@
+"""What `hocket mpi bench --json` prints: medians by algorithm and size; "native" is the library's own choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hocket._native import Error
+from hocket.base.call import Call
+from hocket.base.files import parse_object
+from hocket.definitions.library import NATIVE_NAME, Algorithm, find, find_collective, measured_element_bytes
+from hocket.definitions.parameters import values_of
+from hocket.measurements.measurement import (
+    DEFAULT,
+    MOST_NAME_LETTERS,
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    matching,
+)
+
+_BEGIN = r'\{\s*$|\{\s*"collective":'
+
+
+def _read(text: str, file: str, told: Told) -> Reading:
+    entry = parse_object(text[max(text.find("{"), 0) : text.rfind("}") + 1], file)
+    for key in ("arrivals", "cadence"):
+        if entry.get(key) is not None:
+            raise Error(f"{file}: has {key}, expected times of isolated calls")
+    try:
+        collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
+        call = Call(ranks=_count(entry["ranks"]), size_bytes=0)
+        found = tuple(_measurement(collective, one, call, told, file) for one in entry["measurements"])
+    except Error as error:
+        raise Error(f"{file}: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise Error(f"{file}: expected the output of `hocket mpi bench --json`") from None
+    return Reading(found)
+
+
+def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told, file: str) -> Measurement:
+    name, size_bytes, time_s = one["algorithm"][:MOST_NAME_LETTERS], _count(one["size_bytes"]), float(one["median_s"])
+    if not 0 < time_s < math.inf:
+        raise Error(f"{name} of {size_bytes} B: got {time_s} s, expected a time above zero")
+    native = Measurement(
+        collective=collective,
+        algorithm=DEFAULT,
+        ranks=call.ranks,
+        size_bytes=size_bytes,
+        time_s=time_s,
+        source=f"{file}: {name} of {size_bytes} B",
+    )
+    return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), told)
+
+
+def _of(native: Measurement, algorithm: Algorithm, told: Told) -> Measurement:
+    """Return a measurement of an algorithm, with the given parameters that the algorithm has."""
+    names = {parameter.name for parameter in algorithm.parameters}
+    parameters = values_of([pair for pair in told.parameters if pair[0] in names], [algorithm])
+    return replace(
+        native,
+        algorithm=algorithm.name,
+        parameters=parameters,
+        element_bytes=measured_element_bytes(algorithm.collective),
+    )
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError
+    return value
+
+
+FORMAT = Format(
+    "hocket-bench",
+    "the output of `hocket mpi bench --json`",
+    matching(_BEGIN, "{"),
+    _read,
+    needs=('"collective"', '"ranks"', '"measurements"'),
+)

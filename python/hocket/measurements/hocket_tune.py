@@ -1,0 +1,84 @@
+"""What `hocket tune` measured, `measurements.jsonl`: choices by call; its simulated times are refused.
+
+The MPI's own algorithms, and compositions of calls, have no counterpart. "native" is the library's own choice. A last
+line that was cut off is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from hocket._native import Error
+from hocket.base.files import parse_object
+from hocket.definitions.library import find, find_collective, measured_element_bytes
+from hocket.measurements.measurement import (
+    DEFAULT,
+    MOST_NAME_LETTERS,
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    at,
+    matching,
+)
+
+_BEGIN = r'\{\s*"hocket":\s*"tune"'
+
+
+def _read(text: str, file: str, _: Told) -> Reading:
+    found: list[Measurement] = []
+    unknown: list[Measurement] = []
+    is_begun = False
+    for number, line in enumerate(text[: text.rfind("\n") + 1].split("\n"), start=1):
+        if re.match(rf"\s*{_BEGIN}", line):
+            is_begun = True
+        elif is_begun and line.lstrip().startswith("{"):
+            for one, is_known in _measurements(line, (file, number)):
+                (found if is_known else unknown).append(one)
+    return Reading(tuple(found), tuple(unknown))
+
+
+def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measurement, bool]]:
+    """Give the measurements of a call, each with whether it has a counterpart."""
+    entry = parse_object(line, f"{where[0]}:{where[1]}")
+    try:
+        collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
+        if entry["is_simulated"]:
+            raise Error("got simulated times, expected measured times")
+        for choice in entry["choices"]:
+            algorithm = _algorithm(collective, choice["owner"], choice["name"][:MOST_NAME_LETTERS])
+            yield (
+                Measurement(
+                    collective=collective,
+                    algorithm=algorithm or _label(**choice)[:MOST_NAME_LETTERS],
+                    ranks=entry["ranks"],
+                    size_bytes=entry["size_bytes"],
+                    time_s=choice["median_s"],
+                    parameters=dict(choice["parameters"]) if algorithm != DEFAULT else {},
+                    element_bytes=measured_element_bytes(collective),
+                    source=f"{where[0]}:{where[1]}",
+                ),
+                algorithm is not None,
+            )
+    except Error as error:
+        raise at(*where, str(error)) from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise at(*where, "expected the measurements of a call, as `hocket tune` writes them") from None
+
+
+def _algorithm(collective: str, owner: str, name: str) -> str | None:
+    """Return the algorithm of a choice, if it has one in the catalogue; "default" for the library's own choice."""
+    if owner == "default":
+        return DEFAULT
+    return find(f"{collective}/{name}").name if owner == "catalogue" else None
+
+
+def _label(owner: str, name: str, parameters: Mapping[str, object], **_: object) -> str:
+    """Return a choice without counterpart as text."""
+    if owner == "mpi":
+        return f"MPI's {name}"
+    return ", ".join([name, *(f"{parameter}={value}" for parameter, value in parameters.items())])
+
+
+FORMAT = Format("hocket-tune", "`measurements.jsonl` of `hocket tune`", matching(_BEGIN, "tune"), _read)

@@ -1,0 +1,112 @@
+"""The output of the Intel MPI Benchmarks IMB-MPI1 and IMB-NBC: tables of collectives with their number of processes.
+
+It does not tell the algorithm. A call takes as long as on the slowest rank (`t_max`). A nonblocking call that is
+overlapped with computation takes its time without computation (`t_pure`). Rows that ran out of time or memory have no
+times.
+
+Source: `src_c/IMB_output.c` of intel/mpi-benchmarks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hocket.definitions.library import find_collective, is_collective
+from hocket.measurements.measurement import (
+    Format,
+    Measurement,
+    Reading,
+    Sizes,
+    Told,
+    at,
+    call_of,
+    count,
+    floats,
+    matching,
+    positive,
+)
+
+_BENCHMARK = r"(?:# |\b)Benchmarking (\S+)\s*$"
+_PROCESSES = re.compile(r"\s*(?:# ?)?(?:#?processes = |\(? *[0-9]+ groups of )([0-9]+)")
+_HEAD = re.compile(r"#?repetitions\s+t")
+_ROW = r"(?<!\S)[0-9]+[ \t]+[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+\s*$"
+_SIZE = "bytes"
+_TIMES = ("t_max[usec]", "t_pure[usec]")
+_NO_TIMES = ("time-out.", "out-of-mem.")
+
+
+def _read(text: str, file: str, told: Told) -> Reading:
+    found: list[Measurement] = []
+    unknown: list[Measurement] = []
+    name, ranks, heads, sizes = "", 0, list[str](), Sizes()
+    for number, line in enumerate(text.split("\n"), start=1):
+        cells = line.split()
+        if (title := re.match(rf"\s*{_BENCHMARK}", line)) is not None:
+            name, ranks, heads = _name(title[1]), 0, []
+        elif (processes := _PROCESSES.match(line)) is not None:
+            ranks = count(processes[1], "#processes", (file, number))
+        elif _HEAD.search(line):
+            heads, sizes = [cell.lstrip("#") for cell in cells], Sizes()
+        elif heads and _is_row(heads, cells):
+            one = _measurement(name, ranks, heads, cells, (file, number))
+            if is_collective(name) and _column(heads) is not None and told.ranks in (None, ranks):
+                sizes.add(one.size_bytes, (file, number))
+                found.append(_of(one, told, file))
+            else:
+                unknown.append(one)
+    return Reading(tuple(found), tuple(unknown))
+
+
+def _name(benchmark: str) -> str:
+    """Return the name of what a benchmark measures: of Ibcast and Ibcast_pure it is bcast."""
+    return re.sub(r"^I(?=[a-z])", "", benchmark).lower().removesuffix("_pure")
+
+
+def _is_row(heads: Sequence[str], cells: Sequence[str]) -> bool:
+    """Return whether a line is a row with times, of a size above zero if it has one."""
+    if not cells or not cells[0].isdecimal() or any(cell.startswith(_NO_TIMES) for cell in cells):
+        return False
+    return _SIZE not in heads or bool("".join(cells[heads.index(_SIZE) :][:1]).strip("0"))
+
+
+def _column(heads: Sequence[str]) -> str | None:
+    """Return the column of times that is read, if there is one."""
+    return next((name for name in _TIMES if name in heads), None)
+
+
+def _measurement(
+    name: str, ranks: int, heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]
+) -> Measurement:
+    """Return the measurement of a line, of an unknown algorithm."""
+    if len(cells) != len(heads) or not ranks:
+        raise at(*where, f'got "{" ".join(cells):.60}", expected a row of numbers of some processes')
+    column = _column(heads) or heads[-1]
+    return Measurement(
+        collective=name,
+        algorithm="IMB",
+        ranks=ranks,
+        size_bytes=count(cells[heads.index(_SIZE)], "#bytes", where) if _SIZE in heads else 0,
+        time_s=positive(cells[heads.index(column)], column, where) * 1e-6,
+        measured_as="imb",
+        element_bytes=floats(name),
+        source=f"{where[0]}:{where[1]}",
+    )
+
+
+def _of(one: Measurement, told: Told, file: str) -> Measurement:
+    """Return the measurement with the algorithm that the user gave for the file."""
+    collective = find_collective(one.collective)
+    algorithm, parameters = call_of(collective, told, file)
+    return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
+
+
+FORMAT = Format(
+    "imb",
+    "the output of IMB-MPI1 or IMB-NBC",
+    matching(_BENCHMARK, "Benchmarking"),
+    _read,
+    row=matching(_ROW),
+    needs=("processes = ",),
+)

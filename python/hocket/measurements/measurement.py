@@ -1,0 +1,285 @@
+"""Measured times of collectives, and what the reader of a format is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, get_args
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.base.call import Call, MeasuredAs
+from hocket.base.names import among
+from hocket.definitions.libraries import library_named
+from hocket.definitions.library import REDUCTIONS, find
+from hocket.definitions.parameters import values_of
+
+DEFAULT = "default"
+"""The algorithm of a measurement whose library chose it by itself."""
+
+MOST_NAME_LETTERS = 100
+"""How many letters of a name in JSON are read."""
+
+_FLOAT_BYTES = 4
+_MOST_DIGITS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """The measured time of one call of a collective.
+
+    Attributes:
+        collective: The collective.
+        algorithm: The algorithm of the catalogue that ran; "default" where the library chose by itself. The name of a
+            library, such as "openmpi-5.0", stands for the algorithm that this library chooses for the call.
+        ranks: Number of ranks.
+        size_bytes: The size of the call, as `hocket.Call` counts it.
+        time_s: How long the call took.
+        measured_as: How the benchmark measured the time, see `hocket.simulate`.
+        parameters: Values of the algorithm's parameters; those left out have their defaults.
+        element_bytes: Size of an element.
+        dims: The sizes of the torus that the job ran on, where that is known.
+        ranks_per_node: Ranks on a node, where that is known.
+        in_place: Whether the input was in the result buffer.
+        system: The machine, where the file names several.
+        source: The file and the line.
+    """
+
+    collective: str
+    algorithm: str
+    ranks: int
+    size_bytes: int
+    time_s: float
+    measured_as: MeasuredAs = "isolated"
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    element_bytes: int = 1
+    dims: tuple[int, ...] | None = None
+    ranks_per_node: int | None = None
+    in_place: bool = False
+    system: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the values, and copy the sizes of the torus.
+
+        Raises:
+            Error: A value is invalid.
+        """
+        among("measured_as", self.measured_as, get_args(MeasuredAs))
+        for name in ("collective", "algorithm", "system", "source"):
+            checks.text(name, getattr(self, name))
+        checks.number("time_s", self.time_s, "seconds above 0", is_right=lambda time_s: 0 < time_s < inf)
+        checks.mapping("parameters", self.parameters)
+        counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
+        counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
+        if self.dims is not None:
+            object.__setattr__(self, "dims", checks.several("dims", self.dims, object, "whole numbers"))
+            counts += [("dims", size) for size in self.dims]
+        for name, count in counts:
+            if checks.whole(name, count) == 0:
+                raise Error(f"{name}: got 0, expected at least 1")
+        checks.whole("size_bytes", self.size_bytes)
+        checks.truth("in_place", self.in_place)
+
+    @property
+    def label(self) -> str:
+        """The algorithm and the values of its parameters: "trinaryx3 segment=4096"."""
+        return " ".join([self.algorithm, *(f"{name}={value}" for name, value in sorted(self.parameters.items()))])
+
+    @property
+    def call(self) -> Call:
+        """The call."""
+        return Call(
+            ranks=self.ranks,
+            size_bytes=self.size_bytes,
+            element_bytes=self.element_bytes,
+            in_place=self.in_place,
+            parameters=self.parameters,
+        )
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of files that do not say it themselves.
+
+    Attributes:
+        algorithm: The algorithm.
+        ranks: Number of ranks.
+        parameters: Names and texts of parameters.
+        measured_as: How the times of a plain CSV were measured.
+        collective: The collective.
+        ranks_per_node: Ranks on a node.
+    """
+
+    algorithm: str | None = None
+    ranks: int | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    measured_as: MeasuredAs = "isolated"
+    collective: str | None = None
+    ranks_per_node: int | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file has.
+
+    Attributes:
+        measurements: What Hocket can simulate, and the choices of libraries.
+        unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
+    """
+
+    measurements: tuple[Measurement, ...]
+    unknown: tuple[Measurement, ...] = ()
+
+
+Mark: TypeAlias = "Callable[[str], int | None]"
+"""Returns where the text of a format begins in a line; None if the line has no such text."""
+
+MOST_MARGIN_LETTERS = 200
+"""How many letters may stand before the text of a format in a line."""
+
+_MOST_TITLE_LETTERS = 10 * MOST_MARGIN_LETTERS
+
+
+class Format(NamedTuple):
+    """A format of measurements.
+
+    Attributes:
+        name: What it is called.
+        what: What writes it.
+        title: Finds the first line of a table or file.
+        read: Returns what a text has: the text, the name of its file, and what is told besides.
+        row: Finds a row of a table whose sizes rise; None for other formats.
+        is_known_by_rows: Whether rows without a title suffice.
+        needs: What a text must have besides.
+    """
+
+    name: str
+    what: str
+    title: Mark
+    read: Callable[[str, str, Told], Reading]
+    row: Mark | None = None
+    is_known_by_rows: bool = False
+    needs: tuple[str, ...] = ()
+
+    def recognises(self, text: str) -> bool:
+        """Return whether a text is of this format."""
+        marks = (self.title, self.row) if self.is_known_by_rows and self.row is not None else (self.title,)
+        return all(each in text for each in self.needs) and any(
+            mark(line) is not None for mark in marks for line in text.split("\n")
+        )
+
+
+class Sizes:
+    """The sizes of a table, which rise. They may begin again, where the table is repeated."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+
+    def add(self, size_bytes: int, where: tuple[str, int]) -> None:
+        """Add the size of a row.
+
+        Raises:
+            Error: The size does not rise: rows of several outputs are mixed.
+        """
+        if self._sizes and self._sizes[0] < size_bytes <= self._sizes[-1]:
+            raise at(
+                *where, f"got the size {size_bytes} after {self._sizes[-1]}, expected rising sizes of a single output"
+            )
+        self._sizes = [*self._sizes[:1], size_bytes]
+
+
+def matching(pattern: str, word: str = "") -> Mark:
+    """Return what finds a pattern in a line, behind a margin of any text. All lines that match have the word."""
+    compiled = re.compile(pattern)
+
+    def mark(line: str) -> int | None:
+        found = compiled.search(line[:_MOST_TITLE_LETTERS]) if word in line else None
+        return None if found is None or found.start() > MOST_MARGIN_LETTERS else found.start()
+
+    return mark
+
+
+_TYPE_BYTES: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("byte", "char", "int8", "uint8", "int8_t", "uint8_t"), 1),
+        **dict.fromkeys(("f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
+        **dict.fromkeys(("half", "bfloat16", "float16", "bf16", "fp16", "int16_t"), 2),
+        **dict.fromkeys(("float", "float32", "fp32", "int", "int32", "uint32", "int32_t", "uint32_t"), 4),
+        **dict.fromkeys(("double", "float64", "fp64", "int64", "uint64", "int64_t", "uint64_t"), 8),
+    }
+)
+
+
+NCCL_NAMES: Mapping[str, str] = MappingProxyType({"all_gather": "allgather", "all_reduce": "allreduce"})
+"""Collectives by their names in nccl-tests, where those differ."""
+
+
+def type_bytes(name: str) -> int | None:
+    """Return the size of an element of a type of MPI, NCCL, C or Python; None if it is unknown."""
+    return _TYPE_BYTES.get(name.lower().removeprefix("mpi_").removeprefix("nccl"))
+
+
+def floats(collective: str) -> int:
+    """Return the size of an element where reductions are of floats, and all else is of bytes."""
+    return _FLOAT_BYTES if collective in REDUCTIONS else 1
+
+
+def at(file: str, line: int, sentence: str) -> Error:
+    """Return what is wrong with a line of a file."""
+    return Error(f"{file}:{line}: {sentence}")
+
+
+def count(text: str, what: str, where: tuple[str, int]) -> int:
+    """Return a whole number of at least 1.
+
+    Raises:
+        Error: The text is none.
+    """
+    if not (text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
+        raise at(*where, f'{what}: got "{text:.60}", expected a whole number of at least 1')
+    return int(text)
+
+
+def positive(text: str, what: str, where: tuple[str, int]) -> float:
+    """Return a number above zero.
+
+    Raises:
+        Error: The text is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise at(*where, f'{what}: got "{text:.60}", expected a number above zero')
+    return value
+
+
+def call_of(collective: str, told: Told, file: str) -> tuple[str, dict[str, float | str]]:
+    """Return the algorithm that a file is told to be of, and the values of its parameters.
+
+    Raises:
+        Error: None is told, or the collective has no such algorithm or parameter.
+    """
+    if told.algorithm is None:
+        raise Error(f"{file}: does not name the algorithm, expected --algorithm")
+    return program_of(collective, told.algorithm, told.parameters)
+
+
+def program_of(collective: str, name: str, parameters: Iterable[tuple[str, str]]) -> tuple[str, dict[str, float | str]]:
+    """Return the algorithm of a name, and the values of its parameters; of a library only its name.
+
+    Raises:
+        Error: The collective has no such algorithm or parameter.
+    """
+    if name == DEFAULT:
+        return DEFAULT, {}
+    library = library_named(name)
+    if library is not None:
+        return library, {}
+    algorithm = find(f"{collective}/{name}")
+    return algorithm.name, values_of(parameters, [algorithm])

@@ -1,0 +1,190 @@
+"""The output of nccl-tests and rccl-tests, such as all_reduce_perf: times out of place and in place.
+
+It does not tell the algorithm. The number of ranks, and of ranks on a node, follows from the list of devices where the
+output has one. The name of the collective is in newer outputs, or in a command line above the table. Calls follow each
+other; the time is their average. Rows without the names of their columns are read if their bandwidths follow from
+their sizes and times.
+
+Source: `src/common.cu` of NVIDIA/nccl-tests. Its sizes are the larger of a rank's input and output; its counts are the
+arguments of the call. An alltoall has no form in place, but a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hocket._native import Error
+from hocket.base.units import format_count
+from hocket.definitions.library import KNOWN, find_collective, is_collective
+from hocket.measurements.measurement import (
+    NCCL_NAMES,
+    Format,
+    Measurement,
+    Reading,
+    Sizes,
+    Told,
+    at,
+    call_of,
+    matching,
+    positive,
+    type_bytes,
+)
+
+_HEAD = r"#?\s*\bsize\s+count\s+type\s.*\btime\s+algbw\s+busbw\b"
+_NUMBERS = r"(?:\s+[0-9.]+){3}\s+(?:\S+)"
+_FULL_ROW = (
+    rf"(?<!\S)[0-9]+\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?{_NUMBERS}(?:{_NUMBERS}|(?:\s+N/A){{4}})\s*$"
+)
+_FULL_HEAD = tuple(
+    ["size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"]
+)
+_NAME = re.compile(r"(?:^|[\s/])([a-z_]+)_perf")
+_BEGIN = re.compile(r"\s*#?\s*nThread ")
+_DEVICE = re.compile(r"\s*#?\s*Rank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
+_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+[a-z]\w*\s")
+_NO_TIME = "N/A"
+_BUS_SHARES = {"allreduce": 2, "allgather": 1, "reduce_scatter": 1}
+"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times the bandwidth of the algorithm."""
+_ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006
+"""Times have at least three digits, and rates two after the point."""
+
+
+@dataclass
+class _Run:
+    """The run whose output is being read.
+
+    Attributes:
+        name: The name of the program without `_perf`; empty before one is found.
+        hosts: The host of each rank.
+        heads: The names of the columns.
+        sizes: The sizes of the rows until now.
+    """
+
+    name: str = ""
+    hosts: dict[int, str] = field(default_factory=dict)
+    heads: Sequence[str] = ()
+    sizes: Sizes = field(default_factory=Sizes)
+
+    @property
+    def ranks(self) -> int | None:
+        """The number of ranks, if the list of devices is complete."""
+        return len(self.hosts) if sorted(self.hosts) == [*range(len(self.hosts))] and self.hosts else None
+
+    @property
+    def ranks_per_node(self) -> int | None:
+        """The number of ranks on each host, if all have as many."""
+        numbers = set(Counter(self.hosts.values()).values())
+        return numbers.pop() if self.ranks is not None and len(numbers) == 1 else None
+
+
+def _read(text: str, file: str, told: Told) -> Reading:
+    found: list[Measurement] = []
+    unknown: list[Measurement] = []
+    run = _Run()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if re.match(rf"\s*{_HEAD}", line):
+            run.heads, run.sizes = line.lstrip("# \t").split(), Sizes()
+        elif (device := _DEVICE.match(line)) is not None:
+            run.hosts[int(device["rank"])] = device["host"]
+        elif _BEGIN.match(line):
+            run.hosts = {}
+        elif _ROW.match(line) and (run.heads or re.match(rf"\s*{_FULL_ROW}", line)):
+            if not run.heads:
+                _check_bandwidths(line.split(), (file, number))
+            measurements, is_known = _measurements(run, line.split(), told, (file, number))
+            (found if is_known else unknown).extend(measurements)
+        elif (name := _NAME.search(line)) is not None:
+            run.name = name[1]
+    return Reading(tuple(found), tuple(unknown))
+
+
+def _measurements(
+    run: _Run, cells: Sequence[str], told: Told, where: tuple[str, int]
+) -> tuple[list[Measurement], bool]:
+    """Return the measurements of a row, out of place and in place, and whether Hocket has their collective."""
+    name = NCCL_NAMES.get(run.name, run.name) or told.collective
+    if name is None:
+        raise Error(f"{where[0]}: does not name the collective, expected --collective")
+    ranks = run.ranks or told.ranks
+    if ranks is None:
+        raise Error(f"{where[0]}: does not contain the number of ranks, expected --ranks")
+    is_known = is_collective(name)
+    collective = find_collective(name) if is_known else name
+    algorithm, parameters = call_of(collective, told, where[0]) if is_known else ("nccl-tests", {})
+    element_bytes = type_bytes(cells[2])
+    if element_bytes is None:
+        raise at(*where, f'type: got "{cells[2]:.60}", expected a type such as float or int8')
+    run.sizes.add(int(cells[0][:15]), where)
+    is_of_blocks = is_known and KNOWN[collective].size_is_one_block
+    size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
+    found = [
+        Measurement(
+            collective=collective,
+            algorithm=algorithm,
+            ranks=ranks,
+            size_bytes=size_bytes,
+            time_s=positive(time, "time", where) * 1e-6,
+            measured_as="imb",
+            parameters=parameters,
+            element_bytes=element_bytes,
+            ranks_per_node=run.ranks_per_node,
+            in_place=in_place,
+            source=f"{where[0]}:{where[1]}",
+        )
+        for in_place, time in _times(run.heads or _FULL_HEAD, cells, where)
+        if size_bytes and not (in_place and collective == "alltoall")
+    ]
+    if run.ranks is not None:
+        _check_ranks(name, run.ranks, run.heads or _FULL_HEAD, cells, where)
+    return found, is_known
+
+
+def _times(heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -> Iterator[tuple[bool, str]]:
+    """Give the times of a row, in place last. Old rows lack cells on the left, so columns count from the right."""
+    columns = [number - len(heads) for number, head in enumerate(heads) if head == "time"]
+    if not 3 - columns[0] <= len(cells) <= len(heads):
+        raise at(*where, f'got "{" ".join(cells):.60}", expected the columns {" ".join(heads):.200}')
+    for in_place, column in zip((False, True), columns, strict=False):
+        if cells[column] != _NO_TIME:
+            yield in_place, cells[column]
+
+
+def _check_ranks(name: str, ranks: int, heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -> None:
+    """Refuse a list of devices that lacks some: the bandwidth of the bus follows from the number of ranks."""
+    column = heads.index("busbw") - len(heads)
+    try:
+        gb_per_s, bus_gb_per_s = map(float, cells[column - 1 : column + 1])
+    except (ValueError, IndexError):
+        return
+    share = _BUS_SHARES.get(name, 0) * (ranks - 1) / ranks
+    rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s
+    if name in _BUS_SHARES and abs(share * gb_per_s - bus_gb_per_s) > rounding_gb_per_s:
+        raise at(
+            *where,
+            f"got busbw {bus_gb_per_s} GB/s for algbw {gb_per_s} GB/s, expected {share * gb_per_s:.2f} GB/s on the "
+            f"{format_count(ranks, 'rank')} of the list of devices",
+        )
+
+
+def _check_bandwidths(cells: Sequence[str], where: tuple[str, int]) -> None:
+    """Refuse a row without names of columns whose size, time and bandwidth do not belong together."""
+    size_bytes, time_us, gb_per_s = int(cells[0][:15]), positive(cells[-8], "time", where), float(cells[-7])
+    if abs(size_bytes / time_us / 1e3 - gb_per_s) > _ROUNDING_GB_PER_S + _ROUNDING * gb_per_s:
+        raise at(
+            *where,
+            f"got {cells[-7]} GB/s for {size_bytes} bytes in {cells[-8]} us, expected a row of nccl-tests, or the line "
+            "that names its columns",
+        )
+
+
+FORMAT = Format(
+    "nccl-tests",
+    "the output of nccl-tests",
+    matching(_HEAD, "algbw"),
+    _read,
+    row=matching(_FULL_ROW),
+    is_known_by_rows=True,
+)

@@ -1,0 +1,152 @@
+"""The output of the OSU micro-benchmarks of collectives, such as osu_allreduce and osu_iallreduce.
+
+It tells neither the algorithm nor the number of ranks. Ranks start their timers after a barrier. A call takes as long
+as on the slowest rank where the output has it (`-f`). Otherwise it takes the mean of all ranks: its median over the
+iterations where the output has percentiles (`-z`), or else its average. A nonblocking call takes its time without
+computation.
+
+Source: `c/util/osu_util.c` and `c/util/osu_util_mpi.c` of the benchmarks, version 7.5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hocket._native import Error
+from hocket.base.call import MeasuredAs
+from hocket.definitions.library import REDUCTIONS, find_collective, is_collective
+from hocket.measurements.measurement import (
+    Format,
+    Measurement,
+    Reading,
+    Sizes,
+    Told,
+    at,
+    call_of,
+    count,
+    floats,
+    matching,
+    positive,
+    type_bytes,
+)
+
+_TITLE = r"#? *\bOSU (?:MPI|NCCL|RCCL)\S* (?P<name>.+?) Latency Test"
+_DATATYPE = re.compile(r"\s*#? *Datatype: (?P<name>MPI_[A-Z]+)")
+_NAMES = {
+    "all_to_all_personalized_exchange": "alltoall",
+    "all_to_all": "alltoall",
+    "all_to_allv_personalized_exchange": "alltoallv",
+    "reduce_scatter_block": "reduce_scatter",
+}
+_HEAD = re.compile(
+    r"(?:Avg|Min|Max) Latency|P[0-9]+ Tail Lat|(?:Pure|Min|Max) Comm\.|Coll\. Init|Transmit Size|Size|Latency|"
+    r"Iterations|Overall|Compute|Overlap|Validation|MPI_\w+"
+)
+_ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?\s*$"
+_TIMES: Mapping[str, MeasuredAs] = {
+    "Max Comm.": "pico",
+    "Max Latency": "pico",
+    "Pure Comm.": "osu",
+    "P50 Tail Lat": "osu",
+    "Avg Latency": "osu",
+    "Latency": "osu",
+}
+"""Columns of times, the first of which is read, and how they are measured."""
+
+
+@dataclass
+class _Table:
+    """The part of the output that is being read.
+
+    Attributes:
+        collective: The collective.
+        algorithm: The algorithm, and the values of its parameters.
+        element_bytes: The size of an element.
+        heads: The names of the columns.
+        sizes: The sizes of the rows until now.
+    """
+
+    collective: str
+    algorithm: tuple[str, Mapping[str, float | str]]
+    element_bytes: int
+    heads: Sequence[str] = field(default=("Size", "Avg Latency"))
+    sizes: Sizes = field(default_factory=Sizes)
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether the first column has sizes; a barrier has none."""
+        return self.heads[0] == "Size"
+
+    @property
+    def column(self) -> str:
+        """The column of times that is read."""
+        return next(name for name in _TIMES if name in self.heads)
+
+
+def _read(text: str, file: str, told: Told) -> Reading:
+    found: list[Measurement] = []
+    table: _Table | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        cells = line.split()
+        if (title := re.match(rf"\s*{_TITLE}", line)) is not None:
+            table = _table(title["name"], told, file)
+        elif table is not None and _is_row(table, cells):
+            found.append(_measurement(table, cells, told, (file, number)))
+        elif table is not None:
+            _note(table, line)
+    return Reading(tuple(found))
+
+
+def _table(title: str, told: Told, file: str) -> _Table:
+    words = re.sub(r"[^a-z]+", "_", title.lower()).removeprefix("non_blocking_").removesuffix("_persistent")
+    name = _NAMES.get(words, words)
+    if not is_collective(name):
+        raise Error(f'{file}: measures "{title:.60}", expected a collective')
+    if told.ranks is None:
+        raise Error(f"{file}: does not contain the number of ranks, expected --ranks")
+    collective = find_collective(name)
+    return _Table(collective, call_of(collective, told, file), floats(collective))
+
+
+def _note(table: _Table, line: str) -> None:
+    """Note what a line tells of the rows below it."""
+    datatype = _DATATYPE.match(line)
+    names = re.sub(r"\((?:us|%)\)", " ", line.strip("# \t"))
+    if datatype is not None and table.collective in REDUCTIONS:
+        table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
+    elif not _HEAD.sub("", names).strip() and any(name in _TIMES for name in _HEAD.findall(names)):
+        table.heads = _HEAD.findall(names)
+
+
+def _is_row(table: _Table, cells: Sequence[str]) -> bool:
+    """Return whether a line is a row, of a size above zero if it has one."""
+    if not cells or not re.fullmatch(r"[0-9]+" if table.has_sizes else r"[0-9]+\.[0-9]+", cells[0]):
+        return False
+    return not table.has_sizes or bool(cells[0].strip("0"))
+
+
+def _measurement(table: _Table, cells: Sequence[str], told: Told, where: tuple[str, int]) -> Measurement:
+    if len(cells) != len(table.heads):
+        raise at(*where, f'got "{" ".join(cells):.60}", expected the columns {", ".join(table.heads):.200}')
+    assert told.ranks is not None  # a table is begun only with it
+    algorithm, parameters = table.algorithm
+    size_bytes = count(cells[0], "size", where) if table.has_sizes else 0
+    table.sizes.add(size_bytes, where)
+    return Measurement(
+        collective=table.collective,
+        algorithm=algorithm,
+        ranks=told.ranks,
+        size_bytes=size_bytes,
+        time_s=positive(cells[table.heads.index(table.column)], "latency", where) * 1e-6,
+        measured_as=_TIMES[table.column],
+        parameters=parameters,
+        element_bytes=table.element_bytes,
+        source=f"{where[0]}:{where[1]}",
+    )
+
+
+FORMAT = Format(
+    "osu", "the output of the OSU micro-benchmarks", matching(_TITLE, "Latency Test"), _read, row=matching(_ROW)
+)

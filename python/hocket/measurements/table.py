@@ -1,0 +1,304 @@
+"""A table with a column of sizes and a column of times, by their usual names: `size,time_us`, `Bytes;Latency (us)`.
+
+Further columns that are read: collective, algorithm, parameters (as "name=value;name=value"), ranks, nodes,
+ranks_per_node, element_bytes, dims (the job's torus, as 4x4x4), in_place and system. What the table lacks is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from hocket._native import Error
+from hocket.base.units import parse_bytes, parse_time
+from hocket.definitions.library import find_collective
+from hocket.definitions.parameters import parse_parameter
+from hocket.measurements.delimited import Columns, head_of, rows_of
+from hocket.measurements.measurement import (
+    NCCL_NAMES,
+    Format,
+    Measurement,
+    Reading,
+    Told,
+    at,
+    call_of,
+    count,
+    positive,
+    program_of,
+    type_bytes,
+)
+
+_UNIT_S: Mapping[str, float] = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "usec", "usecs", "microsecond", "microseconds", "µs", "μs"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nsecs", "nanosecond", "nanoseconds"), 1e-9),
+}
+_UNIT_BYTES: Mapping[str, int] = {
+    **dict.fromkeys(("b", "byte", "bytes"), 1),
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+}
+_UNCLEAR_UNITS = ("k", "kb", "kbyte", "kbytes", "m", "mb", "mbyte", "mbytes", "g", "gb")
+_UNITS = frozenset((*_UNIT_S, *_UNIT_BYTES, *_UNCLEAR_UNITS))
+_UNIT = re.compile(r"(?P<name>.*?)[\s_]*[(\[](?P<unit>[^)\]]*)[)\]]")
+_TIME_WORDS = frozenset({"time", "times", "latency", "lat", "t", "duration", "elapsed", "runtime"})
+_KINDS_OF_TIME: Mapping[str, int] = {
+    "": 0,
+    **dict.fromkeys(("median", "med", "p50"), 1),
+    **dict.fromkeys(("avg", "average", "mean"), 2),
+    **dict.fromkeys(("max", "maximum"), 3),
+}
+"""Which times are read first: those of the lowest number."""
+
+_SIZE_WORDS = frozenset({"size", "sizes", "bytes", "byte", "nbytes", "length"})
+_OF_SIZES = frozenset(
+    {"msg", "message", "msgsize", "data", "buffer", "vector", "payload", "transfer", "num", "in", "of"}
+)
+_SIZE_WORD = re.compile("size|byte|length|count|elem")
+_ANY_WORD = re.compile(f"{_SIZE_WORD.pattern}|time|lat|elapsed|duration|avg|mean|average|median|[ntuµμm]s|sec")
+_NAMES: Mapping[str, Sequence[str]] = {
+    "count": ("count", "counts", "elements", "num_elements", "nelem", "n_elements"),
+    "type": ("type", "datatype", "dtype", "data_type"),
+    "collective": ("collective", "coll", "operation", "benchmark", "primitive", "collective_name"),
+    "algorithm": ("algorithm", "algo", "alg", "algorithm_name"),
+    "parameters": ("parameters", "params"),
+    "ranks": ("ranks", "nranks", "num_ranks", "n_ranks", "np", "nprocs", "nproc", "num_procs", "procs", "processes",
+              "num_processes", "comm_size", "world_size", "gpus", "ngpus", "num_gpus", "p"),
+    "nodes": ("nodes", "nnodes", "num_nodes", "n_nodes"),
+    "ranks_per_node": ("ranks_per_node", "ppn", "procs_per_node", "processes_per_node", "tasks_per_node"),
+    "element_bytes": ("element_bytes",),
+    "dims": ("dims",),
+    "in_place": ("in_place", "inplace"),
+    "system": ("system", "machine", "cluster"),
+}  # fmt: skip
+_MOST_DIGITS = 15
+_TRUTHS: Mapping[str, bool] = {
+    **dict.fromkeys(("1", "true", "yes"), True),
+    **dict.fromkeys(("", "0", "false", "no"), False),
+}
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What a column has.
+
+    Attributes:
+        role: What it is: "time", "size", or a key of `_NAMES`.
+        unit: The unit in its name; empty without one.
+        kind: For times, their number in `_KINDS_OF_TIME`.
+    """
+
+    role: str
+    unit: str = ""
+    kind: int = 0
+
+
+@lru_cache(maxsize=4096)
+def _column(name: str) -> _Column | None:
+    """Return what a column of this name has; None if it is not read."""
+    named = _UNIT.fullmatch(name.strip().lower())
+    unit = named["unit"].strip() if named is not None else ""
+    words = [word for word in re.split(r"[^a-z0-9µμ]+", named["name"] if named is not None else name.lower()) if word]
+    base = "_".join(words)
+    role = next((role for role, names in _NAMES.items() if base in names), None)
+    if role is not None:
+        return _Column(role)
+    if not unit and words and words[-1] in _UNITS - _SIZE_WORDS:
+        unit = words.pop()
+    kinds = {*words} - _TIME_WORDS
+    if (unit in _UNIT_S or kinds != {*words} or kinds & {*_KINDS_OF_TIME}) and len(kinds) <= 1:
+        kind = kinds.pop() if kinds else ""
+        if kind in _KINDS_OF_TIME:
+            return _Column("time", unit, _KINDS_OF_TIME[kind])
+    if set(words) <= _SIZE_WORDS | _OF_SIZES and (_SIZE_WORDS & set(words) or "msgsize" in words):
+        return _Column("size", unit)
+    return None
+
+
+def _lacks(names: Sequence[str]) -> str | None:
+    """Return what the columns of a table lack; empty if they have it all, and None if they are not of such a table."""
+    roles = {column.role for name in names if (column := _column(name)) is not None}
+    has_size = "size" in roles or {"count", "type"} <= roles
+    if "time" in roles:
+        return "" if has_size else "a column of sizes, such as size"
+    return "a column of times, such as time_us" if has_size else None
+
+
+_COLUMNS = Columns(lambda names: _lacks(names) == "", lambda name: _column(name) is not None, _SIZE_WORD)
+_SOME_COLUMNS = Columns(lambda names: bool(_lacks(names)), _COLUMNS.knows, _ANY_WORD)
+
+
+def lacking(text: str) -> tuple[int, str] | None:
+    """Return the first line of a text that names a part of the columns of a table, and the sentence that tells it."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        head = head_of(line, _SOME_COLUMNS)
+        if head is not None and head.delimiter.strip(" "):
+            return number, f"names the columns {', '.join(head.names):.100}, expected also {_lacks(head.names)}"
+    return None
+
+
+def _read(text: str, file: str, told: Told) -> Reading:
+    return Reading(
+        tuple(
+            _Row(_columns(head.names, where), cells, where).measurement(told)
+            for head, cells, where in rows_of(text, file, _COLUMNS)
+        )
+    )
+
+
+def _columns(names: tuple[str, ...], where: tuple[str, int]) -> Mapping[str, tuple[int, str, str]]:
+    """Return the number, the name and the unit of the column that has each role.
+
+    Raises:
+        Error: Two columns have the same role.
+    """
+    columns = [(number, column) for number, name in enumerate(names) if (column := _column(name)) is not None]
+    best = min(column.kind for _, column in columns if column.role == "time")
+    found: dict[str, tuple[int, str, str]] = {}
+    for number, column in columns:
+        if column.role == "time" and column.kind != best:
+            continue
+        if column.role in found:
+            both = f"{found[column.role][1]:.60} and {names[number]:.60}"
+            raise at(*where, f"got the columns {both}, expected one column of the {column.role}")
+        found[column.role] = number, names[number], column.unit
+    return found
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table.
+
+    Attributes:
+        columns: The number, the name and the unit of the column that has each role.
+        cells: Its cells.
+        where: Its file and line.
+    """
+
+    columns: Mapping[str, tuple[int, str, str]]
+    cells: Sequence[str]
+    where: tuple[str, int]
+
+    def measurement(self, told: Told) -> Measurement:
+        """Return the measurement of the row, and what is told where it has no cell.
+
+        Raises:
+            Error: A cell makes no sense, or the table lacks what is not told either.
+        """
+        for role in ("collective", "algorithm", "ranks", "size", "time"):
+            if role in self.columns and not self._cell(role):
+                raise self._error(role, "is empty, expected a value")
+        nodes, ranks_per_node = self._whole("nodes"), self._whole("ranks_per_node")
+        whole = prod((nodes, ranks_per_node)) if nodes is not None and ranks_per_node is not None else None
+        ranks = self._whole("ranks") or whole or told.ranks
+        if ranks is None:
+            raise Error(f"{self.where[0]}: does not contain the number of ranks, expected --ranks")
+        collective = self._collective(told)
+        algorithm, parameters = self._program(collective, told)
+        return Measurement(
+            collective=collective,
+            algorithm=algorithm,
+            ranks=ranks,
+            size_bytes=self._size_bytes(),
+            time_s=self._time_s(),
+            measured_as=told.measured_as,
+            parameters=parameters,
+            element_bytes=self._whole("element_bytes") or (self._type_bytes() if "type" in self.columns else 1),
+            dims=self._dims(),
+            ranks_per_node=ranks_per_node,
+            in_place=self._is_in_place(),
+            system=self._cell("system"),
+            source=f"{self.where[0]}:{self.where[1]}",
+        )
+
+    def _cell(self, role: str) -> str:
+        """Return the text of a cell; empty if the table has no such column."""
+        return self.cells[self.columns[role][0]] if role in self.columns else ""
+
+    def _error(self, role: str, sentence: str) -> Error:
+        return at(*self.where, f"{self.columns[role][1]:.60}: {sentence}")
+
+    def _whole(self, role: str) -> int | None:
+        cell = self._cell(role)
+        return count(cell, self.columns[role][1], self.where) if cell else None
+
+    def _collective(self, told: Told) -> str:
+        name = re.sub(r"^(?:mpi_|osu_)|_perf$", "", self._cell("collective").lower()) or told.collective
+        if name is None:
+            raise Error(f"{self.where[0]}: does not name the collective, expected --collective")
+        try:
+            return find_collective(NCCL_NAMES.get(name, name))
+        except Error as error:
+            raise at(*self.where, str(error)) from None
+
+    def _program(self, collective: str, told: Told) -> tuple[str, Mapping[str, float | str]]:
+        name = self._cell("algorithm")
+        if not name:
+            return call_of(collective, told, self.where[0])
+        pairs = (part.strip() for part in self._cell("parameters").split(";"))
+        try:
+            return program_of(collective, name, [parse_parameter(pair) for pair in pairs if pair])
+        except Error as error:
+            raise at(*self.where, str(error)) from None
+
+    def _size_bytes(self) -> int:
+        if "size" not in self.columns:
+            number = _plain(self._cell("count"))
+            if not number.isdecimal():
+                raise self._error("count", f'got "{self._cell("count"):.60}", expected a whole number')
+            return int(number[:_MOST_DIGITS]) * self._type_bytes()
+        cell, unit = self._cell("size"), self.columns["size"][2]
+        if unit and unit not in _UNIT_BYTES:
+            unclear = "a thousand or 1024 times a smaller unit" if unit in _UNCLEAR_UNITS else "no unit of sizes"
+            raise self._error("size", f'"{unit:.20}" is {unclear}, expected B, KiB, MiB or GiB')
+        number = _plain(cell)
+        if number.isdecimal() and len(number) <= _MOST_DIGITS:
+            return int(number) * _UNIT_BYTES.get(unit, 1)
+        if unit in ("", "b", "byte", "bytes") and re.fullmatch(r"[0-9]{1,15} ?(?:B|[KMG]iB)", cell):
+            return parse_bytes(cell)
+        raise self._error("size", f'got "{cell:.60}", expected a whole number of bytes, or a size such as 64 KiB')
+
+    def _time_s(self) -> float:
+        cell, (_, name, unit) = self._cell("time"), self.columns["time"]
+        if unit:
+            if unit not in _UNIT_S:
+                raise self._error("time", f'"{unit:.20}" is no unit of times, expected s, ms, us or ns')
+            return positive(_plain(cell), name, self.where) * _UNIT_S[unit]
+        try:
+            return parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
+        except Error:
+            expected = (
+                f"a unit in its name, such as {re.sub('[^a-z]', '', name.lower())[:20] or 'time'}_us, or in each value"
+            )
+            raise self._error("time", f'got "{cell:.60}" without a unit, expected {expected}') from None
+
+    def _type_bytes(self) -> int:
+        found = type_bytes(self._cell("type"))
+        if found is None:
+            raise self._error("type", f'got "{self._cell("type"):.60}", expected a type such as float or MPI_INT')
+        return found
+
+    def _dims(self) -> tuple[int, ...] | None:
+        cell = self._cell("dims")
+        return tuple(count(part, self.columns["dims"][1], self.where) for part in cell.split("x")) if cell else None
+
+    def _is_in_place(self) -> bool:
+        cell = self._cell("in_place").lower()
+        if cell not in _TRUTHS:
+            raise self._error("in_place", f'got "{cell:.60}", expected true or false')
+        return _TRUTHS[cell]
+
+
+def _plain(cell: str) -> str:
+    """Return a number without separators of thousands and with a decimal point, where its commas can mean only that."""
+    if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3}){2,}(?:\.[0-9]+)?|[0-9]{1,3},[0-9]{3}\.[0-9]+", cell):
+        return cell.replace(",", "")
+    return cell.replace(",", ".") if re.fullmatch(r"[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0,[0-9]+", cell) else cell
+
+
+FORMAT = Format("table", "a table with a column of sizes and a column of times", _COLUMNS.title, _read)

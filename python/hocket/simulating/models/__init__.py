@@ -1,1 +1,0 @@
-"""Closed forms of published performance models: a module per paper."""

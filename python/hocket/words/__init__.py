@@ -1,0 +1,1 @@
+"""Results in words: the lines and tables that the command line, reports and the explorer show."""

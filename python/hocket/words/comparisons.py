@@ -1,0 +1,109 @@
+"""Comparisons in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hocket.base.units import format_bytes, format_count, format_time, from_to
+from hocket.words.table import Words
+
+if TYPE_CHECKING:
+    from hocket.simulating.comparison import Beside, Best, Comparison
+    from hocket.simulating.simulation import Simulation, Trials
+
+TOLD_APART = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
+ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
+
+
+def trials_words(trials: Trials) -> str:
+    """Return the number of trials of a comparison, in words."""
+    most = "until the fastest is known, at most " if trials.until_decided else ""
+    return f"{most}{format_count(trials.count, 'trial')}, seed {trials.seed}"
+
+
+def best_lines(found: Comparison) -> list[tuple[str, str]]:
+    """Return ranges of sizes with the fastest algorithms and their ratio to the lower bound."""
+    return [
+        (from_to(best.first_bytes, best.last_bytes), f"{' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
+        for best in found.best()
+    ]
+
+
+def default_lines(found: Comparison, library: str) -> list[str]:
+    """Return one line for each range of sizes with the same choice of a library, with its ratio to the fastest."""
+    mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
+    lines = []
+    for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
+        alike = list(group)
+        ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
+        far = f", {span(ratios)} times the fastest" if ratios else ""
+        lines.append(f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
+    return lines
+
+
+def _times_the_bound(found: Comparison, best: Best) -> str:
+    sizes = [size for size in found.finished_bytes if best.first_bytes <= size <= best.last_bytes]
+    ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
+    return f", {span(ratios)} times the lower bound" if ratios else ""
+
+
+def measured_table(found: Comparison) -> Words:
+    """Return measured times beside simulated ones; "-" where nothing was simulated."""
+    columns = ("size", "measured", "simulated", "simulated / measured")
+    rows = (
+        (one.algorithm, format_bytes(one.size_bytes), format_time(one.measured_s), *_simulated(one))
+        for one in found.measured
+    )
+    return Words(("algorithm", *columns), tuple(rows), columns)
+
+
+def _simulated(one: Beside) -> tuple[str, str]:
+    """Return the simulated time, and it over the measured time."""
+    if one.simulated_s is None:
+        return "-", "-"
+    return format_time(one.simulated_s), f"{one.simulated_s / one.measured_s:.2f}"
+
+
+def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:
+    """Return algorithms that were not compared, with the sizes unless all were refused, and the reason."""
+    refused: dict[tuple[str, str], list[int]] = {}
+    for one in found.not_compared:
+        refused.setdefault((one.algorithm, one.sentence), []).append(one.size_bytes)
+    lines = []
+    for (name, sentence), sizes in sorted(refused.items()):
+        where = "" if name not in found.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
+        lines.append((f"{name}{where}", sentence))
+    return lines
+
+
+def span(ratios: Sequence[float]) -> str:
+    """Return the range of some ratios: "1.10 to 2.50"."""
+    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def times_table(found: Comparison) -> Words:
+    """Return the times by size and algorithm, and the lower bound."""
+    simulations = {(one.size_bytes, one.algorithm): one for one in found.simulations}
+    columns = ("size", *found.algorithms, *(["lower bound"] if found.bounds else []))
+    rows = (
+        (
+            format_bytes(size_bytes),
+            *(_cell(simulations.get((size_bytes, name)), found) for name in found.algorithms),
+            *([format_time(found.bounds[size_bytes].time_s)] if found.bounds else []),
+        )
+        for size_bytes in found.sizes_bytes
+    )
+    return Words(columns, tuple(rows), columns[1:])
+
+
+def _cell(one: Simulation | None, found: Comparison) -> str:
+    """Return a time, with half the width of its interval; a mark shows the fastest."""
+    if one is None:
+        return "-"
+    reach_s = one.time_s.mean - one.time_s.interval[0]
+    reach = f" ± {format_time(reach_s)}" if one.trials > 1 else ""
+    is_fastest = one.algorithm in found.fastest(one.size_bytes)
+    return f"{format_time(one.time_s.mean)}{reach}{' *' if is_fastest else ''}"

@@ -1,0 +1,97 @@
+"""Explanations of the time of a call in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from hocket.base.units import format_bytes, format_time
+from hocket.words.simulations import late, measured
+from hocket.words.table import Words
+
+if TYPE_CHECKING:
+    from hocket.simulating.bounds import Bound
+    from hocket.simulating.critical_paths import Step
+    from hocket.simulating.explanation import Explanation, Remedy
+
+T = TypeVar("T")
+
+_MOST_STEPS = 16  # shown
+_MOST_FASTER = 5  # shown
+
+
+def explanation_facts(found: Explanation) -> list[tuple[str, str]]:
+    """Return the time of the call, its scene, and its lower bound."""
+    played = found.simulation
+    facts = [("time", f"{format_time(found.time_s)} {measured(played)}"), *late(played)]
+    facts += [("fault", fault) for fault in played.faults]
+    if played.arrivals and found.steps:
+        first = found.steps[0]
+        begin = f"rank {first.from_rank} begins the call, {format_time(first.start_s)} after the first arrival"
+        facts.append(("critical path", f"{format_time(found.path_s)} from when {begin}"))
+    if found.bound and found.bound.time_s > 0:
+        times = f", {found.time_s / found.bound.time_s:.2f} times as long" if found.time_s else ""
+        facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times}; {_demands(found.bound)}"))
+    return facts
+
+
+def _demands(bound: Bound) -> str:
+    """Return the three times of which a lower bound is the greatest; each includes all that its demand costs."""
+    times_s = {"a row of messages": bound.latency_s, "bytes": bound.bandwidth_s, "combining": bound.computation_s}
+    return ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s > 0)
+
+
+def ranks_of_path(steps: Sequence[Step]) -> str:
+    """Return the ranks on the critical path."""
+    ranks = [step.from_rank for step in steps[:1]] + [step.event.rank for step in steps]
+    return " > ".join(_shortened([str(rank) for rank, _ in groupby(ranks)], ".."))
+
+
+def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
+    """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
+    columns = ("time", "share")
+    parts = (
+        (part, format_time(part_s), f"{part_s / found.path_s:.1%}")
+        for part, part_s in found.parts_s.items()
+        if part_s > 0
+    )
+    steps = (
+        (format_time(step.start_s), _what(step), format_bytes(int(step.event.bytes)), parts_of(step))
+        for step in found.steps
+    )
+    return (
+        Words(("on the critical path", *columns), tuple(parts), columns),
+        Words(
+            ("start", "critical path", "bytes", "consists of"),
+            tuple(_shortened(list(steps), ("..", "", "", ""))),
+            ("start",),
+        ),
+        _remedies("what would help", found.remedies, found.time_s),
+        _remedies("faster algorithm", found.faster[:_MOST_FASTER], found.time_s) if found.faster else None,
+    )
+
+
+def _shortened(values: Sequence[T], gap: T) -> list[T]:
+    """Return the first and the last of many rows, with a gap between them."""
+    half = _MOST_STEPS // 2
+    return [*values] if len(values) <= _MOST_STEPS else [*values[:half], gap, *values[-half:]]
+
+
+def _what(step: Step) -> str:
+    event = step.event
+    if event.kind == "recv":
+        return f"message {event.peer} > {event.rank}"
+    if event.kind == "send":
+        return f"message {event.rank} > {event.peer}"
+    return f"{event.kind} on {event.rank}"
+
+
+def parts_of(step: Step) -> str:
+    """Return the parts of a step of a critical path, each with its time."""
+    return ", ".join(f"{part} {format_time(part_s)}" for part, part_s in step.parts_s.items() if part_s > 0)
+
+
+def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
+    rows = ((one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
+    return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
