@@ -158,7 +158,7 @@ def _worded(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTasks]) -
     """Return a counterexample with steps and buffers of the file in place of tasks and memory."""
 
     def line_in_words(line: str) -> str:
-        gpu = gpus[counterexample["at_ranks"][0]]
+        gpu = gpus[int(counterexample["at_ranks"][0])]
 
         def word(found: re.Match[str]) -> str:
             nonlocal gpu
