@@ -173,17 +173,21 @@ fn one_line(message: &str) -> String {
 /// The properties of all collectives, in their order.
 #[pyfunction]
 fn collectives() -> PyResult<String> {
-    let told = |collective: Collective| {
+    let facts = |collective: Collective| {
         json!({
             "name": collective.name(),
             "reduces": collective.reduces(),
             "has_root": collective.has_root(),
             "has_neighbors": collective.has_neighbors(),
+            "has_size": collective.has_size(),
             "size_is_known": collective.size_is_known(),
             "size_is_one_block": collective.size_is_one_block(),
+            "is_from_root": collective.is_from_root(),
+            "sends_blocks": collective.sends_blocks(),
+            "with_equal_blocks": collective.with_equal_blocks().name(),
         })
     };
-    write(&Collective::ALL.map(told))
+    write(&Collective::ALL.map(facts))
 }
 
 /// The name of a collective as in `hocket list`; None for an unknown name.
@@ -455,8 +459,6 @@ mod _native {
     use crate::schedule::{PythonSchedule, record, recording_effort_s};
     #[pymodule_export]
     use crate::together::{places, simulate_jobs};
-    #[pymodule_export]
-    use crate::topology::{topology, topology_parts, topology_route};
     #[pymodule_export]
     use crate::verification::{verification_effort_s, verify, verify_schedule};
     #[pymodule_export]

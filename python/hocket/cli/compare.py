@@ -119,9 +119,7 @@ def compare(
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = made_for(machine, candidates)
-    if sizes is None and collective == "barrier":
-        sizes = (0,)
-    sizes = options.required(sizes, "--sizes", "sizes such as 8B..64MiB")
+    sizes = options.sizes_of(collective, sizes, like="8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     options.check_executor(executor, candidates)
@@ -236,7 +234,7 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
     """
     if len(sizes) != 1:
         raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     if topology is None:
         raise click.UsageError(f"--links: machine {machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, runs)

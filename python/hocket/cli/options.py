@@ -19,7 +19,7 @@ from hocket.base.processors import processors
 from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
 from hocket.cli import completion
 from hocket.definitions.authoring import library
-from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.plot import PICTURES
@@ -105,6 +105,26 @@ def required(value: T | None, option: str, what: str) -> T:
     if value is None:
         raise click.UsageError(f"{option} is missing, expected {what}")
     return value
+
+
+def size_of(algorithm: Algorithm, size: int | None) -> int:
+    """Return the size of a call of an algorithm; it is required if a call has one.
+
+    Raises:
+        UsageError: The size is missing.
+    """
+    return required(size, "--size", "a size such as 64KiB") if COLLECTIVES[algorithm.collective].has_size else 0
+
+
+def sizes_of(collective: str, sizes: Sequence[int] | None, *, like: str) -> Sequence[int]:
+    """Return the sizes of calls; they are required if a call has a size.
+
+    Raises:
+        UsageError: The sizes are missing.
+    """
+    if not sizes and not COLLECTIVES[collective].has_size:
+        return (0,)
+    return required(sizes, "--sizes", f"sizes such as {like}")
 
 
 def only_one_form(as_csv: bool, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of, spread
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import LinkUse, Topology
+from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
@@ -186,13 +186,13 @@ def _check_maps(machine: Machine, *paths: str | None) -> None:
     """
     if not any(Path(path).suffix in PICTURES for path in paths if path is not None):
         return
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     if topology is not None:
         drawn_links(topology, 1)
 
 
 def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
-    topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
+    topology = machine.topology if ending in PICTURES else None
     if topology is None:
         return csv_text([field.name for field in fields(LinkUse)], map(asdict, found.link_uses))
     run = format_time(found.times_s[0])
@@ -200,7 +200,7 @@ def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
 
 
 def _links_over_time(found: Simulation, machine: Machine, ending: str) -> str | bytes:
-    topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
+    topology = machine.topology if ending in PICTURES else None
     if topology is None:
         return csv_text([field.name for field in fields(Passage)], map(asdict, found.passages))
     title = f"{found.title}, {format_time(found.times_s[0])}"
@@ -212,7 +212,7 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
     call = call_of(
         [algorithm],
         ranks=options.required(ranks, "--ranks", "the number of ranks"),
-        size_bytes=0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB"),
+        size_bytes=options.size_of(algorithm, size),
     )
     return _Subject(algorithm, (algorithm, call), partial(simulation_s, algorithm, call))
 

@@ -20,7 +20,6 @@ from hocket.base.checks import instance, mapping, shown, size_bytes, text, truth
 from hocket.base.names import among
 from hocket.definitions.library import AXES, Algorithm, Parameter, find_collective
 from hocket.definitions.machine import Machine, parsed
-from hocket.definitions.topology import Topology
 
 T = TypeVar("T")
 
@@ -257,7 +256,7 @@ def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[
     axes = [parameter.name for parameter in algorithm.parameters if parameter.name in AXES]
     if not set(AXES[:3]).issubset(axes) or not call.parameters.keys().isdisjoint(AXES):
         return {}
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     if topology is None:
         return {}
     if topology.torus is None or len(topology.torus) > len(axes):

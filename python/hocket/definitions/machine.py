@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from hocket.base import checks
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
+from hocket.definitions.topology import Topology
 
 _PRESETS = Path(__file__).parent / "machines"
 
@@ -70,6 +71,11 @@ class Machine:
         text, file = find_machine(name)
         with expecting(file, "machine", "a machine file"):
             return cls.parse(text, file)
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """The topology of its network; None for a machine where messages do not affect each other."""
+        return Topology.of(self.parsed, machine=self.name, file=self.file)
 
     @property
     def description(self) -> str:

@@ -21,10 +21,9 @@ from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_by
-from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
+from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
@@ -553,7 +552,7 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     """Return a call for each size."""
     if ranks is None:
         raise Error("ranks: missing, expected either calls, or ranks and sizes")
-    if sizes is None and candidates and candidates[0].collective == "barrier":
+    if sizes is None and candidates and not COLLECTIVES[candidates[0].collective].has_size:
         sizes = 0
     if sizes is None:
         raise Error('sizes: missing, expected sizes such as "8B..64MiB"')
@@ -632,7 +631,7 @@ def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:
 
 def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
     """Return the algorithms without those made for a topology other than the machine's."""
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     name = None if topology is None else topology.name
     return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
 

@@ -20,7 +20,7 @@ from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guarded, made
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import LinkUse, Topology
+from hocket.definitions.topology import LinkUse
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults, joined
@@ -532,7 +532,7 @@ def simulate(
     played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
     if isinstance(what, Schedule):
         _check_schedule(measured_as, played.cadence)
-    if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
+    if (kept["links"] or kept["passages"]) and known.topology is None:
         name = "links" if kept["links"] else "passages"
         raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")
     asked, algorithm = _asked(what, call, known, played.late_rank)
