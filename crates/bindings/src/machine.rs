@@ -35,6 +35,7 @@ impl PythonMachine {
     }
 
     /// The content of the file as JSON.
+    #[getter]
     fn said(&self) -> &str {
         &self.said
     }

@@ -168,7 +168,7 @@ impl Runnable {
             entry.accept(call, &given)?
         } else {
             call.check()?;
-            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call)).map_err(failed)?;
+            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call, None)).map_err(failed)?;
             if let Some(sentence) = sentence {
                 return Err(hocket_core::Error::new(sentence));
             }
@@ -199,13 +199,14 @@ impl Runnable {
 }
 
 /// The reason for which a precondition written in Python refuses a call.
-fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
+pub fn sentence(refuses: &Py<PyAny>, call: &Call, neighbors: Option<&str>) -> PyResult<Option<String>> {
     Python::attach(|py| {
         let keywords = PyDict::new(py);
         let elements = if call.collective.size_is_one_block() { call.count(0) } else { call.input_len(call.root) };
         keywords.set_item("ranks", call.ranks)?;
         keywords.set_item("size_bytes", elements * call.element_bytes)?;
         keywords.set_item("root", call.root)?;
+        keywords.set_item("neighbors", neighbors)?;
         keywords.set_item("element_bytes", call.element_bytes)?;
         keywords.set_item("in_place", call.in_place)?;
         keywords.set_item("commutative", call.commutative)?;

@@ -157,11 +157,11 @@ def check_scene(scene: Scene, measured_as: str) -> None:
     Raises:
         UsageError: A benchmark has its own arrivals and calls, or both are given.
     """
-    named = [_OPTION_OF_SCENE[name] for name in scene.starts]
-    if named and measured_as != "isolated":
-        raise click.UsageError(f"--as: got {measured_as}, expected isolated, as {named[0]} is given")
-    if len(named) > 1:
-        raise click.UsageError(f"{named[1]}: expected none, as {named[0]} is given")
+    if (excluded := scene.exclusion(measured_as)) is None:
+        return
+    name, other = excluded
+    expected = f"got {measured_as}, expected isolated" if name == "measured_as" else "expected none"
+    raise click.UsageError(f"{_OPTION_OF_SCENE.get(name, '--as')}: {expected}, as {_OPTION_OF_SCENE[other]} is given")
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:

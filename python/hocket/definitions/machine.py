@@ -59,7 +59,7 @@ class Machine:
             Error: The text is not a machine; the message names file, line and key.
         """
         parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**json.loads(parsed.said()), text=text, file=file, parsed=parsed)
+        return cls(**json.loads(parsed.said), text=text, file=file, parsed=parsed)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:

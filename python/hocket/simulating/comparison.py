@@ -28,7 +28,7 @@ from hocket.definitions.verification import verify
 from hocket.rules.tuning_files import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
-from hocket.simulating.faults import Faults, as_faults, check_faults
+from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
     UNTIL_DECIDED,
@@ -401,7 +401,7 @@ def compare(
         raise Error("nothing to compare, expected algorithms and sizes")
     played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(played.faults), replace(played, faults=None)
-    check_faults(failing, machine)
+    changes_of_links(failing, machine)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
     without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective
