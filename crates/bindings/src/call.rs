@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket::request::{Setting, Signature, Values};
+use hocket::request::{ParameterValues, Setting, Signature};
 use hocket_algorithms::automatic::has_none;
 use hocket_algorithms::given::Given;
 use hocket_algorithms::{Entry, find};
@@ -16,8 +16,8 @@ use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::program::PythonProgram;
 use crate::request::{self, CallRequest, OwnParameter, OwnProgram, ResultValues, parameters, signature};
-use crate::runnable::{Runnable, interned, sentence};
-use crate::wire::{Error, raise, write};
+use crate::runnable::{Runnable, sentence};
+use crate::wire::{Error, interned, raise, write};
 
 /// The memory that a simulation keeps per rank of a schedule, in bytes.
 const RANK_BYTES: f64 = 400.0;
@@ -38,7 +38,7 @@ enum What {
 #[pyclass(frozen, name = "Call", module = "hocket._native")]
 pub struct PythonCall {
     request: CallRequest,
-    values: Values,
+    values: ParameterValues,
     what: What,
     call: Call,
 }
@@ -111,10 +111,15 @@ impl PythonCall {
         messages.map_err(|error| raise(error.at(&name)))?;
         let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
         let request = CallRequest::of_schedule(name, ranks);
-        Ok(Self { request, values: Values::default(), what: What::Recorded(schedule), call })
+        Ok(Self { request, values: ParameterValues::default(), what: What::Recorded(schedule), call })
     }
 
-    fn made(request: CallRequest, values: Values, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
+    fn made(
+        request: CallRequest,
+        values: ParameterValues,
+        what: What,
+        machine: Option<&PythonMachine>,
+    ) -> PyResult<Self> {
         let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
         let call = match &what {
             What::Listed(entry) => accepted(entry, &call, &values, machine).map_err(raise)?,
@@ -217,7 +222,12 @@ fn of_none() -> PyErr {
 }
 
 /// The call as the algorithm accepts it, with the automatic values.
-fn accepted(entry: &Entry, call: &Call, values: &Values, machine: Option<&PythonMachine>) -> hocket_core::Result<Call> {
+fn accepted(
+    entry: &Entry,
+    call: &Call,
+    values: &ParameterValues,
+    machine: Option<&PythonMachine>,
+) -> hocket_core::Result<Call> {
     let numbers = values.numbers.clone();
     match machine {
         Some(machine) if !values.automatic.is_empty() => {

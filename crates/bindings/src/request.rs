@@ -1,7 +1,7 @@
 //! Requests from Python.
 
 use hocket::cases::check_root;
-use hocket::request::{GAP, Setting, Signature, Values};
+use hocket::request::{GAP, ParameterValues, Setting, Signature};
 use hocket::{Arrivals, Cadence, Scene, Way};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, budget, names};
@@ -10,8 +10,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::runnable::interned;
-use crate::wire::raise;
+use crate::wire::{interned, raise};
 
 /// A call as Python requests it. Results repeat it, without fields that they show in another form or do not depend on.
 #[derive(Clone, Debug, FromPyObject, Serialize)]
@@ -166,7 +165,7 @@ pub struct ResultValues(Vec<(String, Value)>);
 
 impl ResultValues {
     /// The values of a request, with the words of switches.
-    pub fn new(values: &Values, entry: Option<&Entry>) -> Self {
+    pub fn new(values: &ParameterValues, entry: Option<&Entry>) -> Self {
         let declared = |name: &str| entry?.about.parameters.iter().find(|parameter| parameter.name == name);
         let number = |(name, value): &(String, u64)| {
             (name.clone(), declared(name).map_or_else(|| json!(value), |parameter| shown(parameter, *value)))
@@ -175,7 +174,7 @@ impl ResultValues {
     }
 
     /// With the gap between packets, if there is one.
-    pub fn with_gap(mut self, values: &Values) -> Self {
+    pub fn with_gap(mut self, values: &ParameterValues) -> Self {
         self.0.extend(values.gap.as_ref().map(|gap| (GAP.to_owned(), json!(gap))));
         self
     }

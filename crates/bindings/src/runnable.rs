@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use hocket::pacing::Gap;
 use hocket::{Report, Simulated, Subject};
@@ -213,16 +213,4 @@ pub fn sentence(refuses: &Py<PyAny>, call: &Call, neighbors: Option<&str>) -> Py
         keywords.set_item("parameters", call.parameters.iter().copied().collect::<BTreeMap<_, _>>())?;
         refuses.call(py, (), Some(&keywords))?.extract(py)
     })
-}
-
-/// The same text with static lifetime; each name is kept once.
-pub fn interned(name: &str) -> &'static str {
-    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.iter().find(|known| **known == name) {
-        return known;
-    }
-    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.push(kept);
-    kept
 }

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::aside::aside_unless_python;
 use crate::program::PythonProgram;
 use crate::request;
-use crate::runnable::{Runnable, interned};
+use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
 use crate::watch::Watch;
-use crate::wire::{Error, raise, read, write};
+use crate::wire::{Error, interned, raise, read, write};
 
 /// What to verify.
 #[derive(Deserialize)]
