@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hocket
 from hocket.base.units import format_bytes, format_time, format_value
-from hocket.definitions.library import MEANINGS
+from hocket.definitions.library import COLLECTIVES, MEANINGS
 from hocket.drawing.picture import picture
 from hocket.words.simulations import order
 
@@ -139,7 +139,7 @@ def collective_page(collective: str, members: Sequence[hocket.Algorithm]) -> str
         collective=collective,
         meaning=MEANINGS[collective],
         table=algorithm_table(members, ""),
-        sizes="" if collective == "barrier" else " --sizes 8B..64MiB",
+        sizes=" --sizes 8B..64MiB" if COLLECTIVES[collective].has_size else "",
         machine=MACHINE,
         pages="\n".join(f"{algorithm.name} <{algorithm.name}>" for algorithm in members),
     )
@@ -157,7 +157,7 @@ def algorithm_page(algorithm: hocket.Algorithm) -> str:
         prices=price_table(algorithm),
         picture=picture(algorithm, ranks=PICTURE_RANKS),
         listing=algorithm.listing.rstrip(),
-        size="" if algorithm.collective == "barrier" else " --size 1MiB",
+        size=" --size 1MiB" if COLLECTIVES[algorithm.collective].has_size else "",
         ranks=PICTURE_RANKS,
         machine=MACHINE,
     )
@@ -193,7 +193,7 @@ def parameter_table(parameters: Sequence[hocket.Parameter]) -> str:
 
 def price_table(algorithm: hocket.Algorithm) -> str:
     """Return a table of simulated times and of what the formula says."""
-    sizes = (0,) if algorithm.collective == "barrier" else PRICED_SIZES_BYTES
+    sizes = PRICED_SIZES_BYTES if COLLECTIVES[algorithm.collective].has_size else (0,)
     calls = (hocket.Call(ranks=ranks, size_bytes=size) for ranks in PRICED_RANKS for size in sizes)
     rows = (price_row(hocket.simulate(algorithm, call, machine=MACHINE)) for call in calls)
     return table(("ranks", "message", "simulated", "formula", ""), rows)

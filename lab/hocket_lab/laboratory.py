@@ -20,7 +20,6 @@ from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.definitions.library import AXES
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 from hocket.definitions.variants import with_network
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import crowded
@@ -232,7 +231,7 @@ class Lab:
 def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}", name):
         raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _, which do not begin with -')
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     rate = machine.quantities.get(_RATE)
     if topology is None or rate is None:
         raise Error(f"{machine.file}: has no links, expected the network model links, packets or circuits")

@@ -11,15 +11,17 @@ import hocket
 from hocket.definitions import calls
 from hocket.typing import Call, Rank, Steps
 
+
+def program(r: Rank, c: Call) -> Steps:
+    yield r.compute(0.0)
+
+
 SEGMENTED = hocket.Algorithm(
     "broadcast",
     "segmented",
     parameters=(hocket.Parameter("segment", unit="bytes", default=64, least=8), hocket.Parameter("fanout", default=2)),
+    program=program,
 )
-
-
-def program(r: Rank, c: Call) -> Steps:
-    yield r.compute(0.0)
 
 
 def test_parameters_left_out_have_their_defaults() -> None:
@@ -89,6 +91,7 @@ def test_a_precondition_sees_the_values_of_all_parameters() -> None:
         "broadcast",
         "picky",
         parameters=SEGMENTED.parameters,
+        program=program,
         refuses=lambda call: f"needs less than {call.parameters['fanout']} ranks",
     )
     with pytest.raises(hocket.Error, match=r"^broadcast picky needs less than 2 ranks \(P = 3\)$"):
@@ -117,7 +120,7 @@ def test_a_defect_of_the_library_stays_what_it_is() -> None:
         raise KeyError("oops")
 
     with pytest.raises(KeyError):
-        calls.guarded(SEGMENTED, fail)
+        calls.guarded(hocket.find("broadcast/chain"), fail)
 
 
 def test_sizes_may_be_texts() -> None:

@@ -41,7 +41,7 @@ MARKUP = '<b>"&'
 
 
 def parsed() -> hocket.Topology:
-    topology = hocket.Topology.parse(TORUS)
+    topology = hocket.Machine.parse(TORUS).topology
     assert topology is not None
     return topology
 

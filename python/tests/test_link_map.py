@@ -29,7 +29,7 @@ def text(topology: str, keys: str | None = None) -> str:
 
 
 def network(topology: str, keys: str | None = None) -> hocket.Topology:
-    found = hocket.Topology.parse(text(topology, keys))
+    found = hocket.Machine.parse(text(topology, keys)).topology
     assert found is not None
     return found
 

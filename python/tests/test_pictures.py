@@ -70,7 +70,7 @@ def test_a_schedule_is_drawn_as_it_runs_on_a_machine() -> None:
 
 
 def test_a_topology_draws_what_its_links_carried() -> None:
-    topology = hocket.Topology.parse(TORUS)
+    topology = hocket.Machine.parse(TORUS).topology
     assert topology is not None
     uses = hocket.simulate("allreduce/ring", CALL, machine=hocket.Machine.parse(TORUS), keep=["links"]).link_uses
     told = topology.plot({"ring": uses}, load="busy").to_dict()

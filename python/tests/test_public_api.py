@@ -112,8 +112,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Schedule.of": (hocket.Schedule.of, {"name": "ring", "data": RECORDED.data}),
     "Schedule.load": (hocket.Schedule.load, {"path": "nowhere.goal"}),
     "Schedule.as_goal": (RECORDED.as_goal, {"machine": hocket.Machine.load("cluster")}),
-    "Topology.load": (hocket.Topology.load, {"name": "k_computer"}),
-    "Topology.parse": (hocket.Topology.parse, {"text": TORUS, "file": "torus.toml"}),
     "Topology.parts": (lambda most: torus().parts(most), {"most": 3}),
     "Topology.route": (lambda **ends: torus().route(**ends), {"source": 0, "target": 3}),
     "algorithm": (declared, {"collective": "allreduce", "refuses": None, "parameters": (), "cost": None}),
@@ -147,7 +145,7 @@ def simulate(label: str, parameters: dict[str, Any]) -> hocket.Simulation:
 
 
 def torus() -> hocket.Topology:
-    found = hocket.Topology.parse(TORUS)
+    found = hocket.Machine.parse(TORUS).topology
     assert found is not None
     return found
 

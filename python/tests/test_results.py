@@ -38,18 +38,23 @@ OF_PYTHON = {"time_s", "marks", "arrivals", "cadence", "faults"}
 CALL = hocket.Call(ranks=4, size_bytes=64)
 
 
-def told(monkeypatch: pytest.MonkeyPatch, name: str, ask: Callable[[], object]) -> Any:
-    """The answer of a function of the compiled module."""
+def told(monkeypatch: pytest.MonkeyPatch, name: str, ask: Callable[[], object], of: object = _native) -> Any:
+    """The answer of a function of the compiled module, or of one of its classes."""
     answers = []
-    function = getattr(_native, name)
+    function = getattr(of, name)
 
     def listen(*given: Any, **more: Any) -> str:
         answers.append(function(*given, **more))
         return answers[-1]
 
-    monkeypatch.setattr(_native, name, listen)
+    monkeypatch.setattr(of, name, listen)
     ask()
     return json.loads(answers[-1])
+
+
+def simulated(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], object]) -> Any:
+    """The answer to a request for a simulation."""
+    return told(monkeypatch, "simulate", ask, _native.Request)
 
 
 def names(kind: Any) -> set[str]:
@@ -63,22 +68,22 @@ def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -
     def kept(name: Kept) -> None:
         hocket.simulate("alltoall/linear", CALL, machine=machine, keep=[name])
 
-    found = told(monkeypatch, "simulate", lambda: hocket.simulate("alltoall/linear", CALL, machine=machine))
+    found = simulated(monkeypatch, lambda: hocket.simulate("alltoall/linear", CALL, machine=machine))
     assert found["simulation"].keys() | OF_PYTHON | found.keys() - {"simulation"} == names(Simulation)
     assert found["simulation"]["links"].keys() == names(Links)
     assert found["simulation"]["circuits"].keys() == names(Circuits)
-    found = told(monkeypatch, "simulate", lambda: kept("events"))
+    found = simulated(monkeypatch, lambda: kept("events"))
     assert found["events"][0].keys() == names(Event)
-    found = told(monkeypatch, "simulate", lambda: kept("links"))
+    found = simulated(monkeypatch, lambda: kept("links"))
     assert found["link_uses"][0].keys() == names(LinkUse)
     machine = hocket.Machine.parse(PACKETS, "packets.toml")
-    found = told(monkeypatch, "simulate", lambda: kept("passages"))
+    found = simulated(monkeypatch, lambda: kept("passages"))
     assert found["passages"][0].keys() == names(Passage)
 
 
 def test_a_schedule_tells_what_a_call_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = hocket.record("allreduce/ring", CALL)
-    found = told(monkeypatch, "simulate", lambda: hocket.simulate(schedule))
+    found = simulated(monkeypatch, lambda: hocket.simulate(schedule))
     assert found["simulation"].keys() | OF_PYTHON | found.keys() - {"simulation"} == names(Simulation)
 
 

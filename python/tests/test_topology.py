@@ -5,18 +5,20 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.definitions.topology import Hop, Link, Spot, Topology, Vertex
+from hocket.definitions.topology import Hop, Link, Spot, Vertex
 
 TEXT = """name = "mine"
 [network]
+model = "links"
 topology = "torus"
 dims = [4, 2]
 ranks_per_node = 2
+link_bandwidth = "1 GB/s"
 """
 
 
 def test_a_topology_has_parts_and_routes() -> None:
-    topology = Topology.parse(TEXT)
+    topology = hocket.Machine.parse(TEXT).topology
     assert topology is not None
     assert (topology.nodes, topology.switches, topology.ranks, topology.directed_links) == (8, 0, 16, 32)
     vertices, links = topology.parts(2)
@@ -28,11 +30,11 @@ def test_a_topology_has_parts_and_routes() -> None:
 
 
 def test_a_machine_on_which_messages_do_not_meet_has_none() -> None:
-    assert Topology.load("cluster") is None
+    assert hocket.Machine.load("cluster").topology is None
 
 
 def test_a_rank_that_has_no_room_is_refused() -> None:
-    topology = Topology.parse(TEXT)
+    topology = hocket.Machine.parse(TEXT).topology
     assert topology is not None
     with pytest.raises(hocket.Error, match="route: got rank 16, expected a rank from 0 to 15"):
         topology.route(16, 0)
@@ -40,7 +42,7 @@ def test_a_rank_that_has_no_room_is_refused() -> None:
 
 @pytest.mark.parametrize("rank", [-1, 1.5, "0", None, 1 << 64])
 def test_what_is_no_rank_is_refused(rank: Any) -> None:
-    topology = Topology.parse(TEXT)
+    topology = hocket.Machine.parse(TEXT).topology
     assert topology is not None
     with pytest.raises(hocket.Error, match="target: got"):
         topology.route(0, rank)

@@ -20,9 +20,8 @@ from hocket.base.parallel import do_all
 from hocket.base.units import format_bytes
 from hocket.definitions.calls import declared_by
 from hocket.definitions.libraries import LIBRARY_RULES
-from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, algorithms
-from hocket.definitions.machine import Machine
-from hocket.definitions.topology import made_for
+from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE, algorithms
+from hocket.definitions.machine import Machine, made_for
 from hocket.drawing.winner_map import cells
 from hocket.rules.choosing import choose
 from hocket.simulating.bounds import bound
@@ -141,7 +140,8 @@ def _choice(library: str, point: _Point, machine: Machine) -> tuple[str, float]:
 
 
 def _points(collective: str, scope: Scope) -> Iterator[_Point]:
-    sizes_bytes = [0] if collective == "barrier" else [_LEAST_BYTES * _STEP**i for i in range(scope.points)]
+    has_size = COLLECTIVES[collective].has_size
+    sizes_bytes = [_LEAST_BYTES * _STEP**i for i in range(scope.points)] if has_size else [0]
     for machine in MACHINES:
         for ranks in (ranks for ranks in _TORI if ranks <= 1 << scope.most_ranks_log2):
             for size_bytes in sizes_bytes:
@@ -204,7 +204,7 @@ def _draw(rows: Rows, title: str) -> alt.VConcatChart:
 
 
 def _size(row: Mapping[str, Any]) -> str:
-    return "any" if row["collective"] == "barrier" else format_bytes(row["size_bytes"])
+    return format_bytes(row["size_bytes"]) if COLLECTIVES[row["collective"]].has_size else "any"
 
 
 def _table(data: Mapping[str, Rows]) -> str:

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
+use hocket::request::{ParameterValues, Setting, Signature};
 use hocket_algorithms::automatic::has_none;
 use hocket_algorithms::given::Given;
 use hocket_algorithms::{Entry, find};
@@ -14,9 +15,9 @@ use pyo3::prelude::*;
 use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::program::PythonProgram;
-use crate::request::{CallRequest, Values};
-use crate::runnable::{Runnable, interned};
-use crate::wire::{Error, raise, write};
+use crate::request::{self, CallRequest, OwnParameter, OwnProgram, ResultValues, parameters, signature};
+use crate::runnable::{Runnable, sentence};
+use crate::wire::{Error, interned, raise, write};
 
 /// The memory that a simulation keeps per rank of a schedule, in bytes.
 const RANK_BYTES: f64 = 400.0;
@@ -26,7 +27,10 @@ enum What {
     /// No algorithm in particular.
     Any,
     Listed(&'static Entry),
-    Program(Py<PyAny>),
+    Program {
+        program: Py<PyAny>,
+        refuses: Py<PyAny>,
+    },
     Recorded(Arc<Schedule>),
 }
 
@@ -34,22 +38,22 @@ enum What {
 #[pyclass(frozen, name = "Call", module = "hocket._native")]
 pub struct PythonCall {
     request: CallRequest,
+    values: ParameterValues,
     what: What,
     call: Call,
-    gap: Gap,
 }
 
 #[pymethods]
 impl PythonCall {
-    /// The call of a request, for the algorithm that it names or for `program`, on a machine if given.
+    /// The call of a request, for the algorithm that it names or for a program of the user, on a machine if there is one.
     #[new]
-    #[pyo3(signature = (request, machine = None, program = None))]
+    #[pyo3(signature = (request, own = None, machine = None))]
     fn new(
         request: CallRequest,
+        own: Option<OwnProgram>,
         machine: Option<&Bound<'_, PythonMachine>>,
-        program: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        Self::made(request, machine.map(Bound::get), program)
+        Self::requested(request, machine.map(Bound::get), own, None)
     }
 
     /// The values of all parameters, in the form of results.
@@ -65,6 +69,36 @@ impl PythonCall {
 }
 
 impl PythonCall {
+    /// The call of a request, for the algorithm that it names or for a program of the user, on a machine if there is one.
+    /// `late_rank` is the rank that is late in all trials, if one is.
+    ///
+    /// # Errors
+    /// An invalid call, or one that the algorithm refuses.
+    pub fn requested(
+        request: CallRequest,
+        machine: Option<&PythonMachine>,
+        own: Option<OwnProgram>,
+        late_rank: Option<usize>,
+    ) -> PyResult<Self> {
+        let signature = match &own {
+            Some(own) => Some(signature(format!("{} {}", request.collective, request.algorithm), &own.parameters)),
+            None if request.algorithm.is_empty() => None,
+            None => Some(Signature::from(request.entry().map_err(raise)?)),
+        };
+        let CallRequest { ranks, element_bytes, parameters, .. } = &request;
+        let platform = machine.map(PythonMachine::platform);
+        let values = signature.map(|signature| {
+            signature.values_on(parameters, *element_bytes as u64, *ranks, platform.as_deref(), late_rank)
+        });
+        let values = values.transpose().map_err(raise)?.unwrap_or_default();
+        let what = match own {
+            Some(OwnProgram { program, refuses, .. }) => What::Program { program, refuses },
+            None if request.algorithm.is_empty() => What::Any,
+            None => What::Listed(request.entry().map_err(raise)?),
+        };
+        Self::made(request, values, what, machine)
+    }
+
     /// The call of a schedule with this name.
     ///
     /// # Errors
@@ -77,33 +111,39 @@ impl PythonCall {
         messages.map_err(|error| raise(error.at(&name)))?;
         let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
         let request = CallRequest::of_schedule(name, ranks);
-        Ok(Self { request, what: What::Recorded(schedule), call, gap: Gap::default() })
+        Ok(Self { request, values: ParameterValues::default(), what: What::Recorded(schedule), call })
     }
 
-    fn made(request: CallRequest, machine: Option<&PythonMachine>, program: Option<Py<PyAny>>) -> PyResult<Self> {
-        let gap = request.gap().map_err(raise)?;
+    fn made(
+        request: CallRequest,
+        values: ParameterValues,
+        what: What,
+        machine: Option<&PythonMachine>,
+    ) -> PyResult<Self> {
         let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
-        let (what, call) = if let Some(program) = program {
-            if !request.automatic.is_empty() {
-                let label = format!("{}/{}", request.collective, request.algorithm);
-                return Err(raise(has_none(&label, &request.automatic.join(", "))));
+        let call = match &what {
+            What::Listed(entry) => accepted(entry, &call, &values, machine).map_err(raise)?,
+            What::Program { refuses, .. } => {
+                if !values.automatic.is_empty() {
+                    let label = format!("{}/{}", request.collective, request.algorithm);
+                    return Err(raise(has_none(&label, &values.automatic.join(", "))));
+                }
+                let parameters = values.numbers.iter().map(|(name, value)| (interned(name), *value)).collect();
+                let call = Call { parameters, nodes: Nodes::Unknown, ..call };
+                if let Some(sentence) = sentence(refuses, &call, request.neighbors.as_deref())? {
+                    return Err(Error::new_err(sentence));
+                }
+                call
             }
-            let parameters = request.parameters.iter().map(|(name, value)| (interned(name), *value)).collect();
-            (What::Program(program), Call { parameters, nodes: Nodes::Unknown, ..call })
-        } else if request.algorithm.is_empty() {
-            (What::Any, call)
-        } else {
-            let entry = find(call.collective, &request.algorithm).map_err(raise)?;
-            (What::Listed(entry), accepted(entry, &call, &request, machine).map_err(raise)?)
+            What::Any | What::Recorded(_) => call,
         };
-        Ok(Self { request, what, call, gap })
+        Ok(Self { request, values, what, call })
     }
 
     /// The same call with elements of this size and an operator that is commutative or not.
     pub fn with_elements(&self, py: Python<'_>, element_bytes: usize, commutative: bool) -> PyResult<Self> {
         let request = CallRequest { element_bytes, commutative, ..self.request.clone() };
-        let program = if let What::Program(program) = &self.what { Some(program.clone_ref(py)) } else { None };
-        Self::made(request, None, program)
+        Self::made(request, self.values.clone(), self.what.clone_ref(py), None)
     }
 
     /// The call on these ranks of a machine.
@@ -111,13 +151,13 @@ impl PythonCall {
     /// # Errors
     /// The algorithm refuses the call there, or the call has gaps between packets.
     pub fn placed(&self, machine: &PythonMachine, ranks: &[usize]) -> hocket_core::Result<Call> {
-        if self.gap != Gap::default() {
+        if self.gap()? != Gap::default() {
             let text = "gap: expected none, as gaps are for a call that has the machine to itself";
             return Err(hocket_core::Error::new(text));
         }
         let What::Listed(entry) = self.what else { return Ok(self.content()) };
         let call = Call { nodes: machine.platform().nodes.among(ranks), ..self.request.call()? };
-        accepted(entry, &call, &self.request, Some(machine))
+        accepted(entry, &call, &self.values, Some(machine))
     }
 
     /// The call itself.
@@ -126,8 +166,11 @@ impl PythonCall {
     }
 
     /// The gap between packets.
-    pub fn gap(&self) -> Gap {
-        self.gap
+    ///
+    /// # Errors
+    /// As [`Gap::parse`].
+    pub fn gap(&self) -> hocket_core::Result<Gap> {
+        self.values.gap()
     }
 
     /// The subject that can be run.
@@ -138,7 +181,7 @@ impl PythonCall {
         Ok(match &self.what {
             What::Any => return Err(of_none()),
             What::Listed(entry) => Runnable::Listed(entry),
-            What::Program(program) => Runnable::Python(PythonProgram::new(program.clone_ref(py))),
+            What::Program { program, .. } => Runnable::Python(PythonProgram::new(program.clone_ref(py))),
             What::Recorded(schedule) => Runnable::Recorded(schedule.clone()),
         })
     }
@@ -152,9 +195,25 @@ impl PythonCall {
     }
 
     /// The call in the form of results, and the values of its parameters; `completed` is the call that was run.
-    pub fn repeated(&self, completed: &Call) -> (CallRequest, Values) {
-        let entry = if let What::Listed(entry) = self.what { Some(entry) } else { None };
-        (self.request.clone(), self.request.values(entry, completed))
+    pub fn repeated(&self, completed: &Call) -> (CallRequest, ResultValues) {
+        let shown = match self.what {
+            What::Listed(entry) => ResultValues::of(entry, completed).with_gap(&self.values),
+            _ => ResultValues::new(&self.values, None),
+        };
+        (self.request.clone(), shown)
+    }
+}
+
+impl What {
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Any => Self::Any,
+            Self::Listed(entry) => Self::Listed(entry),
+            Self::Program { program, refuses } => {
+                Self::Program { program: program.clone_ref(py), refuses: refuses.clone_ref(py) }
+            }
+            Self::Recorded(schedule) => Self::Recorded(schedule.clone()),
+        }
     }
 }
 
@@ -166,15 +225,36 @@ fn of_none() -> PyErr {
 fn accepted(
     entry: &Entry,
     call: &Call,
-    request: &CallRequest,
+    values: &ParameterValues,
     machine: Option<&PythonMachine>,
 ) -> hocket_core::Result<Call> {
-    let numbers = request.parameters.clone();
+    let numbers = values.numbers.clone();
     match machine {
-        Some(machine) if !request.automatic.is_empty() => {
-            let automatic = request.automatic.iter().map(String::as_str);
+        Some(machine) if !values.automatic.is_empty() => {
+            let automatic = values.automatic.iter().map(String::as_str);
             Given::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
         }
         _ => entry.accept(call, &numbers),
     }
+}
+
+/// The values of the parameters of an algorithm, or of a program with these parameters, in the form of results.
+#[pyfunction]
+pub fn complete(
+    collective: &str,
+    algorithm: &str,
+    own: Option<Vec<OwnParameter>>,
+    #[pyo3(from_py_with = parameters)] settings: Vec<(String, Setting)>,
+    element_bytes: u64,
+) -> PyResult<String> {
+    let entry = match &own {
+        Some(_) => None,
+        None => {
+            Some(request::collective(collective).and_then(|collective| find(collective, algorithm)).map_err(raise)?)
+        }
+    };
+    let own = own.map(|declared| signature(format!("{collective} {algorithm}"), &declared));
+    let signature = own.or_else(|| entry.map(Signature::from));
+    let values = signature.map(|signature| signature.values(&settings, element_bytes)).transpose().map_err(raise)?;
+    write(&ResultValues::new(&values.unwrap_or_default(), entry))
 }

@@ -10,7 +10,9 @@ mod replay;
 mod request;
 mod result;
 mod runnable;
+mod scene;
 mod schedule;
+mod simulation;
 mod together;
 mod topology;
 mod verification;
@@ -23,21 +25,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aside::{aside, aside_unless_python};
 use call::PythonCall;
-use hocket::pacing::{self, Gap};
-use hocket::{Cadence, Scene};
+use hocket::pacing;
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Collective, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
-use hocket_simulate::{Engine, Fault, Options, Platform};
+use hocket_simulate::Options;
 use machine::PythonMachine;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{How, TrialsRequest, Values};
-use result::{StepTime, Trace};
-use runnable::Runnable;
+use request::ResultValues;
+use result::StepTime;
 use serde_json::{Value, json};
 use wire::{Error, raise, write};
 
@@ -89,37 +89,10 @@ fn catalogue() -> PyResult<String> {
     write(&CATALOGUE.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// The values of all parameters of an algorithm in a call with elements of this size. Each declared parameter has a
-/// name, whether its value counts bytes, its default and its least value.
-#[pyfunction]
-fn complete(
-    algorithm: &str,
-    declared: Vec<(String, bool, u64, u64)>,
-    given: Vec<(String, u64)>,
-    element_bytes: u64,
-) -> PyResult<Vec<(&'static str, u64)>> {
-    let parameter = |(name, is_bytes, default, least): &(String, bool, u64, u64)| hocket_core::Parameter {
-        name: runnable::interned(name),
-        unit: if *is_bytes { Unit::Bytes } else { Unit::Count },
-        default: *default,
-        least: *least,
-        tries: &[],
-        meaning: "",
-    };
-    let declared: Vec<_> = declared.iter().map(parameter).collect();
-    hocket_algorithms::complete(&declared, &given, element_bytes).map_err(|e| raise(e.at(algorithm)))
-}
-
 /// A size such as "64KiB", in bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     units::parse_bytes(text).map_err(raise)
-}
-
-/// Checks a gap such as "auto-2".
-#[pyfunction]
-fn check_gap(text: &str) -> PyResult<()> {
-    Gap::parse(text).map(|_| ()).map_err(raise)
 }
 
 /// The hint for an unknown name, such as similar known names.
@@ -173,17 +146,21 @@ fn one_line(message: &str) -> String {
 /// The properties of all collectives, in their order.
 #[pyfunction]
 fn collectives() -> PyResult<String> {
-    let told = |collective: Collective| {
+    let facts = |collective: Collective| {
         json!({
             "name": collective.name(),
             "reduces": collective.reduces(),
             "has_root": collective.has_root(),
             "has_neighbors": collective.has_neighbors(),
+            "has_size": collective.has_size(),
             "size_is_known": collective.size_is_known(),
             "size_is_one_block": collective.size_is_one_block(),
+            "is_from_root": collective.is_from_root(),
+            "sends_blocks": collective.sends_blocks(),
+            "with_equal_blocks": collective.with_equal_blocks().name(),
         })
     };
-    write(&Collective::ALL.map(told))
+    write(&Collective::ALL.map(facts))
 }
 
 /// The name of a collective as in `hocket list`; None for an unknown name.
@@ -246,108 +223,14 @@ fn rules_of_libraries() -> Vec<(&'static str, &'static str)> {
 fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'static str, String)>> {
     let rules = Rules::parse(rules, file).map_err(raise)?;
     let Ok((entry, call)) = rules.decide(&call.content(), false) else { return Ok(None) };
-    Ok(Some((entry.name, write(&Values::of(entry, &call))?)))
-}
-
-/// Simulates a call. Progress callback `on_trials`: receives the number of finished trials.
-#[pyfunction]
-#[pyo3(signature = (machine, call, how, on_trials = None))]
-fn simulate(
-    py: Python<'_>,
-    machine: &PythonMachine,
-    call: Py<PythonCall>,
-    how: How,
-    on_trials: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let (runnable, platform) = (call.get().runnable(py)?, machine.platform());
-    let is_python = matches!(runnable, Runnable::Python(_));
-    let work = move || write(&simulated(&runnable, call.get(), &platform, &how, on_trials.as_ref())?);
-    aside_unless_python(py, is_python, work)
-}
-
-fn simulated(
-    runnable: &Runnable,
-    asked: &PythonCall,
-    platform: &Platform,
-    how: &How,
-    on_trials: Option<&Py<PyAny>>,
-) -> PyResult<Trace> {
-    let call = asked.content();
-    if how.events {
-        wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
-    }
-    let found = runnable.simulate(&call, platform, asked.gap(), how, on_trials)?;
-    wire::check_operations(found.many.first.trace.len() as f64)?;
-    let (call, parameters) = asked.repeated(&found.call);
-    Ok(Trace::new(call, parameters, found, platform, how))
-}
-
-/// An estimate of the seconds of one core for a simulation, by the formulas of an algorithm of the catalogue.
-#[pyfunction]
-#[allow(clippy::too_many_arguments)]
-fn effort_s(
-    machine: &PythonMachine,
-    call: &PythonCall,
-    trials: TrialsRequest,
-    #[pyo3(from_py_with = request::engine)] engine: Engine,
-    measured_as: &str,
-    arrivals: &Bound<'_, PyAny>,
-    cadence: &Bound<'_, PyAny>,
-    faults: &Bound<'_, PyAny>,
-) -> PyResult<f64> {
-    let trials = trials.trials().map_err(raise)?;
-    let (call, entry) = (call.content(), call.entry()?);
-    let (way, faults) = (request::way(measured_as), request::faults(faults)?);
-    let scene = Scene { way, arrivals: request::arrivals(arrivals)?, cadence: request::cadence(cadence)?, faults };
-    hocket::effort_s(entry, &call, &machine.platform(), &scene, trials, engine).map_err(raise)
-}
-
-/// Whether arrivals differ between trials.
-#[pyfunction]
-fn are_drawn(arrivals: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(request::arrivals(arrivals)?.is_some_and(|arrivals| arrivals.are_drawn()))
-}
-
-/// The rank that is late in all trials, if one is.
-#[pyfunction]
-fn late_rank(arrivals: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-    Ok(request::arrivals(arrivals)?.and_then(|arrivals| arrivals.late_rank()))
-}
-
-/// When each rank arrives in each of so many trials of seed 0, in seconds after the first rank.
-#[pyfunction]
-fn arrival_times_s(arrivals: &Bound<'_, PyAny>, ranks: usize, trials: u64) -> PyResult<Vec<Vec<f64>>> {
-    let Some(arrivals) = request::arrivals(arrivals)? else { return Ok(Vec::new()) };
-    arrivals.check(ranks).map_err(raise)?;
-    Ok((0..trials).map(|trial| arrivals.times_s(ranks, 0, trial)).collect())
-}
-
-/// The calls of a cadence, the seconds between two of them, the calls at a time, and the seconds and the parts of the
-/// computation beside each; no parts without one.
-#[pyfunction]
-fn cadence_values(text: &str) -> PyResult<(u16, Option<f64>, u16, f64, u32)> {
-    let cadence = Cadence::parse(text).map_err(raise)?;
-    let (computing_s, parts) = cadence.computation.map_or((0.0, 0), |one| (one.time_s, one.parts));
-    Ok((cadence.calls, cadence.every_s, cadence.at_a_time, computing_s, parts))
-}
-
-/// Refuses a text that describes no fault.
-#[pyfunction]
-fn check_fault(text: &str) -> PyResult<()> {
-    Fault::parse(text).map(drop).map_err(raise)
-}
-
-/// What faults do to links: when, to which link, and the part of its bandwidth from then on. Refuses faults that the machine
-/// cannot have.
-#[pyfunction]
-fn fault_changes(machine: &PythonMachine, faults: &Bound<'_, PyAny>) -> PyResult<Vec<(f64, u32, f64)>> {
-    machine.platform().changes_of_links(&request::faults(faults)?).map_err(raise)
+    Ok(Some((entry.name, write(&ResultValues::of(entry, &call))?)))
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
 #[pyfunction]
 fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<String> {
-    let (platform, entry, gap, call) = (machine.platform(), call.entry()?, call.gap(), call.content());
+    let (platform, entry, gap) = (machine.platform(), call.entry()?, call.gap().map_err(raise)?);
+    let call = call.content();
     let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
     write(&steps)
 }
@@ -363,7 +246,8 @@ fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
 /// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap and its time.
 #[pyfunction]
 fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, step: usize) -> PyResult<String> {
-    let (platform, entry, gap, call) = (machine.platform(), call.entry()?, call.gap(), call.content());
+    let (platform, entry, gap) = (machine.platform(), call.entry()?, call.gap().map_err(raise)?);
+    let call = call.content();
     let (step, outcome) = aside(py, move || {
         pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
     })?;
@@ -438,13 +322,12 @@ fn python_operator(
 mod _native {
     #[pymodule_export]
     use super::{
-        are_drawn, arrival_times_s, best_segment_bytes, bound, cadence_values, catalogue, check_fault, check_gap,
-        check_memory, check_rules, choose, collective_named, collectives, complete, counted, effort_s, fault_changes,
-        hint, late_rank, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration,
-        parse_time, rules, rules_of_libraries, run, run_with, simulate, simulate_step, steps, version,
+        best_segment_bytes, bound, catalogue, check_memory, check_rules, choose, collective_named, collectives,
+        counted, hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time,
+        rules, rules_of_libraries, run, run_with, simulate_step, steps, version,
     };
     #[pymodule_export]
-    use crate::call::PythonCall;
+    use crate::call::{PythonCall, complete};
     #[pymodule_export]
     use crate::machine::PythonMachine;
     #[pymodule_export]
@@ -452,11 +335,13 @@ mod _native {
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};
     #[pymodule_export]
+    use crate::scene::PythonScene;
+    #[pymodule_export]
     use crate::schedule::{PythonSchedule, record, recording_effort_s};
     #[pymodule_export]
-    use crate::together::{places, simulate_jobs};
+    use crate::simulation::Request;
     #[pymodule_export]
-    use crate::topology::{topology, topology_parts, topology_route};
+    use crate::together::{places, simulate_jobs};
     #[pymodule_export]
     use crate::verification::{verification_effort_s, verify, verify_schedule};
     #[pymodule_export]

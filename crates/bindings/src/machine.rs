@@ -6,12 +6,13 @@ use std::sync::Arc;
 use hocket_algorithms::automatic::Surroundings;
 use hocket_core::Nodes;
 use hocket_machine::{Machine, Section};
-use hocket_simulate::Platform;
+use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde_json::json;
 
-use crate::wire::{raise, write};
+use crate::topology;
+use crate::wire::{Error, raise, write};
 
 /// A machine file.
 #[pyclass(frozen, name = "Machine", module = "hocket._native")]
@@ -34,8 +35,24 @@ impl PythonMachine {
     }
 
     /// The content of the file as JSON.
+    #[getter]
     fn said(&self) -> &str {
         &self.said
+    }
+
+    /// The facts and the picture of the machine's network; none without a topology.
+    fn topology(&self) -> PyResult<Option<String>> {
+        self.platform.network.fabric().map(|fabric| write(&topology::facts(fabric))).transpose()
+    }
+
+    /// The first nodes and switches of the network, and the first links, at most `most` of each.
+    fn topology_parts(&self, most: usize) -> PyResult<String> {
+        write(&topology::parts(self.fabric()?, most))
+    }
+
+    /// The links from the node of one rank to the node of another, with the virtual channel of each.
+    fn topology_route(&self, from: usize, to: usize) -> PyResult<String> {
+        write(&topology::route(self.fabric()?, from, to)?)
     }
 
     /// Pickles the machine.
@@ -53,6 +70,13 @@ impl PythonMachine {
     /// The machine as the rules for automatic values see it.
     pub fn surroundings(&self) -> Arc<Surroundings> {
         self.surroundings.clone()
+    }
+
+    /// The network, if messages share its links.
+    fn fabric(&self) -> PyResult<&Fabric> {
+        let name = &self.platform.name;
+        let error = || Error::new_err(format!("machine {name} has no topology, expected a machine with a topology"));
+        self.platform.network.fabric().ok_or_else(error)
     }
 
     /// The nodes of the ranks; unknown without a machine.

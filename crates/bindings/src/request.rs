@@ -1,16 +1,16 @@
 //! Requests from Python.
 
 use hocket::cases::check_root;
-use hocket::pacing::Gap;
+use hocket::request::{GAP, ParameterValues, Setting, Signature};
 use hocket::{Arrivals, Cadence, Scene, Way};
-use hocket_algorithms::Entry;
-use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, budget, names};
+use hocket_algorithms::{Entry, find};
+use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, budget, names};
 use hocket_simulate::{Engine, Fault, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::wire::raise;
+use crate::wire::{interned, raise};
 
 /// A call as Python requests it. Results echo it, without fields that they show in another
 /// form or ignore.
@@ -37,18 +37,55 @@ pub struct CallRequest {
     /// Whether operands may be swapped.
     #[serde(skip)]
     pub commutative: bool,
-    /// Values of the algorithm's parameters.
+    /// What the algorithm's parameters are set to.
     #[serde(skip)]
-    #[pyo3(default)]
-    pub parameters: Vec<(String, u64)>,
-    /// Parameters whose values the machine decides.
-    #[serde(skip)]
-    #[pyo3(default)]
-    pub automatic: Vec<String>,
-    /// The gap between packets, for algorithms with steps, see [`Gap::parse`]; 0 when absent.
-    #[serde(skip)]
-    #[pyo3(default)]
-    pub gap: Option<String>,
+    #[pyo3(default, from_py_with = parameters)]
+    pub parameters: Vec<(String, Setting)>,
+}
+
+/// What parameters are set to.
+pub fn parameters(settings: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Setting)>> {
+    #[derive(FromPyObject)]
+    enum Kind {
+        Whole(u64),
+        Real(f64),
+        Text(String),
+    }
+    let kind = |kind| match kind {
+        Kind::Whole(number) => Setting::Whole(number),
+        Kind::Real(number) => Setting::Real(number),
+        Kind::Text(text) => Setting::Text(text),
+    };
+    let settings: Vec<(String, Kind)> = settings.extract()?;
+    Ok(settings.into_iter().map(|(name, value)| (name, kind(value))).collect())
+}
+
+/// A program of the user.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct OwnProgram {
+    /// The generator function.
+    pub program: Py<PyAny>,
+    /// The name of each parameter, whether its value counts bytes, its default and its least value.
+    pub parameters: Vec<OwnParameter>,
+    /// The precondition: it takes a call as keywords, and returns a reason or None.
+    pub refuses: Py<PyAny>,
+}
+
+/// A parameter that a program of the user declares.
+pub type OwnParameter = (String, bool, u64, u64);
+
+/// The parameters of a program of the user; `label` is as in "allreduce mine".
+pub fn signature(label: String, declared: &[OwnParameter]) -> Signature {
+    let parameter = |(name, is_bytes, default, least): &OwnParameter| Parameter {
+        name: interned(name),
+        unit: if *is_bytes { Unit::Bytes } else { Unit::Count },
+        default: *default,
+        least: *least,
+        tries: &[],
+        meaning: "",
+    };
+    Signature::own(label, declared.iter().map(parameter).collect())
 }
 
 /// An upper bound of the neighbours that a stencil gives a rank.
@@ -71,9 +108,15 @@ impl CallRequest {
             in_place: false,
             commutative: true,
             parameters: Vec::new(),
-            automatic: Vec::new(),
-            gap: None,
         }
+    }
+
+    /// The algorithm of the catalogue.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn entry(&self) -> Result<&'static Entry> {
+        find(collective(&self.collective)?, &self.algorithm)
     }
 
     /// The call, independently of the algorithm.
@@ -116,30 +159,27 @@ impl CallRequest {
         call.check()?;
         Ok(call)
     }
-
-    /// The values of all parameters and the gap: as a catalogue algorithm completed them in `call`, else as given.
-    pub fn values(&self, entry: Option<&Entry>, call: &Call) -> Values {
-        let mut values = match entry {
-            Some(entry) => Values::of(entry, call),
-            None => Values(self.parameters.iter().map(|(name, value)| (name.clone(), json!(value))).collect()),
-        };
-        values.0.extend(self.gap.as_ref().map(|gap| ("gap".to_owned(), json!(gap))));
-        values
-    }
-
-    /// The gap between packets.
-    ///
-    /// # Errors
-    /// As [`Gap::parse`].
-    pub fn gap(&self) -> Result<Gap> {
-        self.gap.as_deref().map_or(Ok(Gap::default()), Gap::parse)
-    }
 }
 
-/// Values by name, in this order.
-pub struct Values(Vec<(String, Value)>);
+/// Values by name in the form of results, in this order.
+pub struct ResultValues(Vec<(String, Value)>);
 
-impl Values {
+impl ResultValues {
+    /// The values of a request, with the words of switches.
+    pub fn new(values: &ParameterValues, entry: Option<&Entry>) -> Self {
+        let declared = |name: &str| entry?.about.parameters.iter().find(|parameter| parameter.name == name);
+        let number = |(name, value): &(String, u64)| {
+            (name.clone(), declared(name).map_or_else(|| json!(value), |parameter| shown(parameter, *value)))
+        };
+        Self(values.numbers.iter().map(number).collect()).with_gap(values)
+    }
+
+    /// With the gap between packets, if there is one.
+    pub fn with_gap(mut self, values: &ParameterValues) -> Self {
+        self.0.extend(values.gap.as_ref().map(|gap| (GAP.to_owned(), json!(gap))));
+        self
+    }
+
     /// The values of all parameters of an algorithm in a call that it has accepted.
     pub fn of(entry: &Entry, call: &Call) -> Self {
         let declared = entry.about.parameters.iter();
@@ -147,7 +187,7 @@ impl Values {
     }
 }
 
-impl Serialize for Values {
+impl Serialize for ResultValues {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -170,7 +210,7 @@ pub struct How {
     #[pyo3(from_py_with = engine)]
     pub engine: Engine,
     /// The benchmark that measures the time.
-    #[pyo3(from_py_with = asked_way)]
+    #[pyo3(from_py_with = way)]
     pub measured_as: Way,
     /// When the ranks begin the call.
     #[pyo3(from_py_with = arrivals)]
@@ -194,12 +234,13 @@ pub struct How {
 impl How {
     /// Who calls when, how often, over which links, and how the time is measured.
     pub fn scene(&self) -> Scene {
-        Scene {
-            way: self.measured_as,
-            arrivals: self.arrivals.clone(),
-            cadence: self.cadence,
-            faults: self.faults.clone(),
-        }
+        let Self { measured_as, arrivals, cadence, faults, .. } = self;
+        Scene { way: *measured_as, arrivals: arrivals.clone(), cadence: *cadence, faults: faults.clone() }
+    }
+
+    /// Whether anything of the first trial is reported.
+    pub fn observes(&self) -> bool {
+        self.events || self.links || self.passages
     }
 }
 
@@ -225,13 +266,10 @@ pub fn faults(asked: &Bound<'_, PyAny>) -> PyResult<Vec<Fault>> {
     asked.extract::<Vec<String>>()?.iter().map(|text| Fault::parse(text).map_err(raise)).collect()
 }
 
-fn asked_way(name: &Bound<'_, PyAny>) -> PyResult<Way> {
-    Ok(way(&name.extract::<String>()?))
-}
-
 /// The way of this name.
-pub fn way(name: &str) -> Way {
-    Way::ALL.into_iter().find(|(each, _)| *each == name).expect("a way that Python has checked").1
+fn way(name: &Bound<'_, PyAny>) -> PyResult<Way> {
+    let name = name.extract::<String>()?;
+    Ok(Way::ALL.into_iter().find(|(each, _)| *each == name).expect("a way that Python has checked").1)
 }
 
 /// The engine of this name.

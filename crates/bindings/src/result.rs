@@ -9,7 +9,7 @@ use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Outcome, Passage, Platform, Record};
 use serde::Serialize;
 
-use crate::request::{CallRequest, How, Values};
+use crate::request::{CallRequest, How, ResultValues};
 use crate::wire::VERSION;
 
 /// The result of trials on a machine, including all fields of [`Outcome`].
@@ -47,7 +47,7 @@ pub struct Simulation {
     #[serde(flatten)]
     pub call: CallRequest,
     /// For a catalogue algorithm: given, default, or automatic values.
-    pub parameters: Values,
+    pub parameters: ResultValues,
     pub engine: &'static str,
     pub measured_as: &'static str,
     /// With arrivals: the time from the first to the last arrival, in each trial.
@@ -95,7 +95,7 @@ pub struct Trace {
 
 impl Trace {
     /// The trace of a simulated call.
-    pub fn new(call: CallRequest, parameters: Values, found: Simulated, platform: &Platform, how: &How) -> Self {
+    pub fn new(call: CallRequest, parameters: ResultValues, found: Simulated, platform: &Platform, how: &How) -> Self {
         let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, .. } = found;
         let fabric = platform.network.fabric().filter(|_| how.links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use hocket::pacing::Gap;
 use hocket::{Report, Simulated, Subject};
@@ -168,7 +168,7 @@ impl Runnable {
             entry.accept(call, &given)?
         } else {
             call.check()?;
-            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call)).map_err(failed)?;
+            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call, None)).map_err(failed)?;
             if let Some(sentence) = sentence {
                 return Err(hocket_core::Error::new(sentence));
             }
@@ -199,29 +199,18 @@ impl Runnable {
 }
 
 /// The reason for which a precondition written in Python refuses a call.
-fn sentence(refuses: &Py<PyAny>, call: &Call) -> PyResult<Option<String>> {
+pub fn sentence(refuses: &Py<PyAny>, call: &Call, neighbors: Option<&str>) -> PyResult<Option<String>> {
     Python::attach(|py| {
         let keywords = PyDict::new(py);
         let elements = if call.collective.size_is_one_block() { call.count(0) } else { call.input_len(call.root) };
         keywords.set_item("ranks", call.ranks)?;
         keywords.set_item("size_bytes", elements * call.element_bytes)?;
         keywords.set_item("root", call.root)?;
+        keywords.set_item("neighbors", neighbors)?;
         keywords.set_item("element_bytes", call.element_bytes)?;
         keywords.set_item("in_place", call.in_place)?;
         keywords.set_item("commutative", call.commutative)?;
         keywords.set_item("parameters", call.parameters.iter().copied().collect::<BTreeMap<_, _>>())?;
         refuses.call(py, (), Some(&keywords))?.extract(py)
     })
-}
-
-/// The same text with static lifetime; each name is kept once.
-pub fn interned(name: &str) -> &'static str {
-    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.iter().find(|known| **known == name) {
-        return known;
-    }
-    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.push(kept);
-    kept
 }

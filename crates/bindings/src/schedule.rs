@@ -121,11 +121,6 @@ impl PythonSchedule {
         self.0.ranks()
     }
 
-    /// The call of the schedule; `name` is the name of its algorithm.
-    fn call(&self, py: Python<'_>, name: String) -> PyResult<PythonCall> {
-        PythonCall::of_schedule(py, self.content(), name)
-    }
-
     /// Reads a file in any of the formats.
     #[staticmethod]
     fn load(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
@@ -204,7 +199,7 @@ pub fn recording_effort_s(py: Python<'_>, call: &PythonCall) -> PyResult<f64> {
 
 /// Checks that a call can be recorded in the available memory.
 fn check_recordable(py: Python<'_>, call: &PythonCall) -> PyResult<()> {
-    if call.gap() != Gap::default() {
+    if call.gap().map_err(raise)? != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
     check(2.0 * call.runnable(py)?.messages(&call.content()).map_err(raise)?, TASK_BYTES)

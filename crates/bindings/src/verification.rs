@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use hocket::cases::{Values, Wanted};
-use hocket_core::{Call, Collective, Counts};
+use hocket_algorithms::Entry;
+use hocket_core::{Call, Collective, Counts, Parameter};
 use hocket_verify::{Counterexample, Limits};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -13,10 +14,10 @@ use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::program::PythonProgram;
 use crate::request;
-use crate::runnable::{self, Runnable};
+use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
 use crate::watch::Watch;
-use crate::wire::{Error, raise, read, write};
+use crate::wire::{Error, interned, raise, read, write};
 
 /// What to verify.
 #[derive(Deserialize)]
@@ -26,9 +27,9 @@ struct VerifyRequest {
     algorithm: String,
     ranks: usize,
     /// For each parameter, values of which all combinations are tried.
-    parameters: BTreeMap<String, Vec<u64>>,
+    parameters: BTreeMap<String, Vec<Value>>,
     /// For some parameters, a value that is tried alone.
-    alone: BTreeMap<String, u64>,
+    alone: BTreeMap<String, Value>,
     count: Option<usize>,
     root: Option<usize>,
     element_bytes: usize,
@@ -42,7 +43,7 @@ impl VerifyRequest {
     }
 
     /// The calls to try.
-    fn calls(&self) -> PyResult<impl Iterator<Item = Call> + use<>> {
+    fn calls(&self, entry: Option<&Entry>) -> PyResult<impl Iterator<Item = Call> + use<>> {
         let (collective, ranks) = (self.collective()?, self.ranks);
         if ranks == 0 || ranks > 1 << 16 {
             return Err(Error::new_err(format!("ranks: got {ranks}, expected 1 to 65536")));
@@ -50,11 +51,28 @@ impl VerifyRequest {
         let element_bytes = Some(self.element_bytes);
         let wanted = Wanted { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
         wanted.check(collective, ranks).map_err(raise)?;
-        let combined = self.parameters.iter().map(|(name, values)| (runnable::interned(name), values.clone()));
-        let alone = self.alone.iter().map(|(name, value)| (runnable::interned(name), *value));
-        let values = Values { combined: combined.collect(), alone: alone.collect() };
+        let number = |name: &str, value: &Value| number(entry, name, value);
+        let numbers =
+            |name: &str, values: &[Value]| values.iter().map(|value| number(name, value)).collect::<PyResult<Vec<_>>>();
+        let combined = self.parameters.iter().map(|(name, values)| Ok((interned(name), numbers(name, values)?)));
+        let alone = self.alone.iter().map(|(name, value)| Ok((interned(name), number(name, value)?)));
+        let values = Values { combined: combined.collect::<PyResult<_>>()?, alone: alone.collect::<PyResult<_>>()? };
         Ok(wanted.to_verify(collective, ranks, values))
     }
+}
+
+/// The parameter of this name; none of a program of the user.
+fn parameter(entry: Option<&Entry>, name: &str) -> Option<&'static Parameter> {
+    entry?.about.parameters.iter().find(|parameter| parameter.name == name)
+}
+
+/// A value as a number: for the word of a switch, its number.
+fn number(entry: Option<&Entry>, name: &str, value: &Value) -> PyResult<u64> {
+    let number = match (parameter(entry, name), value) {
+        (Some(parameter), Value::String(word)) => parameter.number_of(word).ok(),
+        _ => value.as_u64(),
+    };
+    number.ok_or_else(|| Error::new_err(format!("parameter {name}: got {value}, expected a whole number or a word")))
 }
 
 /// The number of elements if all blocks have the same; else that of each block, or of each rank's blocks to others.
@@ -79,9 +97,12 @@ fn count_json(call: &Call) -> Value {
     }
 }
 
-fn call_json(call: &Call) -> Value {
+fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
     let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
     let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
+    let value = |(name, value): &(&'static str, u64)| {
+        (*name, parameter(entry, name).map_or_else(|| json!(value), |parameter| request::shown(parameter, *value)))
+    };
     json!({
         "count": count_json(call),
         "neighbors": neighbors,
@@ -89,7 +110,7 @@ fn call_json(call: &Call) -> Value {
         "element_bytes": call.element_bytes,
         "in_place": call.in_place,
         "commutative": call.commutative,
-        "parameters": call.parameters.iter().copied().collect::<BTreeMap<_, _>>(),
+        "parameters": call.parameters.iter().map(value).collect::<BTreeMap<_, _>>(),
     })
 }
 
@@ -107,16 +128,16 @@ pub fn verify(
     apart: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: VerifyRequest = read(request)?;
-    let calls = request.calls()?;
     let apart = apart.map(|function| PythonProgram::verified(function, told.as_ref().map(|told| told.clone_ref(py))));
     let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
-    let is_python = runnable.entry().is_none();
+    let entry = runnable.entry();
+    let (calls, is_python) = (request.calls(entry)?, entry.is_none());
     let work = move || runnable.verify(apart.as_ref(), calls, refuses.as_ref());
     let report = aside_unless_python(py, is_python, work)?;
     let counterexample = report.counterexample.map(|(call, found)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
         let place =
-            json!({"collective": collective, "algorithm": algorithm, "ranks": request.ranks, "call": call_json(&call)});
+            json!({"collective": collective, "algorithm": algorithm, "ranks": request.ranks, "call": call_json(&call, entry)});
         with_finding(place, &found)
     });
     write(&json!({
@@ -141,9 +162,8 @@ pub fn verification_effort_s(
     told: Option<Py<PyAny>>,
 ) -> PyResult<f64> {
     let request: VerifyRequest = read(request)?;
-    let calls = request.calls()?;
     let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
-    let is_python = runnable.entry().is_none();
+    let (calls, is_python) = (request.calls(runnable.entry())?, runnable.entry().is_none());
     aside_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
 }
 

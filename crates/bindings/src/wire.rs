@@ -1,5 +1,7 @@
 //! JSON text and errors across the language boundary.
 
+use std::sync::{Mutex, PoisonError};
+
 use hocket_core::budget;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,4 +34,16 @@ pub fn read<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
 
 pub fn write(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| Error::new_err(format!("result: {e}")))
+}
+
+/// The same text with static lifetime; each name is kept once.
+pub fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.iter().find(|known| **known == name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.push(kept);
+    kept
 }

@@ -94,6 +94,31 @@ impl Collective {
         matches!(self, Self::Allreduce | Self::Exscan | Self::Reduce | Self::ReduceScatter | Self::Scan)
     }
 
+    /// Whether a call has a message, and so a size.
+    pub const fn has_size(self) -> bool {
+        !matches!(self, Self::Barrier)
+    }
+
+    /// Whether only the root contributes.
+    pub const fn is_from_root(self) -> bool {
+        self.scatters() || matches!(self, Self::Broadcast)
+    }
+
+    /// Whether a contribution has a block for each rank, whose size is the size of the call.
+    pub const fn sends_blocks(self) -> bool {
+        self.scatters() || matches!(self, Self::Alltoall | Self::Alltoallv)
+    }
+
+    /// The collective that does the same with blocks of one size.
+    pub const fn with_equal_blocks(self) -> Self {
+        match self {
+            Self::Alltoallv => Self::Alltoall,
+            Self::Gatherv => Self::Gather,
+            Self::Scatterv => Self::Scatter,
+            _ => self,
+        }
+    }
+
     /// Whether the root receives a block from every rank.
     pub const fn gathers(self) -> bool {
         matches!(self, Self::Gather | Self::Gatherv)

@@ -8,6 +8,7 @@ mod measured;
 pub mod pacing;
 mod placing;
 mod price;
+pub mod request;
 mod simulation;
 mod surroundings;
 mod symmetry;

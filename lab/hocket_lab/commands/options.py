@@ -16,7 +16,6 @@ from hocket.cli.options import Read
 from hocket.cli.output import progress
 from hocket.cli.printing import Styled
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 from hocket_lab.laboratory import Lab, temporary
 from hocket_lab.watching import watched
 
@@ -54,7 +53,7 @@ def ratio_text(ratio: float) -> str:
 @contextmanager
 def building(machine: Machine) -> Iterator[Callable[[], object]]:
     """Show the progress of building a lab."""
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     with progress("building", topology.nodes + topology.switches if topology else 0) as on_done:
         yield on_done
 

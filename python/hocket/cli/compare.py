@@ -23,8 +23,8 @@ from hocket.cli.sizes import SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
 from hocket.definitions.libraries import DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
-from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology, made_for
+from hocket.definitions.machine import Machine, made_for
+from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import MOST_LINES
@@ -118,9 +118,7 @@ def compare(
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = made_for(machine, candidates)
-    if sizes is None and collective == "barrier":
-        sizes = (0,)
-    sizes = options.required(sizes, "--sizes", "sizes such as 8B..64MiB")
+    sizes = options.sizes_of(collective, sizes, like="8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     options.check_executor(executor, candidates)
@@ -235,7 +233,7 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
     """
     if len(sizes) != 1:
         raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     if topology is None:
         raise click.UsageError(f"--links: machine {machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, runs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 from click.shell_completion import CompletionItem
 
@@ -28,5 +30,5 @@ def machines(_context: click.Context, _parameter: click.Parameter, typed: str) -
     return [*map(CompletionItem, _beginning(typed, presets())), CompletionItem(typed, type="file")]
 
 
-def _beginning(typed: str, among: list[str] | tuple[str, ...]) -> list[str]:
+def _beginning(typed: str, among: Iterable[str]) -> list[str]:
     return [name for name in among if name.startswith(typed)]

@@ -54,8 +54,7 @@ def explain(
     With late ranks, the path begins at the rank that the call waits for.
     """
     algorithm = options.chosen(names, algorithms)
-    size_bytes = 0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB")
-    call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
+    call = call_of([algorithm], ranks=ranks, size_bytes=options.size_of(algorithm, size))
     announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):
         found = explain_call(

@@ -19,7 +19,7 @@ from hocket.base.processors import processors
 from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
 from hocket.cli import completion
 from hocket.definitions.authoring import library
-from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.encoding import PICTURES
@@ -107,6 +107,26 @@ def required(value: T | None, option: str, what: str) -> T:
     return value
 
 
+def size_of(algorithm: Algorithm, size: int | None) -> int:
+    """Return the size of a call of an algorithm; it is required if a call has one.
+
+    Raises:
+        UsageError: The size is missing.
+    """
+    return required(size, "--size", "a size such as 64KiB") if COLLECTIVES[algorithm.collective].has_size else 0
+
+
+def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, like: str) -> tuple[int, ...]:
+    """Return the sizes of calls; they are required if a call has a size.
+
+    Raises:
+        UsageError: The sizes are missing.
+    """
+    if not sizes and not COLLECTIVES[collective].has_size:
+        return (0,)
+    return required(sizes, "--sizes", f"sizes such as {like}")
+
+
 def only_one_form(as_csv: bool, as_json: bool) -> None:
     """Check that at most one output format is requested.
 
@@ -137,11 +157,11 @@ def check_scene(scene: Scene, measured_as: str) -> None:
     Raises:
         UsageError: A benchmark has its own arrivals and calls, or both are given.
     """
-    named = [_OPTION_OF_SCENE[name] for name in scene.starts]
-    if named and measured_as != "isolated":
-        raise click.UsageError(f"--as: got {measured_as}, expected isolated, as {named[0]} is given")
-    if len(named) > 1:
-        raise click.UsageError(f"{named[1]}: expected none, as {named[0]} is given")
+    if (excluded := scene.exclusion(measured_as)) is None:
+        return
+    name, other = excluded
+    expected = f"got {measured_as}, expected isolated" if name == "measured_as" else "expected none"
+    raise click.UsageError(f"{_OPTION_OF_SCENE.get(name, '--as')}: {expected}, as {_OPTION_OF_SCENE[other]} is given")
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:

@@ -50,7 +50,7 @@ def record(
 ) -> None:
     """Record what every rank does in a call: a schedule, in a format of `hocket convert`."""
     algorithm = options.chosen(names, algorithms)
-    size_bytes = 0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB")
+    size_bytes = options.size_of(algorithm, size)
     call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
     format = format_for(output or files.STDOUT, form)
     if as_json and not format.is_text:

@@ -11,7 +11,7 @@ from hocket.cli.measurements import measured_files
 from hocket.cli.output import progress
 from hocket.cli.printing import say
 from hocket.cli.trials import compared_trials, compared_trials_option
-from hocket.definitions.library import find_collective
+from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
 from hocket.explorer.report import report as report_of
@@ -81,13 +81,12 @@ def report(
     """
     options.check_scene(scene, "isolated")
     collective = find_collective(collective)
-    if collective == "barrier":
-        sizes = (0,)
+    has_size = COLLECTIVES[collective].has_size
     question = Question(
         collective=collective,
         names=names,
         ranks=options.required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
-        sizes_bytes=options.required(sizes, "--sizes", "sizes such as 8B..64MiB"),
+        sizes_bytes=options.sizes_of(collective, sizes if has_size else None, like="8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
         named=Named(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hocket.cli.output import print_facts, print_json, print_table
 from hocket.cli.printing import say
-from hocket.definitions.library import KNOWN, MEANINGS, Algorithm
+from hocket.definitions.library import COLLECTIVES, MEANINGS, Algorithm
 
 _SIZES = {
     "the block of one rank": ("allgather", "gather", "gatherv", "neighbor_allgather"),
@@ -35,10 +35,11 @@ def _arguments(collective: str) -> dict[str, str]:
     """Return the options that describe a call of a collective, and what each one counts."""
     size = next((size for size, names in _SIZES.items() if collective in names), _VECTOR)
     found = {"--ranks": "how many ranks"}
-    if collective != "barrier":
+    facts = COLLECTIVES[collective]
+    if facts.has_size:
         found["--size"] = f"{size}, such as 64KiB"
-    if KNOWN[collective].has_root:
+    if facts.has_root:
         found["--root"] = "the root; 0 if left out"
-    if KNOWN[collective].has_neighbors:
+    if facts.has_neighbors:
         found["--neighbors"] = "who are neighbours: torus, mesh or moore, such as torus:4x4"
     return found

@@ -29,7 +29,7 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         UsageError: A route or a picture is requested, but the machine has none.
     """
     machine = Machine.load(name)
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     if topology is None:
         if route is not None or plot is not None:
             option = "--plot" if route is None else "--route"
@@ -43,10 +43,10 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         files.write(plot, picture_of(lambda: network_chart(topology, route=route), Path(plot).suffix))
     if as_json:
         listed = {} if hops is None else {"route": [vars(hop) for hop in hops]}
-        print_json({**_entry(topology), **listed, "plot": plot})
+        print_json({**_entry(machine, topology), **listed, "plot": plot})
         return
     say(topology.machine, bold=True)
-    print_facts(_facts(topology))
+    print_facts(_facts(machine, topology))
     say(f"\n{topology.picture.rstrip()}")
     if route and hops is not None:
         _print_route(route, hops)
@@ -65,22 +65,25 @@ def _show_contention_free(machine: Machine, *, as_json: bool) -> None:
     say("\nno topology: messages share no links")
 
 
-def _entry(topology: Topology) -> dict[str, Any]:
+def _entry(machine: Machine, topology: Topology) -> dict[str, Any]:
     vertices, links = topology.parts(_MOST_LISTED)
     count = topology.nodes + topology.switches
     return {
-        "machine": topology.machine,
+        "machine": machine.name,
         "topology": topology.name,
-        **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "text", "file")},
+        "network": machine.network,
+        "node": machine.node,
+        "host": machine.host,
+        **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "file", "parsed")},
         "vertices": [vars(vertex) for vertex in vertices],
         "links": [link.as_dict() for link in links],
         "is_complete": max(count, topology.directed_links) <= _MOST_LISTED,
     }
 
 
-def _facts(topology: Topology) -> Iterator[tuple[str, str]]:
+def _facts(machine: Machine, topology: Topology) -> Iterator[tuple[str, str]]:
     yield "topology", topology.name
-    yield from _keys(topology)
+    yield from _keys(machine)
     yield "nodes", f"{topology.nodes}, with room for {format_count(topology.ranks, 'rank')}"
     yield "switches", str(topology.switches)
     yield "directed links", f"{topology.directed_links}, each of {format_count(topology.channels, 'virtual channel')}"
@@ -98,11 +101,11 @@ def _print_route(route: tuple[int, int], hops: Sequence[Hop]) -> None:
         print_table(["link", "to", "number", "channel"], rows, right=["number", "channel"])
 
 
-def _keys(of: Machine | Topology) -> Iterator[tuple[str, str]]:
-    if "model" in of.network:
-        yield "model", of.network["model"]
-    yield "network", _text({key: value for key, value in of.network.items() if key not in ("model", "topology")})
-    for section, keys in (("node", of.node), ("host", of.host)):
+def _keys(machine: Machine) -> Iterator[tuple[str, str]]:
+    if "model" in machine.network:
+        yield "model", machine.network["model"]
+    yield "network", _text({key: value for key, value in machine.network.items() if key not in ("model", "topology")})
+    for section, keys in (("node", machine.node), ("host", machine.host)):
         if keys:
             yield section, _text(keys)
 

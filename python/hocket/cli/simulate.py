@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
@@ -21,17 +21,15 @@ from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import LinkUse, Topology
+from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.encoding import PICTURES, picture_of
 from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
-from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine, Kept, Passage, Simulation
-from hocket.simulating.simulation import simulate as simulate_call
+from hocket.simulating.simulation import Engine, Kept, Passage, Simulation, plan
 from hocket.words.simulations import carried, formula, in_cadence, late, measured, spread
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
@@ -110,22 +108,19 @@ def simulate(
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
     wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in wanted.items() if path is not None]
-    by: Engine = "dataflow" if keep and engine == "auto" else engine
-    effort_s = subject.effort_s(machine=machine, trials=repeated, engine=by, measured_as=measured_as, scene=scene)
-    announce([effort_s], bound_of(repeated), yes=yes)
+    planned = plan(
+        *subject.asked,
+        machine=machine,
+        engine=engine,
+        measured_as=measured_as,
+        scene=scene,
+        trials=repeated,
+        keep=keep,
+    )
+    announce([planned.effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
     with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:
-        on_trials = bar.reach if has_trials else None
-        found = simulate_call(
-            *subject.asked,
-            machine=machine,
-            engine=engine,
-            measured_as=measured_as,
-            scene=scene,
-            trials=repeated,
-            keep=keep,
-            on_trials=on_trials,
-        )
+        found = planned.run(bar.reach if has_trials else None)
     contents: dict[str, str | bytes] = {}  # check everything before writing anything
     if links is not None:
         contents[links] = _links(found, machine, Path(links).suffix)
@@ -159,11 +154,10 @@ def _naming_sends(names: Sequence[str], sends: Sends) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Subject:
-    """The subject of a simulation, and the time that simulating it takes."""
+    """The subject of a simulation, and the algorithm to name."""
 
     algorithm: Algorithm
     asked: tuple[Algorithm, Call] | tuple[Schedule]
-    effort_s: Callable[..., float]
 
 
 def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
@@ -175,7 +169,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_
 
     schedule = read_schedule(names, size)
     stand_in = Algorithm("schedule", schedule.name)
-    return _Subject(stand_in, (schedule,), lambda **_: 0.0)
+    return _Subject(stand_in, (schedule,))
 
 
 def _check_maps(machine: Machine, *paths: str | None) -> None:
@@ -186,13 +180,13 @@ def _check_maps(machine: Machine, *paths: str | None) -> None:
     """
     if not any(Path(path).suffix in PICTURES for path in paths if path is not None):
         return
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     if topology is not None:
         drawn_links(topology, 1)
 
 
 def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
-    topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
+    topology = machine.topology if ending in PICTURES else None
     if topology is None:
         return csv_text([field.name for field in fields(LinkUse)], map(asdict, found.link_uses))
     run = format_time(found.times_s[0])
@@ -200,7 +194,7 @@ def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
 
 
 def _links_over_time(found: Simulation, machine: Machine, ending: str) -> str | bytes:
-    topology = Topology.parse(machine.text, machine.file) if ending in PICTURES else None
+    topology = machine.topology if ending in PICTURES else None
     if topology is None:
         return csv_text([field.name for field in fields(Passage)], map(asdict, found.passages))
     title = f"{found.title}, {format_time(found.times_s[0])}"
@@ -212,9 +206,9 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
     call = call_of(
         [algorithm],
         ranks=options.required(ranks, "--ranks", "the number of ranks"),
-        size_bytes=0 if algorithm.collective == "barrier" else options.required(size, "--size", "a size such as 64KiB"),
+        size_bytes=options.size_of(algorithm, size),
     )
-    return _Subject(algorithm, (algorithm, call), partial(simulation_s, algorithm, call))
+    return _Subject(algorithm, (algorithm, call))
 
 
 def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, shown, size_bytes, text, truth, whole
-from hocket.base.names import among
-from hocket.definitions.library import AUTO, AXES, GAP, LATE, Algorithm, Parameter, find_collective
+from hocket.definitions.library import Algorithm, find_collective
 from hocket.definitions.machine import Machine, parsed
-from hocket.definitions.topology import Topology
 
 T = TypeVar("T")
 
@@ -35,57 +32,31 @@ def complete(
     Raises:
         Error: The algorithm does not have a parameter, or refuses its value.
     """
-    parameters = mapping("parameters", parameters)
-    gaps = {p.name: _gap(parameters.get(p.name, p.default)) for p in algorithm.parameters if p.unit == GAP}
-    declared = [
-        (p.name, p.unit == "bytes", _number(p.name, p.default, p.choices), whole(p.name, p.least))
-        for p in algorithm.parameters
-        if p.name not in gaps
+    declared = None if algorithm.program is None else _declared(algorithm)
+    settings = _settings(parameters)
+    found: dict[str, int | str] = json.loads(
+        _native.complete(algorithm.collective, algorithm.name, declared, settings, element_bytes)
+    )
+    return found
+
+
+def _declared(algorithm: Algorithm) -> list[tuple[str, bool, int, int]]:
+    """Return the parameters of a program written in Python, in the form of the compiled module."""
+    return [
+        (each.name, each.unit == "bytes", whole(each.name, each.default), whole(each.name, each.least))
+        for each in algorithm.parameters
     ]
-    units = {parameter.name: parameter for parameter in algorithm.parameters}
-    others = ((name, value) for name, value in parameters.items() if name not in gaps)
-    given = [(name, _value(f"parameter {name}", value, units.get(name))) for name, value in others]
-    label = text("algorithm", f"{algorithm.collective} {algorithm.name}")
-    return {**worded(algorithm, dict(_native.complete(label, declared, given, element_bytes))), **gaps}
 
 
-def _choices(algorithm: Algorithm) -> dict[str, Sequence[str]]:
-    """Return the words of each switch."""
-    return {parameter.name: parameter.choices for parameter in algorithm.parameters if parameter.choices}
+def _settings(parameters: Mapping[str, float | str]) -> list[tuple[str, float | str]]:
+    """Return what parameters are set to, as Python's own types; the compiled module knows their units."""
+    return [(name, _plain(f"parameter {name}", value)) for name, value in mapping("parameters", parameters).items()]
 
 
-def _value(what: str, value: Any, parameter: Parameter | None) -> int:
-    """Return the value of a parameter as a number; a value in bytes may be a text."""
-    if parameter is not None and parameter.unit == "bytes":
-        return size_bytes(what, value)
-    return _number(what, value, () if parameter is None else parameter.choices)
-
-
-def _number(name: str, value: Any, choices: Sequence[str]) -> int:
-    """Return a value as a number: for a word, its position among the choices."""
-    if not choices:
-        return whole(name, value)
-    return choices.index(among(name, value, choices))
-
-
-def worded(algorithm: Algorithm, parameters: Mapping[str, int]) -> dict[str, int | str]:
-    """Return parameters with the words of switches in place of their numbers."""
-    choices = _choices(algorithm)
-    return {name: choices[name][value] if name in choices else value for name, value in parameters.items()}
-
-
-def _gap(value: Any) -> str:
-    given = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-    gap = text("parameter gap", given)
-    _native.check_gap(gap)
-    return gap
-
-
-def numbers(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, int]:
-    """Return the parameters of a completed call as numbers, as programs take them; gaps are left out."""
-    choices = _choices(algorithm)
-    gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
-    return {name: _number(name, parameters[name], choices.get(name, ())) for name in parameters if name not in gaps}
+def _plain(what: str, value: Any) -> float | str:
+    if isinstance(value, str):
+        return text(what, value)
+    return float(value) if isinstance(value, float) else whole(what, value)
 
 
 def element_size(element_bytes: Any) -> int:
@@ -117,41 +88,40 @@ def declared_by(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> 
     return {name: value for name, value in parameters.items() if name in names}
 
 
-def made(
-    algorithm: Algorithm, call: Call, machine: Machine | None = None, *, late_rank: int | None = None
-) -> _native.Call:
+def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return a call in the form of the compiled module, and the program, if it is written in Python.
+
+    Raises:
+        Error: A value has a wrong type.
+    """
+    request = {
+        **fields_of(call),
+        "collective": algorithm.collective,
+        "algorithm": text("algorithm", algorithm.name),
+        "parameters": _settings(call.parameters),
+    }
+    if algorithm.program is None:
+        return request, None
+    own = {
+        "program": algorithm.program,
+        "parameters": _declared(algorithm),
+        "refuses": lambda **fields: refusal(algorithm, Call(**fields)),
+    }
+    return request, own
+
+
+def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
     """Return a call as an object of the compiled module: with all values, and accepted by an algorithm.
 
-    Only this function completes a call by a machine, if there is one: it adds automatic values, the sizes of the
-    machine's torus, and the nodes of the ranks. The rank that is late completes the calls of algorithms that know it.
+    The machine, if there is one, completes the call: with automatic values, the sizes of its torus, and the nodes of
+    the ranks.
 
     Raises:
         Error: The algorithm refuses the call, does not have a parameter, or refuses its value; a value has a wrong
             type; the machine lacks what an automatic value depends on, or its torus does not fit.
     """
-    instance("call", call, Call, "hocket.Call")
-    parameters = {**mapping("parameters", call.parameters)}
-    automatic: list[str] = []
-    if machine is not None:
-        parameters |= _torus_sizes(algorithm, call, machine)
-        gaps = {parameter.name for parameter in algorithm.parameters if parameter.unit == GAP}
-        automatic = [name for name in parameters if name not in gaps and _is_automatic(parameters[name])]
-    request = fields_of(call)
-    knows_late = any(parameter.name == LATE for parameter in algorithm.parameters)
-    if late_rank is not None and knows_late and late_rank < request["ranks"]:  # else the arrivals are refused later
-        parameters.setdefault(LATE, late_rank)
-    given = {name: value for name, value in parameters.items() if name not in automatic}
-    values = complete(algorithm, given, element_bytes=request["element_bytes"])
-    if sentence := refusal(algorithm, Call(**request, parameters=values)):
-        raise Error(sentence)
-    request |= {
-        "collective": algorithm.collective,
-        "algorithm": algorithm.name,
-        "parameters": [item for item in numbers(algorithm, values).items() if item[0] not in automatic],
-        "automatic": automatic,
-        "gap": next((values[p.name] for p in algorithm.parameters if p.unit == GAP), None),
-    }
-    return guarded(algorithm, lambda: _native.Call(request, parsed(machine), algorithm.program))
+    request, own = request_of(algorithm, call)
+    return guarded(algorithm, lambda: _native.Call(request, own, parsed(machine)))
 
 
 def values(asked: _native.Call) -> dict[str, int | str]:
@@ -167,10 +137,6 @@ def made_of_any(collective: str, call: Call) -> _native.Call:
         Error: The collective is unknown, or the call is invalid.
     """
     return _native.Call({**fields_of(call), "collective": find_collective(collective)})
-
-
-def _is_automatic(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 def fields_of(call: Call) -> dict[str, Any]:
@@ -241,23 +207,3 @@ def line_in(file: str | None, error: BaseException) -> int | None:
     """Return the last line of a file that an error passed through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return lines[-1] if lines else None
-
-
-def _torus_sizes(algorithm: Algorithm, call: Call, machine: Machine) -> Mapping[str, int]:
-    """Return the sizes of the machine's torus, if the algorithm takes sizes and none were given."""
-    axes = [parameter.name for parameter in algorithm.parameters if parameter.name in AXES]
-    if not set(AXES[:3]).issubset(axes) or not call.parameters.keys().isdisjoint(AXES):
-        return {}
-    topology = Topology.parse(machine.text, machine.file)
-    if topology is None:
-        return {}
-    if topology.torus is None or len(topology.torus) > len(axes):
-        kind = f"{len(topology.torus)}-dimensional torus" if topology.torus else topology.name.replace("_", " ")
-        needs = f"needs a torus of up to {len(axes)} axes, but machine {machine.name} is a {kind}"
-        raise Error(f"{algorithm.collective} {algorithm.name} {needs}")
-    if call.ranks != math.prod(topology.torus):
-        torus, product = " x ".join(map(str, topology.torus)), " * ".join(axes)
-        given = f"{', '.join(axes[:-1])} or {axes[-1]}"
-        needs = f"needs {product} = P, but the torus of machine {machine.name} is {torus}, and no {given} was given"
-        raise Error(f"{algorithm.collective} {algorithm.name} {needs} (P = {call.ranks})")
-    return dict(zip(axes, topology.torus, strict=False))

@@ -40,27 +40,32 @@ class Collective:
         reduces: Whether contributions are combined by an operator.
         has_root: Whether one rank, the root, has a special role.
         has_neighbors: Whether ranks communicate with their neighbours only.
+        has_size: Whether a call has a message, and so a size.
         size_is_known: Whether all ranks know the size of every call; for neighbourhoods: whether all blocks have one
             size.
         size_is_one_block: Whether the size of a call is the size of one block; otherwise it is the size of the whole
             vector.
+        is_from_root: Whether only the root contributes.
+        sends_blocks: Whether a contribution has a block for each rank, whose size is the size of the call.
+        with_equal_blocks: The name of the collective that does the same with blocks of one size.
     """
 
     name: str
     reduces: bool
     has_root: bool
     has_neighbors: bool
+    has_size: bool
     size_is_known: bool
     size_is_one_block: bool
+    is_from_root: bool
+    sends_blocks: bool
+    with_equal_blocks: str
 
 
-KNOWN = {each["name"]: Collective(**each) for each in json.loads(_native.collectives())}
+COLLECTIVES = {each["name"]: Collective(**each) for each in json.loads(_native.collectives())}
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
 
-COLLECTIVES = tuple(KNOWN)
-"""The names of all collectives."""
-
-REDUCTIONS = frozenset(name for name, one in KNOWN.items() if one.reduces)
+REDUCTIONS = frozenset(name for name, one in COLLECTIVES.items() if one.reduces)
 """The collectives that combine elements."""
 
 NATIVE_NAME = "native"
@@ -80,7 +85,7 @@ def unit_bytes(collective: str, ranks: int) -> int:
 
 
 COLLECTIVES_OF_KNOWN_SIZE = tuple(
-    sorted(name for name, one in KNOWN.items() if one.size_is_known and not one.has_neighbors)
+    sorted(name for name, one in COLLECTIVES.items() if one.size_is_known and not one.has_neighbors)
 )
 """The collectives whose ranks all know the size of a call and which need no neighbours, in alphabetical order."""
 
@@ -243,7 +248,7 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
     if is_collective(name):
         names = ", ".join(a.name for a in algorithms(name, among=among))
         raise Error(f"{name} is a collective, expected also one of its algorithms: {names}")
-    return _only(name, tuple(_or_catalogue(among)), "algorithm", COLLECTIVES)
+    return _only(name, tuple(_or_catalogue(among)), "algorithm", tuple(COLLECTIVES))
 
 
 def algorithms_named(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +17,8 @@ from hocket.base import checks
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
+from hocket.definitions.library import Algorithm
+from hocket.definitions.topology import Topology
 
 _PRESETS = Path(__file__).parent / "machines"
 
@@ -58,7 +60,7 @@ class Machine:
             Error: The text is not a machine; the message names file, line and key.
         """
         parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**json.loads(parsed.said()), text=text, file=file, parsed=parsed)
+        return cls(**json.loads(parsed.said), text=text, file=file, parsed=parsed)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -70,6 +72,11 @@ class Machine:
         text, file = find_machine(name)
         with expecting(file, "machine", "a machine file"):
             return cls.parse(text, file)
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """The topology of its network; None for a machine where messages do not affect each other."""
+        return Topology.of(self.parsed, machine=self.name, file=self.file)
 
     @property
     def description(self) -> str:
@@ -126,3 +133,9 @@ MachineLike: TypeAlias = "Machine | str | PathLike[str]"
 def as_machine(machine: MachineLike) -> Machine:
     """Return a machine; a name or a path is loaded."""
     return machine if isinstance(machine, Machine) else Machine.load(machine)
+
+
+def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return the algorithms without those made for a topology other than the machine's."""
+    name = None if machine.topology is None else machine.topology.name
+    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))

@@ -13,7 +13,7 @@ from hocket.base.call import Call
 from hocket.base.checks import function, mapping, shown, text, truth, whole
 from hocket.base.packages import Lazy
 from hocket.definitions.calls import guarded, made
-from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ def run(
     """
     algorithm, root = as_algorithm(algorithm), whole("root", root)
     _check_arrays(inputs)
-    if algorithm.collective == "barrier" and all(array is None for array in inputs):
+    if not COLLECTIVES[algorithm.collective].has_size and all(array is None for array in inputs):
         inputs = [np.empty(0, np.uint8)] * len(inputs)
     dtype = _common_dtype(inputs)
     shape = () if isinstance(operator, str) else _element_shape(inputs)
@@ -152,19 +152,20 @@ def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: in
     contribution = inputs[root] if root < len(inputs) else None
     if contribution is None:
         raise Error(f"inputs: got nothing from rank {root}, expected its contribution")
-    blocks, whom = (len(inputs), "ranks") if collective.removesuffix("v") in ("alltoall", "scatter") else (1, "")
+    facts = COLLECTIVES[collective]
+    blocks, whom = (len(inputs), "ranks") if facts.sends_blocks else (1, "")
     if collective == "neighbor_alltoall":
         blocks, whom = _native.neighbors(neighbors, len(inputs))[1], "neighbours"
     if contribution.nbytes % (blocks * contribution.itemsize):
         raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} {whom}")
-    return 0 if collective == "barrier" else contribution.nbytes // blocks
+    return contribution.nbytes // blocks if facts.has_size else 0
 
 
 def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> list[bytes]:
-    if collective == "barrier":
+    facts = COLLECTIVES[collective]
+    if not facts.has_size:
         return [b""] * len(inputs)
-    is_only_of_root = collective.removesuffix("v") in ("broadcast", "scatter")
-    return [b"" if is_only_of_root and rank != root else _bytes(array) for rank, array in enumerate(inputs)]
+    return [b"" if facts.is_from_root and rank != root else _bytes(array) for rank, array in enumerate(inputs)]
 
 
 def _bytes(array: NDArray[Any] | None) -> bytes:

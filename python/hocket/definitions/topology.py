@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hocket import _native
 from hocket.base.checks import mapping, several, whole
 from hocket.base.checks import text as checked_text
 from hocket.base.results import Result, drawn
-from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine, find_machine
 
 if TYPE_CHECKING:
     import altair as alt
@@ -125,9 +122,6 @@ class Topology(Result):
     Attributes:
         machine: The machine's name.
         name: The topology's name, such as "torus".
-        network: The keys of the machine's section [network], including the keys of the topology.
-        node: The keys of its section [node].
-        host: The keys of its section [host], if it has one.
         torus: The sizes of a torus along its axes; None for other topologies.
         nodes: Number of nodes.
         switches: Number of switches.
@@ -138,15 +132,12 @@ class Topology(Result):
         bisection: Smallest number of links from one half of the nodes to the other; None if it is not known.
         ranks: Number of ranks that fit.
         picture: A drawing that shows each node by its ranks.
-        text: The text of the machine file.
-        file: The name of that file, for error messages.
+        file: The name of the machine file, for error messages.
+        parsed: The machine as an object of the compiled module.
     """
 
     machine: str
     name: str
-    network: Mapping[str, str] = field(repr=False)
-    node: Mapping[str, str] = field(repr=False)
-    host: Mapping[str, str] = field(repr=False)
     torus: tuple[int, ...] | None
     nodes: int
     switches: int
@@ -157,32 +148,18 @@ class Topology(Result):
     bisection: int | None
     ranks: int
     picture: str = field(repr=False)
-    text: str = field(repr=False)
     file: str = field(repr=False)
+    parsed: _native.Machine = field(repr=False, compare=False)
 
     @classmethod
-    def parse(cls, text: str, file: str = "machine") -> Topology | None:
-        """Read the text of a machine file; None for a machine where messages do not affect each other.
-
-        Raises:
-            Error: The text is not a machine, or its topology is wrong; the message names file, line and key.
-        """
-        found = _native.topology(checked_text("text", text), checked_text("file", file))
-        if found is None:
+    def of(cls, parsed: _native.Machine, *, machine: str, file: str) -> Topology | None:
+        """Return the topology of a machine of this name; None for a machine where messages do not affect each other."""
+        facts = parsed.topology()
+        if facts is None:
             return None
-        facts = json.loads(found)
-        torus = None if facts["torus"] is None else tuple(facts["torus"])
-        return cls(**{**facts, "torus": torus}, text=text, file=file)
-
-    @classmethod
-    def load(cls, name: str | PathLike[str]) -> Topology | None:
-        """Load a preset by name, or a machine file by path; None if its messages do not affect each other.
-
-        Raises:
-            Error: There is no such preset or file, the file is not a machine, or its topology is wrong; the message
-                names file, line and key.
-        """
-        return cls.parse(*find_machine(name))
+        found = json.loads(facts)
+        torus = None if found["torus"] is None else tuple(found["torus"])
+        return cls(**{**found, "torus": torus}, machine=machine, file=file, parsed=parsed)
 
     @property
     def title(self) -> str:
@@ -224,7 +201,7 @@ class Topology(Result):
         Raises:
             Error: The limit is not a whole number.
         """
-        found = json.loads(_native.topology_parts(self.text, self.file, whole("most", most)))
+        found = json.loads(self.parsed.topology_parts(whole("most", most)))
         return tuple(map(_vertex, found["vertices"])), tuple(map(_link, found["links"]))
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
@@ -233,8 +210,7 @@ class Topology(Result):
         Raises:
             Error: The network has no room for such a rank.
         """
-        between = (whole("source", source), whole("target", target))
-        found = json.loads(_native.topology_route(self.text, self.file, *between))
+        found = json.loads(self.parsed.topology_route(whole("source", source), whole("target", target)))
         return tuple(Hop(**hop) for hop in found)
 
 
@@ -245,10 +221,3 @@ def _vertex(found: Mapping[str, Any]) -> Vertex:
 def _link(found: Mapping[str, Any]) -> Link:
     spot = Spot(**{**found["spot"], "axes": tuple(found["spot"]["axes"])})
     return Link(found["id"], found["name"], found["from"], found["to"], spot)
-
-
-def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms without those made for a topology other than the machine's."""
-    topology = Topology.parse(machine.text, machine.file)
-    name = None if topology is None else topology.name
-    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))

@@ -21,7 +21,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
 from hocket.definitions.authoring import apart
-from hocket.definitions.calls import complete, declared_by, element_size, guarded, numbers, refusal, told, worded
+from hocket.definitions.calls import complete, declared_by, element_size, guarded, refusal, told
 from hocket.definitions.library import GAP, Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
 _MOST_RANKS_APART = 4
@@ -287,9 +287,9 @@ def _values_to_try(
     given = declared_by(algorithm, given)
     complete(algorithm, given)
 
-    def completed(name: str, values: Iterable[int | float | str]) -> list[int]:
+    def completed(name: str, values: Iterable[int | float | str]) -> list[int | str]:
         found = [complete(algorithm, {name: value}, element_bytes=element_bytes) for value in values]
-        return list(dict.fromkeys(numbers(algorithm, one)[name] for one in found))
+        return list(dict.fromkeys(one[name] for one in found))
 
     parameters = {parameter.name: parameter for parameter in algorithm.parameters if parameter.unit != GAP}
     combined = {
@@ -319,8 +319,7 @@ def _check(task: _Task) -> Finding:
     if program and task.ranks <= _MOST_RANKS_APART:
         program += (apart(algorithm, task.ranks),)
     answer = json.loads(guarded(algorithm, lambda: _native.verify(request_text, *program)))
-    counterexamples = [_worded(algorithm, counterexample) for counterexample in answer["counterexamples"]]
-    return finding(algorithm.collective, algorithm.name, task.ranks, {**answer, "counterexamples": counterexamples})
+    return finding(algorithm.collective, algorithm.name, task.ranks, answer)
 
 
 def finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, Any]) -> Finding:
@@ -329,9 +328,3 @@ def finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, An
     return Finding(
         **{**answer, "counterexamples": counterexamples}, collective=collective, algorithm=algorithm, ranks=ranks
     )
-
-
-def _worded(algorithm: Algorithm, counterexample: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a counterexample with the words of switches in place of their numbers."""
-    call = counterexample["call"]
-    return {**counterexample, "call": {**call, "parameters": worded(algorithm, call["parameters"])}}

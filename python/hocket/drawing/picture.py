@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from hocket.base.call import Call
-from hocket.definitions.library import Algorithm
+from hocket.definitions.library import COLLECTIVES, Algorithm
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.simulation import Event, simulate
@@ -37,7 +37,7 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
         Error: As `hocket.simulate`.
     """
     segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
-    call = Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else _SEGMENTS * segment_bytes)
+    call = Call(ranks=ranks, size_bytes=_SEGMENTS * segment_bytes if COLLECTIVES[algorithm.collective].has_size else 0)
     found = simulate(algorithm, call, machine=Machine.parse(_UNIT_MACHINE), keep=["events"])
     return space_time(found.events, ranks=ranks, width=width)
 

@@ -17,10 +17,9 @@ from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
 from hocket.definitions.calls import declared_by
 from hocket.definitions.libraries import MPI_DEFAULTS
-from hocket.definitions.library import Algorithm, algorithms_named, catalogue, find, find_collective
-from hocket.definitions.machine import Machine, find_machine, presets
+from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
+from hocket.definitions.machine import Machine, find_machine, made_for, presets
 from hocket.definitions.parameters import parse_parameter, values_of
-from hocket.definitions.topology import made_for
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Measurement, Told
 from hocket.simulating.arrivals import described
@@ -236,16 +235,17 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
     machine, machine_name = _machine(texts.get("machine", ""), named)
     other = texts.get("beside", "")
     beside = Machine.load(among("beside", other, named.machine_texts)) if other else None
+    has_size = COLLECTIVES[collective].has_size
     return Question(
         collective=collective,
         names=tuple(texts.get("algorithms", "").replace(",", " ").split()),
         ranks=field("ranks", parse_ranks),
-        sizes_bytes=(0,) if collective == "barrier" else field("sizes", parse_sizes),
+        sizes_bytes=field("sizes", parse_sizes) if has_size else (0,),
         machine=machine,
         machine_name=machine_name,
         named=named,
         algorithm=texts.get("algorithm", "").strip() or None,
-        size_bytes=None if collective == "barrier" else field("size", _one_size_if_any),
+        size_bytes=field("size", _one_size_if_any) if has_size else None,
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", lambda text: tuple(map(parse_parameter, text.replace(",", " ").split()))),
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),

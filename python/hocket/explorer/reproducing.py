@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hocket.base.units import format_ranks
-from hocket.definitions.library import Algorithm
+from hocket.definitions.library import COLLECTIVES, Algorithm
 from hocket.explorer.questions import Question
 from hocket.simulating.arrivals import arrivals_text
 from hocket.simulating.faults import as_faults
@@ -142,7 +142,7 @@ def _command(question: Question, words: Sequence[str]) -> str:
 
 def _size_words(question: Question) -> list[str]:
     sizes = question.sizes_bytes
-    if question.collective == "barrier":
+    if not COLLECTIVES[question.collective].has_size:
         return []
     text = f"{_size(sizes[0])}..{_size(sizes[-1])}" if _is_doubling(sizes) else ",".join(map(_size, sizes))
     return ["--sizes", text]
@@ -172,7 +172,8 @@ def _trial_words(question: Question) -> list[str]:
 
 def _explained_words(question: Question) -> list[str]:
     algorithm = question.explained
-    size = [] if question.collective == "barrier" else ["--size", _size(question.size_explained_bytes)]
+    has_size = COLLECTIVES[question.collective].has_size
+    size = ["--size", _size(question.size_explained_bytes)] if has_size else []
     ranks = ["--ranks", str(question.ranks[-1])]
     names = [algorithm.collective, algorithm.name]
     return [*names, *ranks, *size, *_parameter_words(question, algorithm), *_seed_words(question)]

@@ -23,7 +23,6 @@ from hocket.base.checks import shown
 from hocket.base.version import version
 from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 from hocket.explorer.jobs import FullError, Jobs
 from hocket.explorer.page_files import page_file, vega
 from hocket.explorer.questions import Named
@@ -261,13 +260,13 @@ def _start(named: Named) -> dict[str, Any]:
         {"name": name, "text": text, "description": Machine.load(name).description, "ranks": _first_ranks(name)}
         for name, text in named.machine_texts.items()
     ]
-    return {"collectives": COLLECTIVES, "algorithms": algorithms, "machines": machines, "version": version()}
+    return {"collectives": tuple(COLLECTIVES), "algorithms": algorithms, "machines": machines, "version": version()}
 
 
 def _first_ranks(name: str) -> str:
     """Return the initial rank counts: all that fit a network, unless that takes long."""
     machine = Machine.load(name)
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     return _RANKS if topology is None or topology.ranks > _MOST_FIRST_RANKS else str(topology.ranks)
 
 

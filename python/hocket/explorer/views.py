@@ -15,7 +15,6 @@ from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.units import format_count, format_ranks, format_time
-from hocket.definitions.topology import Topology
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
@@ -265,7 +264,7 @@ def _space_time(question: Question, on_done: OnDone) -> View:
 
 
 def _links(question: Question, on_done: OnDone) -> View:
-    topology = Topology.parse(question.machine.text, question.machine.file)
+    topology = question.machine.topology
     if topology is None:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)

@@ -16,7 +16,6 @@ from functools import cached_property
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,7 @@ class Skeleton:
     @cached_property
     def room(self) -> int | None:
         """For how many ranks its network has room; none without a topology."""
-        topology = Topology.parse(self._example.text, self.file)
+        topology = self._example.topology
         return None if topology is None else topology.ranks
 
     @cached_property

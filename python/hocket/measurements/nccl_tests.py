@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from hocket._native import Error
 from hocket.base.units import format_count
-from hocket.definitions.library import KNOWN, find_collective, is_collective
+from hocket.definitions.library import COLLECTIVES, find_collective, is_collective
 from hocket.measurements.measurement import (
     NCCL_NAMES,
     Format,
@@ -118,7 +118,7 @@ def _measurements(
     if element_bytes is None:
         raise at(*where, f'type: got "{cells[2]:.60}", expected a type such as float or int8')
     run.sizes.add(int(cells[0][:15]), where)
-    is_of_blocks = is_known and KNOWN[collective].size_is_one_block
+    is_of_blocks = is_known and COLLECTIVES[collective].size_is_one_block
     size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
     found = [
         Measurement(

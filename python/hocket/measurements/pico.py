@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from hocket._native import Error
-from hocket.definitions.library import KNOWN, find_collective
+from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.measurements.delimited import Columns, rows_of
 from hocket.measurements.measurement import (
     DEFAULT,
@@ -142,7 +142,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
     dims = tuple(count(part, "nodes", where) for part in cells["nodes"].split("x"))
     ranks_per_node = count(cells["ppn"], "ppn", where)
     ranks, total = math.prod(dims) * ranks_per_node, count(cells["bytes_total"], "bytes_total", where)
-    is_of_blocks = KNOWN[collective].size_is_one_block  # PICO gives the bytes of all ranks
+    is_of_blocks = COLLECTIVES[collective].size_is_one_block  # PICO gives the bytes of all ranks
     is_cut = is_of_blocks and total % (ranks * _ELEMENT_BYTES) != 0
     program = None if is_cut else _program(collective, cells["algorithm"], total, ranks)
     algorithm, parameters = program or (cells["algorithm"], _NONE)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
-from hocket.definitions.library import COLLECTIVES, REDUCTIONS, find_collective
+from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.mpi.installation import Installation
 from hocket.mpi.preload import kept
 
@@ -363,9 +363,10 @@ class Multicast:
         from mpi4py import MPI
 
         name = find_collective(name)
-        if name.endswith("v"):
+        facts = COLLECTIVES[name]
+        if facts.with_equal_blocks != name:
             raise Error(
-                f"{name}: not supported, expected {name.removesuffix('v')}, as all members have blocks of equal size"
+                f"{name}: not supported, expected {facts.with_equal_blocks}, as all members have blocks of equal size"
             )
         arrays = [array for array in (given, result) if array is not None]
         kinds = {array.dtype for array in arrays}
@@ -373,17 +374,17 @@ class Multicast:
             raise Error(f"{name}: got arrays of {len(kinds)} types, expected contiguous arrays of one type")
         kind = MPI.Datatype.fromcode(arrays[0].dtype.char) if arrays else MPI.BYTE
         count = self._count(name, given, result, root)
-        in_place = given is None and name not in ("barrier", "broadcast", "scatter", "gather", "reduce")
+        in_place = given is None and facts.has_size and not facts.has_root
         in_place |= given is None and name in ("gather", "reduce") and self.rank == root
         address = ctypes.c_void_p(int(MPI.IN_PLACE) if in_place else given.ctypes.data if given is not None else None)
         into = ctypes.c_void_p(result.ctypes.data if result is not None else None)
         operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
-        reduces = name in REDUCTIONS
+        reduces = facts.reduces
         self._domain._call(
             "collective_start",
             self._domain._domain,
             ctypes.byref(self._held),
-            ctypes.c_int(COLLECTIVES.index(name)),
+            ctypes.c_int(tuple(COLLECTIVES).index(name)),
             address,
             into,
             ctypes.c_int64(count),
@@ -397,7 +398,7 @@ class Multicast:
         self, name: str, given: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
     ) -> int:
         """Return the count as MPI counts: per block if members have blocks. Raise an error if the arrays do not fit."""
-        if name == "barrier":
+        if not COLLECTIVES[name].has_size:
             return 0
         mine, its = (None if array is None else array.size for array in (given, result))
         gives_all = name in ("alltoall", "reduce_scatter", "scatter")

@@ -107,13 +107,13 @@ def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: i
         Error: They are not understood, or are not arrivals of so many ranks.
     """
     if arrivals is not None:
-        given = arrivals if isinstance(arrivals, str) else list(arrivals)
-        patterns = draws(ranks) if _native.are_drawn(given) else 1
-        times_s = _native.arrival_times_s(given, ranks, patterns)
+        given = _native.Scene(arrivals if isinstance(arrivals, str) else list(arrivals))
+        patterns = draws(ranks) if given.is_drawn else 1
+        times_s = given.arrival_times_s(ranks, patterns)
         listed = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
         return Played(f"late:{patterns}:{listed}", patterns=patterns)
-    if cadence is not None:
-        calls, every_s, at_a_time, computing_s, parts = _native.cadence_values(cadence)
+    if (values := _native.Scene(cadence=cadence).cadence) is not None:
+        calls, every_s, at_a_time, computing_s, parts = values
         every = -1 if every_s is None else every_s
         return Played(
             f"cadence:{calls}:{every:.9g}:{at_a_time}:{computing_s:.9g}:{parts}",

@@ -33,22 +33,10 @@ def as_arrivals(arrivals: Arrivals | None) -> str | list[float] | None:
         return None
     listed = arrivals.tolist() if hasattr(arrivals, "tolist") else arrivals
     if isinstance(listed, str):
-        listed = " ".join(text("arrivals", listed).split())
-    elif isinstance(listed, Sequence) and not isinstance(listed, bytes | bytearray | memoryview):
-        listed = [number("arrivals", time_s, "a time in seconds", is_right=math.isfinite) for time_s in listed]
-    else:
-        raise Error(f"arrivals: got {shown(arrivals)}, expected a text, or a time for each rank in seconds")
-    _native.are_drawn(listed)  # refuses what it does not understand
-    return listed
-
-
-def are_drawn(arrivals: Arrivals | None) -> bool:
-    """Return whether arrivals differ between trials.
-
-    Raises:
-        Error: They are not understood.
-    """
-    return _native.are_drawn(as_arrivals(arrivals))
+        return " ".join(text("arrivals", listed).split())
+    if isinstance(listed, Sequence) and not isinstance(listed, bytes | bytearray | memoryview):
+        return [number("arrivals", time_s, "a time in seconds", is_right=math.isfinite) for time_s in listed]
+    raise Error(f"arrivals: got {shown(arrivals)}, expected a text, or a time for each rank in seconds")
 
 
 def arrivals_text(arrivals: Arrivals) -> str:
@@ -72,7 +60,7 @@ def described(given: str) -> str:
         Error: The text is not understood.
     """
     try:
-        are_drawn(given)
+        _native.Scene(as_arrivals(given))
     except Error as error:
         raise Error(str(error).removeprefix("arrivals: ")) from None
     return given

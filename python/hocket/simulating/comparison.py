@@ -21,16 +21,15 @@ from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_by
-from hocket.definitions.library import Algorithm, as_algorithm, find, is_collective
+from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
-from hocket.definitions.machine import Machine, MachineLike, as_machine
-from hocket.definitions.topology import made_for
+from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
-from hocket.simulating.faults import Faults, as_faults, check_faults
+from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import UNTIL_DECIDED, Engine, Kept, Simulation, Trials, simulate
 
@@ -360,7 +359,7 @@ def compare(
         raise Error("nothing to compare, expected algorithms and sizes")
     played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(played.faults), replace(played, faults=None)
-    check_faults(failing, machine)
+    changes_of_links(failing, machine)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
     without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective
@@ -511,7 +510,7 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     """Return a call for each size."""
     if ranks is None:
         raise Error("ranks: missing, expected either calls, or ranks and sizes")
-    if sizes is None and candidates and candidates[0].collective == "barrier":
+    if sizes is None and candidates and not COLLECTIVES[candidates[0].collective].has_size:
         sizes = 0
     if sizes is None:
         raise Error('sizes: missing, expected sizes such as "8B..64MiB"')

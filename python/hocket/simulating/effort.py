@@ -11,7 +11,7 @@ from hocket.definitions.calls import made
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.scenes import ALONE, Scene
-from hocket.simulating.simulation import ONE_TRIAL, Engine, Trials, trials_request
+from hocket.simulating.simulation import ONE_TRIAL, Engine, Trials, plan
 
 
 def simulation_s(
@@ -24,17 +24,13 @@ def simulation_s(
     measured_as: MeasuredAs = "isolated",
     scene: Scene = ALONE,
 ) -> float:
-    """Return the estimated time of a simulation on one core, in seconds, right to a factor of about three.
-
-    Only the trials count that run in any case: with `until_interval`, the first 64.
-
-    The result is 0 if unknown: for an algorithm written in Python, and for a refused call.
-    """
+    """Return the estimated time of a simulation on one core, as `Plan.effort_s`; also 0 for a refused call."""
     with suppress(Error):
         if algorithm.program is None:
-            asked = made(algorithm, call, machine, late_rank=scene.late_rank)
-            request = scene.as_request(measured_as)
-            return _native.effort_s(machine.parsed, asked, trials_request(trials), engine, **request)
+            planned = plan(
+                algorithm, call, machine=machine, trials=trials, engine=engine, measured_as=measured_as, scene=scene
+            )
+            return planned.effort_s
     return 0.0
 
 

@@ -12,8 +12,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Result, drawn
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
-from hocket.definitions.machine import Machine, MachineLike, as_machine
-from hocket.definitions.topology import made_for
+from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
 from hocket.definitions.variants import halved, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound

@@ -24,15 +24,12 @@ def as_faults(faults: Faults | None) -> list[str]:
     """Return faults in the form of the compiled module.
 
     Raises:
-        Error: One is not a text, or is not understood.
+        Error: One is not a text.
     """
     if faults is None:
         return []
     listed = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
-    texts = [" ".join(text("faults", fault).split()) for fault in listed]
-    for fault in texts:
-        _native.check_fault(fault)
-    return texts
+    return [" ".join(text("faults", fault).split()) for fault in listed]
 
 
 def read_fault(given: str) -> str:
@@ -41,10 +38,12 @@ def read_fault(given: str) -> str:
     Raises:
         Error: The text is not understood.
     """
+    texts = as_faults(given)
     try:
-        return as_faults(given)[0]
+        _native.Scene(faults=texts)
     except Error as error:
         raise Error(str(error).removeprefix("faults: ")) from None
+    return texts[0]
 
 
 def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int, float]]:
@@ -53,16 +52,7 @@ def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int,
     Raises:
         Error: A fault is not understood, or the machine cannot have it.
     """
-    return sorted(_native.fault_changes(machine.parsed, as_faults(faults)))
-
-
-def check_faults(faults: Sequence[str], machine: Machine) -> None:
-    """Check that a machine can have these faults, which `as_faults` has returned.
-
-    Raises:
-        Error: It has no such link or node, or no faults.
-    """
-    _native.fault_changes(machine.parsed, list(faults))
+    return sorted(_native.Scene(faults=as_faults(faults)).changes_of_links(machine.parsed))
 
 
 def joined(faults: Sequence[str]) -> str:

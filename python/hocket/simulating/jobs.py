@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
 from hocket.base.units import parse_bytes
-from hocket.definitions.library import Algorithm, find
+from hocket.definitions.library import COLLECTIVES, Algorithm, find
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.simulating.scenes import read_cadence
 
@@ -68,7 +68,7 @@ class Job:
         algorithm = find("/".join(names[:_NAMES]), among=among)
         given = [parse_parameter(word) for word in names[_NAMES:] if "=" in word]
         size = "".join(word for word in names[_NAMES:] if "=" not in word)
-        if not size and algorithm.collective != "barrier":
+        if not size and COLLECTIVES[algorithm.collective].has_size:
             raise Error(f"expected a size after {algorithm.name}, such as 1MiB")
         shapes, nodes = ([found for part in parts if (found := kind.fullmatch(part))] for kind in (_SHAPE, _NODES))
         if len(shapes) != 1:

@@ -15,7 +15,7 @@ from hocket.base.checks import shown
 from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
-from hocket.simulating.arrivals import Arrivals, are_drawn, as_arrivals, read_arrivals
+from hocket.simulating.arrivals import Arrivals, as_arrivals, read_arrivals
 from hocket.simulating.faults import Faults, as_faults, read_fault
 
 SceneLike: TypeAlias = "Scene | str | PathLike[str]"
@@ -79,13 +79,9 @@ class Scene:
         return {name: value for name, value in self.given.items() if name != "faults"}
 
     @property
-    def late_rank(self) -> int | None:
-        """The rank that is late in all trials, if one is.
-
-        Raises:
-            Error: Arrivals are not understood.
-        """
-        return _native.late_rank(as_arrivals(self.arrivals))
+    def cadence_text(self) -> str | None:
+        """The text of the cadence, with single spaces."""
+        return None if self.cadence is None else " ".join(checks.text("cadence", self.cadence).split())
 
     @property
     def is_drawn(self) -> bool:
@@ -94,7 +90,17 @@ class Scene:
         Raises:
             Error: Arrivals are not understood.
         """
-        return are_drawn(self.arrivals)
+        return self.arrivals is not None and _native.Scene(as_arrivals(self.arrivals)).is_drawn
+
+    def exclusion(self, measured_as: str) -> tuple[str, str] | None:
+        """Return which argument is excluded, and by which part of the scene; None if all fit together.
+
+        A benchmark has its own arrivals and calls, and repeated calls have no arrivals.
+        """
+        starts = list(self.starts)
+        if starts and measured_as != "isolated":
+            return "measured_as", starts[0]
+        return (starts[1], starts[0]) if len(starts) > 1 else None
 
     def beside(self, **given: Any) -> Scene:
         """Return the scene with what is given beside it; None is not given.
@@ -115,18 +121,15 @@ class Scene:
         Raises:
             Error: It is not understood, or its parts exclude each other.
         """
-        if measured_as != "isolated" and self.starts:
-            reason = "arrivals are" if self.arrivals is not None else "a cadence is"
-            raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as {reason} given")
-        if self.arrivals is not None and self.cadence is not None:
-            raise Error(f"cadence: got {shown(self.cadence)}, expected none, as arrivals are given")
-        cadence = None if self.cadence is None else _cadence(checks.text("cadence", self.cadence))
-        return {
-            "measured_as": measured_as,
-            "arrivals": as_arrivals(self.arrivals),
-            "cadence": cadence,
-            "faults": as_faults(self.faults),
-        }
+        if (excluded := self.exclusion(measured_as)) is not None:
+            name, other = excluded
+            reason = {"arrivals": "arrivals are", "cadence": "a cadence is"}[other]
+            got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.given[name], "none")
+            raise Error(f"{name}: got {shown(got)}, expected {expected}, as {reason} given")
+        arrivals, cadence, faults = as_arrivals(self.arrivals), self.cadence_text, as_faults(self.faults)
+        if self.given:
+            _native.Scene(arrivals, cadence, faults)  # refuses what it does not understand
+        return {"measured_as": measured_as, "arrivals": arrivals, "cadence": cadence, "faults": faults}
 
 
 ALONE = Scene()
@@ -150,15 +153,11 @@ def read_cadence(given: str) -> str:
     Raises:
         Error: The text is not understood.
     """
+    words = " ".join(given.split())
     try:
-        return _cadence(given)
+        _native.Scene(cadence=words)
     except Error as error:
         raise Error(str(error).removeprefix("cadence: ")) from None
-
-
-def _cadence(text: str) -> str:
-    words = " ".join(text.split())
-    _native.cadence_values(words)
     return words
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -16,14 +17,14 @@ from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
-from hocket.definitions.calls import guarded, made
+from hocket.definitions.calls import guarded, request_of
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
-from hocket.definitions.topology import LinkUse, Topology
+from hocket.definitions.topology import LinkUse
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults, joined
-from hocket.simulating.scenes import SceneLike, as_scene
+from hocket.simulating.scenes import ALONE, Scene, SceneLike, as_scene
 
 if TYPE_CHECKING:
     import altair as alt
@@ -514,25 +515,88 @@ def simulate(
         >>> found.messages
         24
     """
-    known, kept = as_machine(machine), _kept(keep)
-    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
+    combined = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
+    planned = plan(
+        what,
+        call,
+        machine=as_machine(machine),
+        engine=engine,
+        measured_as=measured_as,
+        scene=combined,
+        trials=trials,
+        keep=keep,
+    )
+    return planned.run(on_trials)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A simulation that is planned: its request has been checked.
+
+    Attributes:
+        request: The request, as an object of the compiled module.
+        algorithm: The algorithm, for errors of its program.
+        how: How to simulate, in the form of the compiled module.
+    """
+
+    request: _native.Request
+    algorithm: Algorithm
+    how: dict[str, Any]
+
+    @property
+    def effort_s(self) -> float:
+        """The estimated seconds on one core, right to a factor of about three; 0 if unknown.
+
+        They are unknown for an algorithm written in Python, and for a schedule. Only the trials count that run in any
+        case: with `until_interval`, the first 64.
+        """
+        with suppress(Error):
+            return self.request.effort_s()
+        return 0.0
+
+    def run(self, on_trials: OnTrials | None = None) -> Simulation:
+        """Simulate; see `simulate`."""
+        told = None if on_trials is None else function("on_trials", on_trials)
+        answer = json.loads(guarded(self.algorithm, lambda: self.request.simulate(told)))
+        when = self.how["arrivals"]
+        arrivals = f"{len(when)} times" if isinstance(when, list) else when
+        return _simulation(answer, arrivals=arrivals, cadence=self.how["cadence"], faults=tuple(self.how["faults"]))
+
+
+def plan(
+    what: Algorithm | Schedule | str,
+    call: Call | None = None,
+    *,
+    machine: Machine,
+    engine: Engine = "auto",
+    measured_as: MeasuredAs = "isolated",
+    scene: Scene = ALONE,
+    trials: Trials = ONE_TRIAL,
+    keep: Iterable[Kept] = (),
+) -> Plan:
+    """Return a planned simulation; see `simulate`."""
+    kept = _kept(keep)
     if isinstance(what, Schedule):
-        _check_schedule(measured_as, played.cadence)
-    if (kept["links"] or kept["passages"]) and Topology.parse(known.text, known.file) is None:
+        _check_schedule(measured_as, scene.cadence)
+    if (kept["links"] or kept["passages"]) and machine.topology is None:
         name = "links" if kept["links"] else "passages"
-        raise Error(f"{name}: machine {known.name} has no topology, expected a machine with a topology")
-    asked, algorithm = _asked(what, call, known, played.late_rank)
-    told = None if on_trials is None else function("on_trials", on_trials)
+        raise Error(f"{name}: machine {machine.name} has no topology, expected a machine with a topology")
     how = {
         "engine": among("engine", engine, get_args(Engine)),
-        **played.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
+        **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
         **kept,
     }
-    answer = guarded(algorithm, lambda: _native.simulate(known.parsed, asked, how, told))
-    when = how["arrivals"]
-    said = f"{len(when)} times" if isinstance(when, list) else when
-    return _simulation(json.loads(answer), arrivals=said, cadence=how["cadence"], faults=tuple(how["faults"]))
+    if isinstance(what, Schedule):
+        if call is not None:
+            raise Error("call: expected None, as a schedule describes one call")
+        name = text("schedule: name", what.name)
+        content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
+        request = _native.Request.of_schedule(machine.parsed, content, name, how)
+        return Plan(request, Algorithm("schedule", name), how)
+    algorithm = as_algorithm(what)
+    asked, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
+    return Plan(guarded(algorithm, lambda: _native.Request(machine.parsed, asked, own, how)), algorithm, how)
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
@@ -547,21 +611,6 @@ def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
     wanted = {among("keep", name, get_args(Kept)) for name in names}
     return {name: name in wanted for name in get_args(Kept)}
-
-
-def _asked(
-    what: Algorithm | Schedule | str, call: Call | None, machine: Machine, late_rank: int | None
-) -> tuple[_native.Call, Algorithm]:
-    """Return the call as an object of the compiled module, and the algorithm for error messages."""
-    if not isinstance(what, Schedule):
-        algorithm = as_algorithm(what)
-        asked = made(algorithm, instance("call", call, Call, "hocket.Call"), machine, late_rank=late_rank)
-        return asked, algorithm
-    if call is not None:
-        raise Error("call: expected None, as a schedule describes one call")
-    name = text("schedule: name", what.name)
-    content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
-    return content.call(name), Algorithm("schedule", name)
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.calls import made
 from hocket.definitions.library import (
+    COLLECTIVES,
     DOUBLE_BYTES,
-    KNOWN,
     Algorithm,
     Parameter,
     algorithms,
@@ -38,7 +38,7 @@ _MOST_RANKS_COMPARED = 16
 
 def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tuple[int, ...]:
     """Return sizes, each rounded up to a multiple of the unit; a barrier has only size 0."""
-    if collective == "barrier":
+    if not COLLECTIVES[collective].has_size:
         return (0,)
     unit = unit_bytes(collective, ranks)
     return tuple(sorted({-(-size // unit) * unit for size in sizes_bytes}))
@@ -146,7 +146,7 @@ def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) ->
 
 def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
     """Return a value that is equal for choices that cut a call alike; a piece is never larger than the data."""
-    all_bytes = point.size_bytes * (point.ranks if KNOWN[point.collective].size_is_one_block else 1)
+    all_bytes = point.size_bytes * (point.ranks if COLLECTIVES[point.collective].size_is_one_block else 1)
     given = dict(choice.parameters)
     values = ((p, given.get(p.name, p.default)) for p in algorithm.parameters)
     cut = tuple(min(v, all_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
-from hocket.definitions.library import KNOWN, NATIVE_NAME, REDUCTIONS
+from hocket.definitions.library import COLLECTIVES, NATIVE_NAME, REDUCTIONS
 
 Owner = Literal["default", "catalogue", "mpi", "composition"]
 """The owner of a choice: the MPI by default, Hocket's catalogue, the MPI when told, or a composition of other calls."""
@@ -145,7 +145,8 @@ def _conditions(decision: Decision) -> str:
 
 def has_sizes(collective: str) -> bool:
     """Return whether all ranks know the size of a collective's calls."""
-    return collective != "barrier" and KNOWN[collective].size_is_known
+    facts = COLLECTIVES[collective]
+    return facts.has_size and facts.size_is_known
 
 
 def _range(first: int, end: int) -> str:

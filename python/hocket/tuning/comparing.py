@@ -14,7 +14,7 @@ from hocket.rules.choosing import choose
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Rules, Situation
-from hocket.rules.tuning_files.hocket_rules import collective_of
+from hocket.rules.tuning_files.hocket_rules import collective_of, has_size
 from hocket.rules.tuning_files.translation import performed, to_hocket
 from hocket.simulating.simulation import simulate
 
@@ -126,7 +126,7 @@ def _calls(
 ) -> Iterator[Situation]:
     for function in functions:
         for count in ranks:
-            for size in (0,) if function == "barrier" else sizes:
+            for size in sizes if has_size(function) else (0,):
                 yield situation(function, count, size, ranks_per_node=ranks_per_node, element_bytes=element_bytes)
 
 

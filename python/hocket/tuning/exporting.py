@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.installation import kind_of
 from hocket.rules.tuning_files.counterparts import LIBRARIES, Known
 from hocket.rules.tuning_files.form import Choice as Named
@@ -66,7 +67,7 @@ class Exporter:
         first, end = decision.ranks
         if decision.choice == DEFAULT or named is None or measure == "type":
             return
-        if measure == "nothing" and decision.collective != "barrier":
+        if measure == "nothing" and COLLECTIVES[decision.collective].has_size:
             return  # the library does not distinguish sizes
         known, choice = named
         blocks = range(first, end) if measure == "total" else (1,)

@@ -14,8 +14,7 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
-from hocket.definitions.machine import Machine
-from hocket.definitions.topology import made_for
+from hocket.definitions.machine import Machine, made_for
 from hocket.rules.tuning_files.deciding import switches, untuned
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library

@@ -13,7 +13,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
-from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective
+from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE, find_collective
 from hocket.rules.choosing import choose, order_is_fixed
 from hocket.simulating.replays import DEFAULT_RULES, Replay, replay
 from hocket.simulating.simulation import Statistics
@@ -132,7 +132,7 @@ _COLLECTIVE_OF = {
 
 def _size(collective: str, arguments: Mapping[str, Any], ranks: int) -> tuple[int, int]:
     """Return the size of a call as rules see it, and its element size, both from its root or rank 0."""
-    if collective == "barrier":
+    if not COLLECTIVES[collective].has_size:
         return 0, 1
     prefix = "recv_" if collective in ("allgather", "alltoall", "gather") else ""
     counts = arguments.get(f"{prefix}counts")

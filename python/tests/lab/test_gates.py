@@ -12,7 +12,6 @@ import pytest
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 from hocket.simulating.faults import changes_of_links
 from hocket_lab.gates import Gate, Gates, check, gates
 from hocket_lab.laboratory import Lab
@@ -24,7 +23,7 @@ TREE = 'topology = "fat_tree"\ndown = [4, 2]\nup = [1, 2]'
 
 
 def checked(topology: str, *faults: str) -> None:
-    found = Topology.parse(text(topology))
+    found = Machine.parse(text(topology)).topology
     assert found is not None
     check(changes_of_links(faults, Machine.parse(text(topology))), Wiring.of(found, is_fair=True), 5e6)
 
@@ -151,7 +150,7 @@ def test_a_change_that_fails_ends_the_sample_and_removes_the_gates(
     monkeypatch.setattr("hocket_lab.gates.Gate", FakeGate)
     left: list[str] = []
     monkeypatch.setattr("hocket_lab.building.queues", lambda *_: left)
-    found = Topology.parse(text(STAR))
+    found = Machine.parse(text(STAR)).topology
     assert found is not None
     wiring = Wiring.of(found, is_fair=True)
     lab = SimpleNamespace(name="star", machine=Machine.parse(text(STAR)), wiring=wiring, rate_bytes_per_s=5e6)

@@ -16,7 +16,7 @@ link_bandwidth = "1 GB/s"
 
 
 def test_measured_and_simulated_bytes_of_links_have_the_same_colours() -> None:
-    topology = hocket.Topology.parse(TORUS)
+    topology = hocket.Machine.parse(TORUS).topology
     assert topology is not None
     times_s = {"measured_s": 2e-3, "low_s": 1e-3, "high_s": 3e-3, "simulated_s": 2e-3}
     points = (Point(algorithm="ring", size_bytes=1024, samples=5, **times_s),)

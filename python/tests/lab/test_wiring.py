@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hocket import Error
-from hocket.definitions.topology import Topology
+from hocket.definitions.machine import Machine
 from hocket_lab.wiring import MOST_VERTICES, Wiring
 
 from .conftest import STAR, TORUS, text
@@ -26,7 +26,7 @@ TOPOLOGIES = {
 
 
 def wiring(topology: str) -> Wiring:
-    found = Topology.parse(text(topology))
+    found = Machine.parse(text(topology)).topology
     assert found is not None
     return Wiring.of(found, is_fair=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import version
-from hocket.definitions.library import catalogue
+from hocket.definitions.library import COLLECTIVES, catalogue
 from hocket.simulating.simulation import Simulation, simulate
 from hocket_studies.validation.comparison import Case, Comparison
 
@@ -44,7 +44,7 @@ def _simulations() -> Iterator[Simulation]:
     """Simulate what the algorithms accept."""
     for algorithm in catalogue():
         for ranks in RANKS:
-            for size_bytes in (0,) if algorithm.collective == "barrier" else SIZES_BYTES:
+            for size_bytes in SIZES_BYTES if COLLECTIVES[algorithm.collective].has_size else (0,):
                 try:
                     yield simulate(algorithm, Call(ranks=ranks, size_bytes=size_bytes), machine=MACHINE)
                 except Error as error:

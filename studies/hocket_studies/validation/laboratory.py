@@ -10,7 +10,6 @@ from hocket.base.call import Call
 from hocket.base.version import version
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Topology
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
 from hocket_lab.comparing import compared, expected
@@ -83,7 +82,7 @@ software_latency = "50 us"
 
 def _cases(installation: Installation, build: Builder, name: str, machine: Machine) -> Iterator[Case]:
     """Build a lab, measure in it and simulate it."""
-    topology = Topology.parse(machine.text, machine.file)
+    topology = machine.topology
     candidates = algorithms_named("allreduce", _ALGORITHMS)
     with build(machine) as lab:
         call = lab.call(Call(ranks=topology.nodes if topology else 0, size_bytes=0))

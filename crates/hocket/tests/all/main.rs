@@ -22,6 +22,7 @@ mod multicast;
 mod orders;
 mod pacing;
 mod regions;
+mod request;
 mod symmetry;
 mod ties;
 mod together;

@@ -140,9 +140,7 @@ def bench_options(
             known = [one for one in candidates if one is not None]
             if root >= ranks:
                 raise click.UsageError(f"--root: got {root}, expected a rank below {ranks}")
-            if collective == "barrier":
-                sizes = sizes or (0,)
-            sizes = options.required(sizes, "--sizes", "sizes such as 8B..8MiB")
+            sizes = options.sizes_of(collective, sizes, like="8B..8MiB")
             call = Call(ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known))
             asked = Asked(installation, candidates, call, sizes, until_ci, time_limit, scene)
             return command(*arguments, asked=asked, **more)

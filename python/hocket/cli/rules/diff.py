@@ -14,6 +14,7 @@ from hocket.cli.printing import say
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.formats import read
+from hocket.rules.tuning_files.hocket_rules import has_size
 from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 
 
@@ -78,7 +79,7 @@ def diff(
 
 def _row(difference: Difference) -> tuple[str, ...]:
     ratio = "?" if difference.ratio is None else f"{difference.ratio:.2f}"
-    size = "" if difference.function == "barrier" else format_bytes(difference.size_bytes)
+    size = format_bytes(difference.size_bytes) if has_size(difference.function) else ""
     sides = (_shown(difference.one), _shown(difference.two))
     return (difference.function, str(difference.ranks), size, *sides[0], *sides[1], ratio)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.definitions.library import KNOWN, find_collective
+from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
 
@@ -35,10 +35,16 @@ def collective_of(function: str) -> tuple[str, bool] | None:
     return None
 
 
+def has_size(function: str) -> bool:
+    """Return whether a call of a function has a size."""
+    found = collective_of(function)
+    return found is None or COLLECTIVES[found[0]].has_size
+
+
 def has_blocks(function: str) -> bool:
     """Return whether the size of a function is that of one block; that of others is the whole vector, of all blocks."""
     found = collective_of(function)
-    one = KNOWN[found[0]] if found else None
+    one = COLLECTIVES[found[0]] if found else None
     return one is not None and one.size_is_one_block and one.size_is_known and not one.has_neighbors
 
 

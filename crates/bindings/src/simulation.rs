@@ -1,0 +1,84 @@
+//! Requests for simulations: a call on a machine, and how to simulate it.
+
+use std::sync::Arc;
+
+use hocket::Arrivals;
+use hocket_simulate::{Engine, Platform};
+use pyo3::prelude::*;
+
+use crate::aside::aside_unless_python;
+use crate::call::PythonCall;
+use crate::machine::PythonMachine;
+use crate::request::{CallRequest, How, OwnProgram};
+use crate::result::Trace;
+use crate::runnable::Runnable;
+use crate::schedule::PythonSchedule;
+use crate::wire::{self, raise, write};
+
+/// A request for a simulation, which has been checked.
+#[pyclass(frozen, module = "hocket._native")]
+pub struct Request {
+    platform: Arc<Platform>,
+    call: Arc<PythonCall>,
+    how: How,
+}
+
+#[pymethods]
+impl Request {
+    /// A call of the algorithm that it names, or of a program of the user.
+    #[new]
+    fn new(machine: &PythonMachine, call: CallRequest, own: Option<OwnProgram>, how: How) -> PyResult<Self> {
+        let late_rank = how.arrivals.as_ref().and_then(Arrivals::late_rank);
+        let call = Arc::new(PythonCall::requested(call, Some(machine), own, late_rank)?);
+        Ok(Self { platform: machine.platform(), call, how })
+    }
+
+    /// A schedule; `name` is the name of its algorithm.
+    #[staticmethod]
+    fn of_schedule(
+        py: Python<'_>,
+        machine: &PythonMachine,
+        schedule: &PythonSchedule,
+        name: String,
+        how: How,
+    ) -> PyResult<Self> {
+        let call = Arc::new(PythonCall::of_schedule(py, schedule.content(), name)?);
+        Ok(Self { platform: machine.platform(), call, how })
+    }
+
+    /// An estimate of the seconds of one core, by the formulas of an algorithm of the catalogue.
+    fn effort_s(&self) -> PyResult<f64> {
+        let Self { platform, call, how } = self;
+        let trials = how.trials.trials().map_err(raise)?;
+        // The engine symmetry reports nothing of single ranks.
+        let engine = if how.observes() && how.engine == Engine::Auto { Engine::Dataflow } else { how.engine };
+        hocket::effort_s(call.entry()?, &call.content(), platform, &how.scene(), trials, engine).map_err(raise)
+    }
+
+    /// The result. Progress callback `on_trials`: receives the number of finished trials.
+    #[pyo3(signature = (on_trials = None))]
+    fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
+        let runnable = self.call.runnable(py)?;
+        let is_python = matches!(runnable, Runnable::Python(_));
+        let (platform, call, how) = (self.platform.clone(), self.call.clone(), self.how.clone());
+        let work = move || write(&simulated(&runnable, &call, &platform, &how, on_trials.as_ref())?);
+        aside_unless_python(py, is_python, work)
+    }
+}
+
+fn simulated(
+    runnable: &Runnable,
+    asked: &PythonCall,
+    platform: &Platform,
+    how: &How,
+    on_trials: Option<&Py<PyAny>>,
+) -> PyResult<Trace> {
+    let call = asked.content();
+    if how.events {
+        wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
+    }
+    let found = runnable.simulate(&call, platform, asked.gap().map_err(raise)?, how, on_trials)?;
+    wire::check_operations(found.many.first.trace.len() as f64)?;
+    let (call, parameters) = asked.repeated(&found.call);
+    Ok(Trace::new(call, parameters, found, platform, how))
+}

@@ -1,0 +1,226 @@
+//! Requests: what a user sets the parameters of a call to becomes values here.
+
+use std::borrow::Cow;
+
+use hocket_algorithms::automatic::AUTO;
+use hocket_algorithms::shapes::torus::AXES;
+use hocket_algorithms::{Entry, complete};
+use hocket_core::{Error, Parameter, Result, Unit, names, units};
+use hocket_machine::Topology;
+use hocket_simulate::Platform;
+
+use crate::pacing::Gap;
+
+/// The name of the gap between packets, a parameter of algorithms with steps.
+pub const GAP: &str = "gap";
+/// The parameter of algorithms that know which rank is late.
+const LATE: &str = "late";
+/// Number of axes that every algorithm for tori takes.
+const LEAST_AXES: usize = 3;
+/// Number of letters to which a text is cut in errors.
+const SHOWN: usize = 58;
+
+/// What a user sets a parameter to.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Setting {
+    Whole(u64),
+    Real(f64),
+    /// A size with a unit, the word of a switch, `auto`, or a gap.
+    Text(String),
+}
+
+impl Setting {
+    fn is_auto(&self) -> bool {
+        matches!(self, Self::Text(text) if text == AUTO)
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole(number) => write!(f, "{number}"),
+            Self::Real(number) => write!(f, "{number:?}"),
+            Self::Text(text) if text.chars().nth(SHOWN).is_some() => {
+                write!(f, "'{}…", text.chars().take(SHOWN + 1).collect::<String>())
+            }
+            Self::Text(text) => write!(f, "'{text}'"),
+        }
+    }
+}
+
+/// The values of the parameters of a call.
+#[derive(Clone, Debug, Default)]
+pub struct ParameterValues {
+    /// The numbers of all declared parameters, except automatic ones.
+    pub numbers: Vec<(String, u64)>,
+    /// The parameters whose values the machine decides.
+    pub automatic: Vec<String>,
+    /// The gap between packets, for algorithms with steps.
+    pub gap: Option<String>,
+}
+
+impl ParameterValues {
+    /// The gap between packets; 0 without steps.
+    ///
+    /// # Errors
+    /// As [`Gap::parse`].
+    pub fn gap(&self) -> Result<Gap> {
+        self.gap.as_deref().map_or(Ok(Gap::default()), Gap::parse)
+    }
+}
+
+/// The parameters that an algorithm declares.
+#[derive(Clone)]
+pub struct Signature {
+    /// The collective and the name, as in "allreduce ring".
+    label: String,
+    parameters: Cow<'static, [Parameter]>,
+    has_steps: bool,
+}
+
+impl From<&Entry> for Signature {
+    fn from(entry: &Entry) -> Self {
+        let parameters = Cow::Borrowed(entry.about.parameters);
+        Self { label: entry.to_string(), parameters, has_steps: entry.about.steps.is_some() }
+    }
+}
+
+impl Signature {
+    /// The parameters of a program of the user.
+    pub fn own(label: String, parameters: Vec<Parameter>) -> Self {
+        Self { label, parameters: Cow::Owned(parameters), has_steps: false }
+    }
+
+    /// The values of a call on a machine, if there is one: the settings, the sizes of the machine's torus, the rank
+    /// that is late, and the defaults. Only on a machine, values may be automatic.
+    ///
+    /// # Errors
+    /// As [`Self::values`], or a torus that does not fit.
+    pub fn values_on(
+        &self,
+        settings: &[(String, Setting)],
+        element_bytes: u64,
+        ranks: usize,
+        platform: Option<&Platform>,
+        late_rank: Option<usize>,
+    ) -> Result<ParameterValues> {
+        let mut settings = settings.to_vec();
+        if let Some(platform) = platform {
+            settings.extend(self.torus(&settings, ranks, platform)?);
+        }
+        // Arrivals of a rank that there is not are refused later.
+        let takes_late = self.declares(LATE) && !is_set(&settings, LATE);
+        if let Some(late) = late_rank.filter(|late| takes_late && *late < ranks) {
+            settings.push((LATE.to_owned(), Setting::Whole(late as u64)));
+        }
+        let is_automatic = |name: &str, value: &Setting| platform.is_some() && !self.is_gap(name) && value.is_auto();
+        let (automatic, others): (Vec<_>, Vec<_>) =
+            settings.into_iter().partition(|(name, value)| is_automatic(name, value));
+        let automatic: Vec<_> = automatic.into_iter().map(|(name, _)| name).collect();
+        let mut values = self.values(&others, element_bytes)?;
+        values.numbers.retain(|(name, _)| !automatic.contains(name));
+        Ok(ParameterValues { automatic, ..values })
+    }
+
+    /// The settings as numbers, and the defaults. Bytes are rounded down to whole elements, at least one.
+    ///
+    /// # Errors
+    /// An undeclared parameter, a value without its unit, or one below the least value.
+    pub fn values(&self, settings: &[(String, Setting)], element_bytes: u64) -> Result<ParameterValues> {
+        let gap = self.has_steps.then(|| gap(settings)).transpose()?;
+        let numbers = settings.iter().filter(|(name, _)| !self.is_gap(name));
+        let numbers = numbers.map(|(name, value)| Ok((name.clone(), self.number(name, value)?)));
+        let numbers = complete(&self.parameters, &numbers.collect::<Result<Vec<_>>>()?, element_bytes);
+        let numbers = numbers.map_err(|error| error.at(&self.label))?;
+        let numbers = numbers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(ParameterValues { numbers, automatic: Vec::new(), gap })
+    }
+
+    /// A setting as a number: bytes for a size with a unit, or the number of a switch's word.
+    ///
+    /// # Errors
+    /// A value of another kind.
+    pub fn number(&self, name: &str, value: &Setting) -> Result<u64> {
+        let parameter = self.parameters.iter().find(|parameter| parameter.name == name);
+        let words = parameter.map_or(&[][..], Parameter::words);
+        let word = if let Setting::Text(word) = value { word } else { "" };
+        let refuse = |expected: &str| Error::new(format!("parameter {name}: got {value}, {expected}"));
+        if !words.is_empty() {
+            let number = words.iter().position(|each| *each == word);
+            return number.map(|number| number as u64).ok_or_else(|| refuse(&names::hint(word, words.iter().copied())));
+        }
+        match value {
+            Setting::Whole(number) => Ok(*number),
+            Setting::Text(text) if parameter.is_some_and(|parameter| parameter.unit == Unit::Bytes) => {
+                units::parse_bytes(text).map_err(|error| error.at(format!("parameter {name}")))
+            }
+            _ => Err(refuse("expected a whole number")),
+        }
+    }
+
+    fn is_gap(&self, name: &str) -> bool {
+        self.has_steps && name == GAP
+    }
+
+    fn declares(&self, name: &str) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == name)
+    }
+
+    /// The sizes of the machine's torus, if the algorithm takes sizes and none is set.
+    fn torus(
+        &self,
+        settings: &[(String, Setting)],
+        ranks: usize,
+        platform: &Platform,
+    ) -> Result<Vec<(String, Setting)>> {
+        let axes: Vec<_> = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name)
+            .filter(|name| AXES.iter().any(|axis| axis.name == *name))
+            .collect();
+        let takes_torus = AXES[..LEAST_AXES].iter().all(|axis| axes.contains(&axis.name));
+        let Some(fabric) = platform.network.fabric() else { return Ok(Vec::new()) };
+        if !takes_torus || AXES.iter().any(|axis| is_set(settings, axis.name)) {
+            return Ok(Vec::new());
+        }
+        let (label, machine) = (&self.label, &platform.name);
+        let sizes = match fabric.topology.torus() {
+            Some(sizes) if sizes.len() <= axes.len() => sizes,
+            other => {
+                let name = fabric.topology.name().replace('_', " ");
+                let kind = other.map_or(name, |sizes| format!("{}-dimensional torus", sizes.len()));
+                return Err(Error::new(format!(
+                    "{label} needs a torus of up to {} axes, but machine {machine} is a {kind}",
+                    axes.len()
+                )));
+            }
+        };
+        if ranks != sizes.iter().product::<usize>() {
+            let torus = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
+            let (last, others) = axes.split_last().expect("three axes at least");
+            return Err(Error::new(format!(
+                "{label} needs {} = P, but the torus of machine {machine} is {torus}, and no {} or {last} was given \
+                 (P = {ranks})",
+                axes.join(" * "),
+                others.join(", ")
+            )));
+        }
+        Ok(axes.iter().zip(sizes).map(|(axis, size)| ((*axis).to_owned(), Setting::Whole(*size as u64))).collect())
+    }
+}
+
+fn is_set(settings: &[(String, Setting)], name: &str) -> bool {
+    settings.iter().any(|(other, _)| other == name)
+}
+
+/// The gap that is set; 0 by default.
+fn gap(settings: &[(String, Setting)]) -> Result<String> {
+    let text = match settings.iter().find(|(name, _)| name == GAP) {
+        None => "0".to_owned(),
+        Some((_, Setting::Text(text))) => text.clone(),
+        Some((_, number)) => number.to_string(),
+    };
+    Gap::parse(&text).map(|_| text)
+}
