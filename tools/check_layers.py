@@ -19,6 +19,9 @@ PACKAGE = ROOT / "python" / "hocket"
 MPI = ROOT / "mpi"
 STUDIES = ROOT / "studies" / "hocket_studies"
 
+SUFFIXES = (".rs", ".py", ".c", ".h", ".js", ".css", ".html")
+"""The endings of hand-written files of the product."""
+
 WORLDS = ("hocket-memory", "hocket-verify", "hocket-simulate", "hocket-record")
 CRATES = (
     ("hocket-core",),
@@ -54,6 +57,13 @@ CALLS_NATIVE = ("base", "definitions", "mpi", "rules", "schedules", "simulating"
 
 APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""
+
+
+def product() -> list[Path]:
+    """Return the hand-written files of the product."""
+    excluded = {MPI / "engine" / "tests", PACKAGE / "mpi" / "native"}
+    files = [*ROOT.glob("crates/*/src/**/*"), *MPI.rglob("*"), *PACKAGE.rglob("*")]
+    return [file for file in files if file.suffix in SUFFIXES and not excluded & {*file.parents}]
 
 
 def height_of(layers: Sequence[Sequence[str]]) -> dict[str, int]:

@@ -11,10 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from check_layers import PACKAGE, ROOT, check_circles, check_crates, check_rooms, floors, rooms
-
-SUFFIXES = (".rs", ".py", ".c", ".h", ".js", ".css", ".html")
-"""The endings of hand-written files of the product."""
+from check_layers import PACKAGE, ROOT, SUFFIXES, check_circles, check_crates, check_rooms, floors, product, rooms
+from names import grammatical
 
 LIMITS = {
     "rooms of the Python package": 14,
@@ -23,14 +21,13 @@ LIMITS = {
     "circles of files": 0,
     "classes that share a name with another of their room": 0,
     "types that share a name with another of their crate": 0,
+    "names that are participles or prepositions": 1555,
 }
 
 
 def main() -> int:
-    apart = {ROOT / "mpi" / "engine" / "tests", PACKAGE / "mpi" / "native"}
-    written = [*ROOT.glob("crates/*/src/**/*"), *ROOT.glob("mpi/**/*"), *PACKAGE.rglob("*")]
-    product = [file for file in written if file.suffix in SUFFIXES and not apart & {*file.parents}]
-    python = [file for file in product if file.suffix == ".py"]
+    files = product()
+    python = [file for file in files if file.suffix == ".py"]
     upward, around = [*check_crates(), *check_rooms()], [*check_circles()]
     for violation in (*upward, *around):
         print(violation)
@@ -40,8 +37,9 @@ def main() -> int:
         "dependencies and imports that point up": len(upward),
         "circles of files": len(around),
         "classes that share a name with another of their room": of_one_name(classes(python)),
-        "types that share a name with another of their crate": of_one_name(types(product)),
-        "lines of the product": lines(product),
+        "types that share a name with another of their crate": of_one_name(types(files)),
+        "names that are participles or prepositions": sum(1 for _ in grammatical(files)),
+        "lines of the product": lines(files),
         "lines of its studies": lines((ROOT / "studies").rglob("*")),
     }
     too_many = [what for what, most in LIMITS.items() if counts[what] > most]
