@@ -20,6 +20,9 @@ MPI = ROOT / "mpi"
 APART = (ROOT / "lab" / "hocket_lab", ROOT / "studies" / "hocket_studies")
 """Packages beside the product, which does not import them; the second imports the first."""
 
+SUFFIXES = (".rs", ".py", ".c", ".h", ".js", ".css", ".html")
+"""The endings of hand-written files of the product."""
+
 WORLDS = ("hocket-memory", "hocket-verify", "hocket-simulate", "hocket-record")
 CRATES = (
     ("hocket-core",),
@@ -55,6 +58,13 @@ CALLS_NATIVE = ("base", "definitions", "mpi", "rules", "schedules", "simulating"
 
 APPLICATIONS = {"examples": ("hocket", "typing")}
 """Written as users would write them: what they may import."""
+
+
+def product() -> list[Path]:
+    """Return the hand-written files of the product."""
+    excluded = {MPI / "engine" / "tests", PACKAGE / "mpi" / "native"}
+    files = [*ROOT.glob("crates/*/src/**/*"), *MPI.rglob("*"), *PACKAGE.rglob("*")]
+    return [file for file in files if file.suffix in SUFFIXES and not excluded & {*file.parents}]
 
 
 def height_of(layers: Sequence[Sequence[str]]) -> dict[str, int]:
