@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hocket::pacing::Gap;
 use hocket_algorithms::automatic::has_none;
-use hocket_algorithms::given::Given;
+use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Nodes, budget};
 use hocket_record::Schedule;
@@ -116,7 +116,7 @@ impl PythonCall {
             return Err(hocket_core::Error::new(text));
         }
         let What::Listed(entry) = self.what else { return Ok(self.content()) };
-        let call = Call { nodes: machine.platform().nodes.among(ranks), ..self.request.call()? };
+        let call = Call { nodes: machine.platform().nodes.select(ranks), ..self.request.call()? };
         accepted(entry, &call, &self.request, Some(machine))
     }
 
@@ -173,7 +173,7 @@ fn accepted(
     match machine {
         Some(machine) if !request.automatic.is_empty() => {
             let automatic = request.automatic.iter().map(String::as_str);
-            Given::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
+            ParameterValues::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
         }
         _ => entry.accept(call, &numbers),
     }

@@ -152,12 +152,12 @@ impl Serialize for Values {
     }
 }
 
-/// The collective of this name, see [`Collective::named`].
+/// The collective of this name, see [`Collective::from_name`].
 ///
 /// # Errors
 /// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
-    Collective::named(name)
+    Collective::from_name(name)
         .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
 }
 
