@@ -57,7 +57,7 @@ pub struct Piece {
     /// Its calls, before the algorithm accepts them.
     pub part: Part,
     /// Values of the parameters that the part shares with the whole algorithm.
-    pub given: Vec<(String, u64)>,
+    pub values: Vec<(String, u64)>,
 }
 
 /// Steps in which every rank sends one message and receives one. The program sends to these destinations. The gaps

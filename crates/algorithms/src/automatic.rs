@@ -20,7 +20,7 @@ pub struct Automatic {
     pub parameter: &'static str,
     /// Reads from the machine what the value depends on, and returns a function from calls to values. Refuses a machine
     /// without this property.
-    pub on: fn(&Surroundings) -> Result<Decide>,
+    pub read: fn(&Surroundings) -> Result<Decide>,
 }
 
 /// Computes the automatic value for a call. The call has values of all parameters; for this one, the default.
@@ -33,7 +33,7 @@ pub struct Surroundings {
     /// How often and for how long noise delays messages; none if it never does.
     pub noise: Result<Option<Noise>>,
     /// How often and for how long noise delays processors, as far as that is known; none if it never does.
-    pub held: Option<Noise>,
+    pub processor_noise: Option<Noise>,
     /// Links and processors; none if the machine has no links.
     pub links: Option<Links>,
 }
@@ -70,12 +70,12 @@ pub struct Links {
 impl Surroundings {
     /// The assumptions about the machine of an MPI program: 1 us of software per message, and links and processors of
     /// 10 GB/s, as in the preset `cluster`. Its noise is unknown.
-    pub fn assumed() -> Self {
+    pub fn of_unknown_machine() -> Self {
         let unknown = || Error::new("an MPI program has no machine file to compute it from, expected a number");
         Self {
             messages: Err(unknown()),
             noise: Err(unknown()),
-            held: None,
+            processor_noise: None,
             links: Some(Links { latency_s: 1e-6, link_bytes_per_s: 10e9, reduce_bytes_per_s: 10e9 }),
         }
     }

@@ -4,8 +4,8 @@
 mod about;
 pub mod automatic;
 mod cost;
-pub mod given;
 pub mod multicast;
+pub mod parameter_values;
 mod registry;
 pub mod rules;
 pub mod shapes;

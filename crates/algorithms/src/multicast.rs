@@ -18,9 +18,9 @@ use crate::{Entry, allreduce};
 pub const INLINE_BYTES: usize = 8192;
 
 /// Bytes of a header without the parameters of an algorithm: 32 bytes, one bit for each rank, and a number for each of
-/// the `told` members: how many multicasts the master sent to this member before.
-pub const fn header_bytes(ranks: usize, told: usize) -> usize {
-    32 + ranks.div_ceil(8) + 4 * told
+/// the `members_told` members: how many multicasts the master sent to this member before.
+pub const fn header_bytes(ranks: usize, members_told: usize) -> usize {
+    32 + ranks.div_ceil(8) + 4 * members_told
 }
 
 /// One message to a group.
@@ -163,12 +163,12 @@ impl Part<'_> {
         BinomialTree::new(members.binary_search(&r.rank()).expect("a member"), 0, members.len())
     }
 
-    /// Sends the header for `told` members, and the payload with it if it is short.
-    async fn tell(&self, r: &Rank<'_>, to: usize, told: usize) {
-        let header = header_bytes(r.size(), told);
-        let inlined = if self.is_inlined { self.data } else { Span::EMPTY };
-        let message = r.scratch(header + inlined.len);
-        r.copy(inlined, message.part(header, inlined.len)).await;
+    /// Sends the header for `members_told` members, and the payload with it if it is short.
+    async fn tell(&self, r: &Rank<'_>, to: usize, members_told: usize) {
+        let header = header_bytes(r.size(), members_told);
+        let inline_data = if self.is_inlined { self.data } else { Span::EMPTY };
+        let message = r.scratch(header + inline_data.len);
+        r.copy(inline_data, message.part(header, inline_data.len)).await;
         r.send_with(to, message, self.posted(HEADER)).await;
     }
 
@@ -183,10 +183,10 @@ impl Part<'_> {
                 self.data = r.scratch(data.len);
             }
             let header = header_bytes(r.size(), tree.subtree(tree.relative()).len());
-            let inlined = if is_inlined { data.len } else { 0 };
-            let message = r.scratch(header + inlined);
+            let inline_bytes = if is_inlined { data.len } else { 0 };
+            let message = r.scratch(header + inline_bytes);
             r.recv_with(Source::Any, message, first_tag + HEADER).await;
-            r.copy(message.part(header, inlined), self.data.part(0, inlined)).await;
+            r.copy(message.part(header, inline_bytes), self.data.part(0, inline_bytes)).await;
         }
         for child in tree.children().rev() {
             self.tell(r, multicast.members[child], tree.subtree(child).len()).await;
@@ -209,9 +209,9 @@ impl Part<'_> {
 
     /// The members agree on a context.
     async fn agree(&self, r: &Rank<'_>) {
-        let (free, agreed) = (r.scratch(CONTEXT_MASK_BYTES), r.scratch(CONTEXT_MASK_BYTES));
+        let (free, common) = (r.scratch(CONTEXT_MASK_BYTES), r.scratch(CONTEXT_MASK_BYTES));
         let members = &self.multicast.members;
-        let group = Subgroup::new(r, members, (free, agreed), self.first_tag + ALLREDUCE);
+        let group = Subgroup::new(r, members, (free, common), self.first_tag + ALLREDUCE);
         let call = Call::new(Collective::Allreduce, members.len(), CONTEXT_MASK_BYTES);
         allreduce::recursive_doubling::program(&group.rank(), &call).await;
     }

@@ -9,12 +9,12 @@ use crate::{Entry, complete};
 
 /// The values given for an algorithm's parameters: numbers, and automatic values.
 #[derive(Clone, Default)]
-pub struct Given {
+pub struct ParameterValues {
     numbers: Vec<(String, u64)>,
     automatic: Vec<(&'static str, Decide)>,
 }
 
-impl Given {
+impl ParameterValues {
     /// These numbers, and the automatic values on a machine for the parameters that `automatic` names.
     ///
     /// # Errors
@@ -24,18 +24,18 @@ impl Given {
         entry: &Entry,
         numbers: Vec<(String, u64)>,
         automatic: impl IntoIterator<Item = &'a str>,
-        on: &Surroundings,
+        surroundings: &Surroundings,
     ) -> Result<Self> {
         let automatic: Vec<&str> = automatic.into_iter().collect();
         let parameters = entry.about.parameters;
         let default = |name| parameters.iter().find(|declared| declared.name == name).map_or(0, |p| p.default);
-        let named = automatic.iter().map(|name| ((*name).to_owned(), default(*name)));
-        let all: Vec<_> = numbers.iter().cloned().chain(named).collect();
+        let defaults = automatic.iter().map(|name| ((*name).to_owned(), default(*name)));
+        let all: Vec<_> = numbers.iter().cloned().chain(defaults).collect();
         complete(parameters, &all, 1).map_err(|error| error.at(entry))?;
         let automatic = automatic.into_iter().map(|name| {
             let declared = entry.about.automatic.iter().find(|automatic| automatic.parameter == name);
             let declared = declared.ok_or_else(|| has_none(&format!("{}/{}", entry.collective, entry.name), name))?;
-            let decide = (declared.on)(on).map_err(|error| error.at(format!("{name}={AUTO}")))?;
+            let decide = (declared.read)(surroundings).map_err(|error| error.at(format!("{name}={AUTO}")))?;
             Ok((declared.parameter, decide))
         });
         Ok(Self { automatic: automatic.collect::<Result<_>>()?, numbers })
@@ -63,7 +63,7 @@ impl Given {
     }
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for ParameterValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let automatic = self.automatic.iter().map(|(name, _)| (*name, AUTO.to_owned()));
         let numbers = self.numbers.iter().map(|(name, value)| (name.as_str(), value.to_string()));

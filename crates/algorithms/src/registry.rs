@@ -55,9 +55,9 @@ impl Entry {
     ///
     /// # Errors
     /// An invalid call, a call that the algorithm refuses, or a parameter that it does not declare.
-    pub fn accept(&self, call: &Call, given: &[(String, u64)]) -> Result<Call> {
+    pub fn accept(&self, call: &Call, values: &[(String, u64)]) -> Result<Call> {
         call.check()?;
-        let parameters = complete(self.about.parameters, given, call.element_bytes as u64).map_err(|e| e.at(self))?;
+        let parameters = complete(self.about.parameters, values, call.element_bytes as u64).map_err(|e| e.at(self))?;
         let mut call = Call { parameters, ..call.clone() };
         if let Some(sentence) = (self.about.refuses)(&call) {
             return Err(Error::new(format!("{self} {sentence} (P = {})", call.ranks)));
@@ -83,8 +83,8 @@ impl Entry {
     /// The part with its calls, as the part's algorithm accepts them.
     fn accept_piece(piece: Piece) -> Result<Part> {
         let entry = Self::of(&piece);
-        let Piece { part: Part { name, calls }, given, .. } = piece;
-        let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &given)?));
+        let Piece { part: Part { name, calls }, values, .. } = piece;
+        let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &values)?));
         Ok(Part { name, calls: calls.into_iter().map(accept).collect::<Result<_>>()? })
     }
 }
@@ -108,10 +108,10 @@ impl std::fmt::Display for Entry {
 /// An undeclared parameter, or a value below the least one.
 pub fn complete(
     declared: &[Parameter],
-    given: &[(String, u64)],
+    values: &[(String, u64)],
     element_bytes: u64,
 ) -> Result<Vec<(&'static str, u64)>> {
-    for (name, value) in given {
+    for (name, value) in values {
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
             return Err(Error::new(hocket_core::names::unknown("parameter", name, declared.iter().map(|p| p.name))));
         };
@@ -123,7 +123,7 @@ pub fn complete(
             return Err(Error::new(format!("parameter {name} = {value}, expected one of {}", words.join(", "))));
         }
     }
-    let value = |name: &str| given.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
+    let value = |name: &str| values.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
     let whole = |p: &Parameter, value: u64| match p.unit {
         Unit::Count | Unit::Choice(_) => value,
         Unit::Bytes => (value / element_bytes).max(1) * element_bytes,
@@ -137,8 +137,8 @@ pub fn complete(
 /// There is no such algorithm; the message names the algorithms of the collective.
 pub fn find(collective: Collective, name: &str) -> Result<&'static Entry> {
     CATALOGUE.iter().find(|e| e.collective == collective && e.name == name).ok_or_else(|| {
-        let known = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name);
-        Error::new(hocket_core::names::unknown(&format!("{collective} algorithm"), name, known))
+        let names = CATALOGUE.iter().filter(|e| e.collective == collective).map(|e| e.name);
+        Error::new(hocket_core::names::unknown(&format!("{collective} algorithm"), name, names))
     })
 }
 

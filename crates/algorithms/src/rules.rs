@@ -25,7 +25,7 @@ use hocket_core::units::parse_bytes;
 use hocket_core::{Call, Collective, Error, Result, Unit, names};
 
 use crate::automatic::{AUTO, Surroundings};
-use crate::given::Given;
+use crate::parameter_values::ParameterValues;
 use crate::{Entry, find};
 
 /// The algorithm of a rule that leaves a call to MPI.
@@ -62,7 +62,7 @@ pub struct Rule {
     pub condition: Condition,
     choice: Choice,
     /// The values of parameters, as written.
-    pub written: Vec<(String, String)>,
+    pub value_texts: Vec<(String, String)>,
 }
 
 impl Rule {
@@ -146,7 +146,7 @@ enum Choice {
     /// MPI's own algorithm.
     Native,
     /// This algorithm, with these values of its parameters.
-    Algorithm(&'static Entry, Given),
+    Algorithm(&'static Entry, ParameterValues),
 }
 
 impl Rules {
@@ -155,7 +155,7 @@ impl Rules {
     /// # Errors
     /// As [`Rules::parse_on`].
     pub fn parse(text: &str, file: &str) -> Result<Self> {
-        Self::parse_on(text, file, &Surroundings::assumed())
+        Self::parse_on(text, file, &Surroundings::of_unknown_machine())
     }
 
     /// The rules of a text, one per line, with automatic values on a machine; `file` names the text in errors.
@@ -193,15 +193,15 @@ impl Rules {
 
     /// The rules for one form of a collective.
     fn of(&self, collective: Collective, is_nonblocking: bool) -> impl Iterator<Item = &Rule> {
-        self.written_for(collective, is_nonblocking != self.takes_other_form(collective, is_nonblocking))
+        self.rules_of_form(collective, is_nonblocking != self.takes_other_form(collective, is_nonblocking))
     }
 
-    fn written_for(&self, collective: Collective, is_nonblocking: bool) -> impl Iterator<Item = &Rule> {
+    fn rules_of_form(&self, collective: Collective, is_nonblocking: bool) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |rule| (rule.collective, rule.is_nonblocking) == (collective, is_nonblocking))
     }
 
     fn takes_other_form(&self, collective: Collective, is_nonblocking: bool) -> bool {
-        let has_own = || self.written_for(collective, is_nonblocking).next().is_some();
+        let has_own = || self.rules_of_form(collective, is_nonblocking).next().is_some();
         self.order_is_fixed && collective.reduces() && !has_own()
     }
 
@@ -215,7 +215,7 @@ impl Rules {
     ///
     /// # Errors
     /// With `order = fixed` in one of them: a line under which a result could depend on the size.
-    pub fn followed_by(mut self, others: Self) -> Result<Self> {
+    pub fn with_fallback(mut self, others: Self) -> Result<Self> {
         self.rules.extend(others.rules);
         self.order_is_fixed |= others.order_is_fixed;
         if self.order_is_fixed {
@@ -234,7 +234,7 @@ impl Rules {
     /// The number of bytes below which MPI runs all calls of a collective on `ranks` ranks: the first rule that fits is
     /// `native`, or no rule fits. These are bytes of the buffer, or bytes of each block if the call's count is the
     /// count of one block. `is_nonblocking` as in [`Rules::decide`].
-    pub fn left_below(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
+    pub fn bytes_left_to_mpi(&self, collective: Collective, ranks: usize, is_nonblocking: bool) -> u64 {
         let rules = || self.of(collective, is_nonblocking);
         let is_left = |&bytes: &u64| {
             let call = Call::new(collective, ranks, bytes as usize);
@@ -265,8 +265,8 @@ impl Rules {
         for rule in self.of(call.collective, is_nonblocking).filter(|rule| rule.condition.holds(call)) {
             match &rule.choice {
                 Choice::Native => return Err(Error::new("a rule says native")),
-                Choice::Algorithm(entry, given) => match given.accept(entry, call) {
-                    Ok(accepted) => return Ok((&rule.text, entry, accepted)),
+                Choice::Algorithm(entry, values) => match values.accept(entry, call) {
+                    Ok(accepted_call) => return Ok((&rule.text, entry, accepted_call)),
                     Err(refusal) => reason = refusal,
                 },
             }
@@ -299,16 +299,16 @@ fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
     let condition = Condition::parse(conditions, collective)?;
     let choice = parse_choice(collective, tail, on)?;
     let values = tail.split_once(',').map_or("", |(_, values)| values);
-    let written = pairs(values)?.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Ok(Rule { line: 1, text: line.to_owned(), collective, is_nonblocking, condition, choice, written })
+    let value_texts = pairs(values)?.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Ok(Rule { line: 1, text: line.to_owned(), collective, is_nonblocking, condition, choice, value_texts })
 }
 
 /// A collective, and whether its nonblocking form is meant.
 fn parse_collective(name: &str) -> Result<(Collective, bool)> {
-    let nonblocking = || Collective::named(name.strip_prefix('i')?).map(|collective| (collective, true));
-    Collective::named(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
-        let known = Collective::ALL.iter().map(|collective| collective.name());
-        let unknown = names::unknown("collective", name, known);
+    let nonblocking = || Collective::from_name(name.strip_prefix('i')?).map(|collective| (collective, true));
+    Collective::from_name(name).map(|collective| (collective, false)).or_else(nonblocking).ok_or_else(|| {
+        let names = Collective::ALL.iter().map(|collective| collective.name());
+        let unknown = names::unknown("collective", name, names);
         Error::new(if unknown.ends_with('?') {
             unknown
         } else {
@@ -340,7 +340,7 @@ fn parse_choice(collective: Collective, text: &str, on: &Surroundings) -> Result
         };
         numbers.push((key.to_owned(), value.map_err(|error| error.at(format!("{entry}: {key}")))?));
     }
-    Ok(Choice::Algorithm(entry, Given::new(entry, numbers, automatic, on)?))
+    Ok(Choice::Algorithm(entry, ParameterValues::new(entry, numbers, automatic, on)?))
 }
 
 /// `name=value, name=value`.

@@ -23,14 +23,14 @@ mod rotation;
 pub mod rounds;
 mod segments;
 mod star;
-pub mod told;
+pub mod subtree_sizes;
 pub mod torus;
 pub mod torus_buckets;
 pub mod torus_trees;
 
 pub use double_tree::{DoubleTree, TreeEdge};
 pub use fold::Fold;
-pub use halving::{Halves, group_start, halve, halve_and_double, halved, pass_on, without_partner};
+pub use halving::{Halves, group_start, half_range, halve, halve_and_double, pass_on, without_partner};
 pub use input::input_apart_from_result;
 pub use k_nomial_tree::{BinomialTree, KnomialTree};
 pub use packing::packed_blocks;

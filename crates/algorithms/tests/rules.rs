@@ -60,7 +60,7 @@ fn short_calls_may_be_left_whatever_else_they_are() {
     ];
     for (text, expected) in cases {
         let rules = Rules::parse(text, "rules").expect("good rules");
-        let found = rules.left_below(Collective::Allgather, 4, false);
+        let found = rules.bytes_left_to_mpi(Collective::Allgather, 4, false);
         assert_eq!(found, expected, "{text}");
         for bytes in [0, 1, 7, 8, 15, 16, 63, 64, 1023, 1024].into_iter().filter(|&bytes| (bytes as u64) < found) {
             let is_left = rules.decide(&Call::new(Collective::Allgather, 4, bytes), false).is_err();
@@ -68,16 +68,16 @@ fn short_calls_may_be_left_whatever_else_they_are() {
         }
     }
     let rules = Rules::parse("allgather: ring", "rules").expect("good rules");
-    assert_eq!(rules.left_below(Collective::Barrier, 4, false), MOST_LEFT);
+    assert_eq!(rules.bytes_left_to_mpi(Collective::Barrier, 4, false), MOST_LEFT);
     let rules = Rules::parse("reduce_scatter[size=65..]: ring", "rules").expect("good rules");
-    assert_eq!(rules.left_below(Collective::ReduceScatter, 4, false), 17);
+    assert_eq!(rules.bytes_left_to_mpi(Collective::ReduceScatter, 4, false), 17);
 }
 
 #[test]
 fn rules_decide_where_a_rank_knows_its_own_counts_only() {
     let rules = Rules::parse("gatherv[ranks=2..]: linear\nalltoallv: linear", "rules").expect("good rules");
     let own = Call { counts: Counts::Own(3), ..Call::new(Collective::Gatherv, 4, 1) };
-    let pairs = Counts::Pairs(Arc::new(Pairs::of_one(1, &[1, 2, 3, 4], &[4, 3, 2, 1])));
+    let pairs = Counts::Pairs(Arc::new(Pairs::one_rank(1, &[1, 2, 3, 4], &[4, 3, 2, 1])));
     let row = Call { counts: pairs, ..Call::new(Collective::Alltoallv, 4, 1) };
     for call in [own, row] {
         assert_eq!(rules.decide(&call, false).map(|(entry, _)| entry.name), Ok("linear"));
@@ -290,7 +290,7 @@ fn what_would_break_a_fixed_order_is_named_with_its_line() {
 
 #[test]
 fn under_a_fixed_order_only_segments_may_be_automatic() {
-    let quiet = Surroundings { noise: Ok(None), ..Surroundings::assumed() };
+    let quiet = Surroundings { noise: Ok(None), ..Surroundings::of_unknown_machine() };
     let text = "order = fixed\nallreduce[ranks=power_of_two]: redundant_butterfly, T=auto";
     assert!(Rules::parse_on(text.split_once('\n').unwrap().1, "rules", &quiet).is_ok());
     let refused = Rules::parse_on(text, "rules", &quiet).unwrap_err().to_string();
@@ -304,8 +304,8 @@ fn rules_together_have_one_order() {
     for (first, second) in
         [("order = fixed\nallreduce: linear", "iallreduce: ring"), ("allreduce: ring", "order = fixed")]
     {
-        let refused = parse(first).followed_by(parse(second)).expect_err(second).to_string();
+        let refused = parse(first).with_fallback(parse(second)).expect_err(second).to_string();
         assert!(refused.starts_with("all rules together:"), "{refused}");
     }
-    assert!(parse("order = fixed\nallreduce: linear").followed_by(parse("alltoall: linear")).is_ok());
+    assert!(parse("order = fixed\nallreduce: linear").with_fallback(parse("alltoall: linear")).is_ok());
 }

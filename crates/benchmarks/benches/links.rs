@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hocket_machine::{Machine, Topology};
-use hocket_simulate::{NetworkModel, Platform, Shared};
+use hocket_simulate::{NetworkModel, Platform, SharedNetwork};
 
 /// Streams of `stream` lead each node's messages to its neighbours.
 const LENGTH_OF_STREAM: u32 = 16;
@@ -17,7 +17,7 @@ fn network(dims: &str, keys: &str) -> NetworkModel {
 
 /// Recursive doubling: in step k rank r exchanges with r XOR 2^k, and goes on when it has sent and received. Gives the time
 /// at which the last rank is done.
-fn recursive_doubling(network: &impl Shared, bytes: f64) -> f64 {
+fn recursive_doubling(network: &impl SharedNetwork, bytes: f64) -> f64 {
     let mut traffic = network.traffic();
     let ranks = network.fabric().topology.nodes();
     let steps = ranks.ilog2();
@@ -52,7 +52,7 @@ fn recursive_doubling(network: &impl Shared, bytes: f64) -> f64 {
 }
 
 /// Every node sends messages to its + neighbours along three axes, one after another on each.
-fn streams(network: &impl Shared, bytes: f64) -> f64 {
+fn streams(network: &impl SharedNetwork, bytes: f64) -> f64 {
     let mut traffic = network.traffic();
     let torus = &network.fabric().topology;
     let flight = |link: usize| {

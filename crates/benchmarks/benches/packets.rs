@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hocket_machine::{Machine, Topology};
-use hocket_simulate::{Flight, NetworkModel, Platform, Shared};
+use hocket_simulate::{Flight, NetworkModel, Platform, SharedNetwork};
 
 /// Packets of a message.
 const PACKETS: usize = 32;
@@ -36,7 +36,7 @@ fn hops(topology: &impl Topology, flights: &[(f64, Flight)]) -> u64 {
     (route.len() * PACKETS) as u64
 }
 
-fn run(network: &impl Shared, flights: &[(f64, Flight)]) -> usize {
+fn run(network: &impl SharedNetwork, flights: &[(f64, Flight)]) -> usize {
     let (mut traffic, mut progress) = (network.traffic(), Vec::new());
     for (time_s, flight) in flights {
         traffic.inject(*time_s, *flight);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket::request::{ParameterValues, Setting, Signature};
+use hocket::request::{CallValues, Setting, Signature};
 use hocket_algorithms::automatic::has_none;
-use hocket_algorithms::given::Given;
+use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Nodes, budget};
 use hocket_record::Schedule;
@@ -38,7 +38,7 @@ enum What {
 #[pyclass(frozen, name = "Call", module = "hocket._native")]
 pub struct PythonCall {
     request: CallRequest,
-    values: ParameterValues,
+    values: CallValues,
     what: What,
     call: Call,
 }
@@ -111,12 +111,12 @@ impl PythonCall {
         messages.map_err(|error| raise(error.at(&name)))?;
         let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
         let request = CallRequest::of_schedule(name, ranks);
-        Ok(Self { request, values: ParameterValues::default(), what: What::Recorded(schedule), call })
+        Ok(Self { request, values: CallValues::default(), what: What::Recorded(schedule), call })
     }
 
     fn made(
         request: CallRequest,
-        values: ParameterValues,
+        values: CallValues,
         what: What,
         machine: Option<&PythonMachine>,
     ) -> PyResult<Self> {
@@ -156,7 +156,7 @@ impl PythonCall {
             return Err(hocket_core::Error::new(text));
         }
         let What::Listed(entry) = self.what else { return Ok(self.content()) };
-        let call = Call { nodes: machine.platform().nodes.among(ranks), ..self.request.call()? };
+        let call = Call { nodes: machine.platform().nodes.select(ranks), ..self.request.call()? };
         accepted(entry, &call, &self.values, Some(machine))
     }
 
@@ -225,14 +225,14 @@ fn of_none() -> PyErr {
 fn accepted(
     entry: &Entry,
     call: &Call,
-    values: &ParameterValues,
+    values: &CallValues,
     machine: Option<&PythonMachine>,
 ) -> hocket_core::Result<Call> {
     let numbers = values.numbers.clone();
     match machine {
         Some(machine) if !values.automatic.is_empty() => {
             let automatic = values.automatic.iter().map(String::as_str);
-            Given::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
+            ParameterValues::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
         }
         _ => entry.accept(call, &numbers),
     }

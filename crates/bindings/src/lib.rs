@@ -134,7 +134,7 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
 /// A count with its noun.
 #[pyfunction]
 fn counted(count: usize, noun: &str) -> String {
-    units::counted(count, noun)
+    units::count_in_words(count, noun)
 }
 
 /// A message as one line, in which long texts are cut.
@@ -166,7 +166,7 @@ fn collectives() -> PyResult<String> {
 /// The name of a collective as in `hocket list`; None for an unknown name.
 #[pyfunction]
 fn collective_named(name: &str) -> Option<&'static str> {
-    Collective::named(name).map(Collective::name)
+    Collective::from_name(name).map(Collective::name)
 }
 
 /// Checks rules that choose algorithms; `file` names them in errors.
@@ -193,7 +193,7 @@ fn rules(text: &str, file: &str) -> PyResult<String> {
             "collective": rule.collective.name(),
             "is_nonblocking": rule.is_nonblocking,
             "algorithm": rule.entry().map(|entry| entry.name),
-            "parameters": rule.written.iter().map(value).collect::<Vec<_>>(),
+            "parameters": rule.value_texts.iter().map(value).collect::<Vec<_>>(),
             "ranks": range(&rule.condition.ranks),
             "power_of_two": rule.condition.needs_power_of_two,
             "size": rule.condition.size_bytes.as_ref().map(range),

@@ -2,7 +2,7 @@
 
 use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::Rules;
-use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, Replayed};
+use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, ReplayResult};
 use hocket_simulate::{Many, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -40,10 +40,10 @@ impl ReplayRequest {
         let seed = trials.seed;
         let trials = trials.trials()?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
-            rules.followed_by(Rules::parse_on(text, file, surroundings)?)
+            rules.with_fallback(Rules::parse_on(text, file, surroundings)?)
         })?;
         let options = Options { scale_compute, trials, trace, is_interrupted };
-        let Replayed { many: Many { ends, mut first }, accounts, calls } =
+        let ReplayResult { many: Many { ends, mut first }, accounts, calls } =
             hocket_replay::replay(meaning, columns, &rules, platform, options)?;
         let events = std::mem::take(&mut first.trace);
         let found = Found::new(first, ends.iter().map(|ends| ends.last_s).collect(), platform, seed);

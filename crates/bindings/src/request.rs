@@ -1,7 +1,7 @@
 //! Requests from Python.
 
 use hocket::cases::check_root;
-use hocket::request::{GAP, ParameterValues, Setting, Signature};
+use hocket::request::{GAP, CallValues, Setting, Signature};
 use hocket::{Arrivals, Cadence, Scene, Way};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, budget, names};
@@ -166,7 +166,7 @@ pub struct ResultValues(Vec<(String, Value)>);
 
 impl ResultValues {
     /// The values of a request, with the words of switches.
-    pub fn new(values: &ParameterValues, entry: Option<&Entry>) -> Self {
+    pub fn new(values: &CallValues, entry: Option<&Entry>) -> Self {
         let declared = |name: &str| entry?.about.parameters.iter().find(|parameter| parameter.name == name);
         let number = |(name, value): &(String, u64)| {
             (name.clone(), declared(name).map_or_else(|| json!(value), |parameter| shown(parameter, *value)))
@@ -175,7 +175,7 @@ impl ResultValues {
     }
 
     /// With the gap between packets, if there is one.
-    pub fn with_gap(mut self, values: &ParameterValues) -> Self {
+    pub fn with_gap(mut self, values: &CallValues) -> Self {
         self.0.extend(values.gap.as_ref().map(|gap| (GAP.to_owned(), json!(gap))));
         self
     }
@@ -193,12 +193,12 @@ impl Serialize for ResultValues {
     }
 }
 
-/// The collective of this name, see [`Collective::named`].
+/// The collective of this name, see [`Collective::from_name`].
 ///
 /// # Errors
 /// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
-    Collective::named(name)
+    Collective::from_name(name)
         .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
 }
 

@@ -60,9 +60,9 @@ fn fits(what: impl Display, more_bytes: f64) -> Result<()> {
     if needed_bytes <= limit_bytes {
         return Ok(());
     }
-    let (needed, limit) = (in_words(needed_bytes), in_words(limit_bytes));
+    let (need, limit) = (in_words(needed_bytes), in_words(limit_bytes));
     Err(Error::new(format!(
-        "{what}: needs at least {needed} of memory, expected at most the {limit} that {source} allows"
+        "{what}: needs at least {need} of memory, expected at most the {limit} that {source} allows"
     )))
 }
 
@@ -110,8 +110,8 @@ fn left_in_groups() -> Option<f64> {
             _ => return None,
         };
         let own = PathBuf::from(format!("{root}{path}"));
-        let around = own.ancestors().take_while(|folder| folder.starts_with(root));
-        around.filter_map(|folder| names.left_bytes(folder)).reduce(f64::min)
+        let folders = own.ancestors().take_while(|folder| folder.starts_with(root));
+        folders.filter_map(|folder| names.left_bytes(folder)).reduce(f64::min)
     });
     lefts.reduce(f64::min)
 }
@@ -156,9 +156,9 @@ mod tests {
     fn what_fits_is_taken_and_what_cannot_is_refused_with_both_numbers() {
         assert_eq!(check("little", 1.0), Ok(()));
         assert_eq!(look(), Ok(()));
-        let refused = check("2^60 bytes", 2f64.powi(60)).unwrap_err().to_string();
+        let error = check("2^60 bytes", 2f64.powi(60)).unwrap_err().to_string();
         let expected = "2^60 bytes: needs at least 1.0 EiB of memory, expected at most the ";
-        assert!(refused.starts_with(expected) && refused.ends_with(" GiB that this machine allows"), "{refused}");
+        assert!(error.starts_with(expected) && error.ends_with(" GiB that this machine allows"), "{error}");
     }
 
     #[test]

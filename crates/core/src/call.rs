@@ -72,7 +72,7 @@ impl Collective {
     }
 
     /// The collective with this name: Hocket's name, or MPI's in small letters.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "bcast" => Some(Self::Broadcast),
             "allgatherv" => Some(Self::Allgather),
@@ -201,7 +201,7 @@ impl Parameter {
     /// Another word, or a parameter that is no switch; the message names the words.
     pub fn number_of(&self, word: &str) -> Result<u64> {
         let words = self.words();
-        words.iter().position(|known| *known == word).map(|number| number as u64).ok_or_else(|| {
+        words.iter().position(|name| *name == word).map(|number| number as u64).ok_or_else(|| {
             let hint = names::hint(word, words.iter().copied());
             Error::new(format!("parameter {}: got {word:?}, {hint}", self.name))
         })
@@ -371,7 +371,7 @@ impl Call {
     }
 
     /// The same data in another collective: how a composed algorithm calls its parts.
-    pub fn with(&self, collective: Collective, root: usize) -> Self {
+    pub fn in_collective(&self, collective: Collective, root: usize) -> Self {
         Self { collective, root, ..self.clone() }
     }
 
@@ -381,8 +381,8 @@ impl Call {
     /// When the algorithm does not declare it: a defect of the calling program.
     #[inline]
     pub fn parameter(&self, name: &str) -> u64 {
-        let found = self.parameters.iter().find(|(key, _)| *key == name);
-        found.unwrap_or_else(|| panic!("parameter {name} is not declared")).1
+        let parameter = self.parameters.iter().find(|(key, _)| *key == name);
+        parameter.unwrap_or_else(|| panic!("parameter {name} is not declared")).1
     }
 
     /// Idle packet times between two packets of a message of step `step`, for algorithms that have steps.

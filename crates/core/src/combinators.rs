@@ -46,8 +46,8 @@ impl Rank<'_> {
 
     /// Starts one verb now and continues without waiting for it. Awaiting the outer future issues the verb; awaiting
     /// the inner one waits until the verb is done. Dropping the inner one withdraws a receive.
-    pub fn start<F: Future>(&self, future: F) -> impl Future<Output = Started<'_, F>> {
-        Started::new(self, future)
+    pub fn start<F: Future>(&self, future: F) -> impl Future<Output = StartedBranch<'_, F>> {
+        StartedBranch::new(self, future)
     }
 
     /// Starts both; done when the earlier one is done. Await the [`Rest`] to let the other finish; drop it to withdraw
@@ -60,14 +60,14 @@ impl Rank<'_> {
 pin_project! {
     /// One branch: runs its future at the branch's own moment and leaves the rank's moment as it was.
     pub struct Branch<F: Future> {
-        begun: Option<Begun<F::Output>>,
+        state: Option<BranchState<F::Output>>,
         #[pin]
         future: F,
     }
 }
 
 /// A branch that has begun: the moment that it has reached, and its output once it has ended.
-struct Begun<O> {
+struct BranchState<O> {
     moment: Moment,
     output: Option<O>,
 }
@@ -76,13 +76,13 @@ impl<F: Future> Branch<F> {
     /// A branch that starts at the moment of its first poll.
     #[inline]
     fn new(future: F) -> Self {
-        Self { begun: None, future }
+        Self { state: None, future }
     }
 
     /// The moment at which the branch has ended, if it has.
     #[inline]
     fn end(&self) -> Option<Moment> {
-        self.begun.as_ref().filter(|begun| begun.output.is_some()).map(|begun| begun.moment)
+        self.state.as_ref().filter(|state| state.output.is_some()).map(|state| state.moment)
     }
 
     #[inline]
@@ -100,12 +100,12 @@ impl<F: Future> Branch<F> {
         (index, count): (usize, usize),
         cx: &mut Context<'_>,
     ) -> bool {
-        let here = rank.path();
-        if !here.has_branches() {
+        let own_path = rank.path();
+        if !own_path.has_branches() {
             return self.poll(rank, start, index, cx);
         }
-        let path = here.branch(index, count);
-        if self.begun.is_some() && !rank.can_go_on(path) {
+        let path = own_path.branch(index, count);
+        if self.state.is_some() && !rank.can_go_on(path) {
             return self.has_ended();
         }
         self.advance_along(path, rank, start, index, cx)
@@ -114,13 +114,14 @@ impl<F: Future> Branch<F> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, rank: &Rank<'_>, start: Moment, index: usize, cx: &mut Context<'_>) -> bool {
         let this = self.project();
-        let begun = this.begun.get_or_insert_with(|| Begun { moment: rank.branch_of(start, index), output: None });
-        if begun.output.is_none()
-            && let Poll::Ready(output) = rank.poll_at(&mut begun.moment, this.future, cx)
+        let state =
+            this.state.get_or_insert_with(|| BranchState { moment: rank.branch_of(start, index), output: None });
+        if state.output.is_none()
+            && let Poll::Ready(output) = rank.poll_at(&mut state.moment, this.future, cx)
         {
-            begun.output = Some(output);
+            state.output = Some(output);
         }
-        begun.output.is_some()
+        state.output.is_some()
     }
 
     /// Continues a branch that may be handed on to another branch, such as a branch of a `first`.
@@ -144,18 +145,18 @@ impl<F: Future> Branch<F> {
         index: usize,
         cx: &mut Context<'_>,
     ) -> bool {
-        let here = rank.path();
+        let own_path = rank.path();
         rank.set_path(path);
         let has_ended = self.poll(rank, start, index, cx);
-        rank.set_path(here);
+        rank.set_path(own_path);
         has_ended
     }
 
     /// This branch of a `first` came before `other`: the rank, so far at `now`, continues at the end of this branch.
     fn win<G: Future>(self: Pin<&mut Self>, rank: &Rank<'_>, other: Pin<&mut Branch<G>>, now: Moment) -> F::Output {
         let (output, mut end) = self.take();
-        if let Some(Begun { moment, output: Some(_) }) = other.project().begun {
-            (end, *moment) = rank.decided(end, *moment);
+        if let Some(BranchState { moment, output: Some(_) }) = other.project().state {
+            (end, *moment) = rank.settle_first(end, *moment);
         }
         rank.set_moment(rank.after_first(now, end));
         output
@@ -163,9 +164,9 @@ impl<F: Future> Branch<F> {
 
     #[inline(always)]
     fn take(self: Pin<&mut Self>) -> (F::Output, Moment) {
-        let begun = self.project().begun.as_mut();
-        begun
-            .and_then(|begun| Some((begun.output.take()?, begun.moment)))
+        let state = self.project().state.as_mut();
+        state
+            .and_then(|state| Some((state.output.take()?, state.moment)))
             .expect("taken once, after the branch has ended")
     }
 }
@@ -202,18 +203,18 @@ impl<A: Future, B: Future> Future for Join<'_, A, B> {
 }
 
 /// Future of [`Rank::start`].
-pub struct Started<'r, F: Future> {
+pub struct StartedBranch<'r, F: Future> {
     rank: &'r Rank<'r>,
-    branch: Boxed<F>,
+    branch: BoxedBranch<F>,
 }
 
-impl<'r, F: Future> Started<'r, F> {
+impl<'r, F: Future> StartedBranch<'r, F> {
     /// Starts the branch; the rank continues at once, at the next place of its program.
     async fn new(rank: &'r Rank<'r>, future: F) -> Self {
-        let (now, mut started) = (rank.moment(), Self { rank, branch: Box::pin(Branch::new(future)) });
-        poll_fn(|cx| Poll::Ready(started.advance(Path::NONE, cx))).await;
+        let (now, mut handle) = (rank.moment(), Self { rank, branch: Box::pin(Branch::new(future)) });
+        poll_fn(|cx| Poll::Ready(handle.advance(Path::NONE, cx))).await;
         rank.set_moment(rank.after_first(now, now));
-        started
+        handle
     }
 
     /// Continues the branch, for which the branch of this path waits. Returns true if it has ended. The rank stays at its
@@ -226,7 +227,7 @@ impl<'r, F: Future> Started<'r, F> {
     }
 }
 
-impl<F: Future> Future for Started<'_, F> {
+impl<F: Future> Future for StartedBranch<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
@@ -247,25 +248,25 @@ pub struct JoinAll<'r, F: Future> {
     has_begun: bool,
     /// Number of branches before the first one that has not ended, and of all branches that have ended.
     first: usize,
-    ended: usize,
+    ended_branches: usize,
 }
 
 impl<'r, F: Future> JoinAll<'r, F> {
     fn new(rank: &'r Rank<'r>, branches: impl IntoIterator<Item = F>) -> Self {
         let branches: Box<[_]> = branches.into_iter().map(Branch::new).collect();
-        Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended: 0 }
+        Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended_branches: 0 }
     }
 
     /// Continues all branches that can go on. Returns true if all have ended.
     fn advance(&mut self, start: Moment, cx: &mut Context<'_>) -> bool {
-        let (here, count) = (self.rank.path(), self.branches.len());
-        let tells_apart = self.has_begun && here.has_branches();
-        let next = |from| if tells_apart { self.rank.next_to_go_on(here, from, count) } else { from };
+        let (own_path, count) = (self.rank.path(), self.branches.len());
+        let tells_apart = self.has_begun && own_path.has_branches();
+        let next = |from| if tells_apart { self.rank.next_to_go_on(own_path, from, count) } else { from };
         let mut index = next(self.first);
         while index < count {
             let branch = nth(self.branches.as_mut(), index);
             if !branch.has_ended() && branch.advance(self.rank, start, (index, count), cx) {
-                self.ended += 1;
+                self.ended_branches += 1;
                 while self.branches.get(self.first).is_some_and(Branch::has_ended) {
                     self.first += 1;
                 }
@@ -273,7 +274,7 @@ impl<'r, F: Future> JoinAll<'r, F> {
             index = next(index + 1);
         }
         self.has_begun = true;
-        self.ended == count
+        self.ended_branches == count
     }
 
     /// The outputs, and the latest end; none without branches.
@@ -284,7 +285,7 @@ impl<'r, F: Future> JoinAll<'r, F> {
             end = Some(end.map_or(moment, |end| rank.later(end, moment)));
             output
         };
-        let outputs = (0..self.ended).map(take).collect();
+        let outputs = (0..self.ended_branches).map(take).collect();
         (outputs, end)
     }
 }
@@ -311,7 +312,7 @@ impl<F: Future> Future for JoinAll<'_, F> {
 }
 
 /// A branch that can be handed on to another branch.
-type Boxed<F> = Pin<Box<Branch<F>>>;
+type BoxedBranch<F> = Pin<Box<Branch<F>>>;
 
 /// Which branch of a [`Rank::first`] came first, with its output.
 pub enum Winner<A, B> {
@@ -328,8 +329,8 @@ pub struct Rest<'r, A: Future, B: Future> {
 }
 
 enum Loser<A: Future, B: Future> {
-    A(Boxed<A>),
-    B(Boxed<B>),
+    A(BoxedBranch<A>),
+    B(BoxedBranch<B>),
 }
 
 impl<A: Future, B: Future> Drop for Rest<'_, A, B> {
@@ -358,8 +359,8 @@ impl<A: Future, B: Future> Future for Rest<'_, A, B> {
 
 fn poll_rest<F: Future>(rank: &Rank<'_>, mut branch: Pin<&mut Branch<F>>, cx: &mut Context<'_>) -> Poll<()> {
     let now = rank.moment();
-    let ended = branch.as_mut().advance_as_a_whole(rank, now, 0, cx);
-    if ended {
+    let has_ended = branch.as_mut().advance_as_a_whole(rank, now, 0, cx);
+    if has_ended {
         rank.set_moment(rank.later(now, branch.take().1));
         return Poll::Ready(());
     }
@@ -370,7 +371,7 @@ fn poll_rest<F: Future>(rank: &Rank<'_>, mut branch: Pin<&mut Branch<F>>, cx: &m
 /// Future of [`Rank::first`].
 pub struct First<'r, A: Future, B: Future> {
     rank: &'r Rank<'r>,
-    branches: Option<(Boxed<A>, Boxed<B>)>,
+    branches: Option<(BoxedBranch<A>, BoxedBranch<B>)>,
 }
 
 impl<'r, A: Future, B: Future> First<'r, A, B> {

@@ -27,7 +27,7 @@ pub struct Pairs {
     /// The first rank whose blocks are known.
     first: usize,
     /// For each known rank, the offsets of its blocks to every rank and of its blocks from every rank, with the ends.
-    known: Vec<[Box<[usize]>; 2]>,
+    offsets_by_rank: Vec<[Box<[usize]>; 2]>,
     largest: usize,
 }
 
@@ -41,30 +41,31 @@ fn offsets(counts: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usiz
 
 impl Pairs {
     /// The blocks of all ranks; `count(from, to)` elements go from one rank to another.
-    pub fn of_all(ranks: usize, count: impl Fn(usize, usize) -> usize) -> Self {
-        let known = |rank| {
+    pub fn all_pairs(ranks: usize, count: impl Fn(usize, usize) -> usize) -> Self {
+        let offsets_of = |rank| {
             [
                 offsets((0..ranks).map(|to| count(rank, to))).collect(),
                 offsets((0..ranks).map(|from| count(from, rank))).collect(),
             ]
         };
-        Self::new(0, (0..ranks).map(known).collect())
+        Self::new(0, (0..ranks).map(offsets_of).collect())
     }
 
     /// The blocks to and from one rank.
-    pub fn of_one(rank: usize, to: &[usize], from: &[usize]) -> Self {
+    pub fn one_rank(rank: usize, to: &[usize], from: &[usize]) -> Self {
         Self::new(rank, vec![[to, from].map(|counts| offsets(counts.iter().copied()).collect())])
     }
 
-    fn new(first: usize, known: Vec<[Box<[usize]>; 2]>) -> Self {
-        let counts = known.iter().flatten().flat_map(|offsets| offsets.windows(2).map(|ends| ends[1] - ends[0]));
+    fn new(first: usize, offsets_by_rank: Vec<[Box<[usize]>; 2]>) -> Self {
+        let counts =
+            offsets_by_rank.iter().flatten().flat_map(|offsets| offsets.windows(2).map(|ends| ends[1] - ends[0]));
         let largest = counts.max().unwrap_or(0);
-        Self { first, known, largest }
+        Self { first, offsets_by_rank, largest }
     }
 
     /// Number of ranks.
     pub(crate) fn ranks(&self) -> usize {
-        self.known[0][0].len() - 1
+        self.offsets_by_rank[0][0].len() - 1
     }
 
     /// Number of non-empty blocks from known ranks to others.
@@ -73,7 +74,7 @@ impl Pairs {
             let is_sent = |(rank, ends): &(usize, &[usize])| ends[0] < ends[1] && *rank != self.first + index;
             to.windows(2).enumerate().filter(is_sent).count() as u64
         };
-        self.known.iter().enumerate().map(others).sum()
+        self.offsets_by_rank.iter().enumerate().map(others).sum()
     }
 
     /// The largest known block.
@@ -83,19 +84,19 @@ impl Pairs {
 
     /// The range of the block of `rank` to another rank, among its blocks to all.
     pub(crate) fn range_to(&self, rank: usize, to: usize) -> Range<usize> {
-        let [offsets, _] = &self.known[rank - self.first];
+        let [offsets, _] = &self.offsets_by_rank[rank - self.first];
         offsets[to]..offsets[to + 1]
     }
 
     /// The range of the block of `rank` from another rank, among its blocks from all.
     pub(crate) fn range_from(&self, rank: usize, from: usize) -> Range<usize> {
-        let [_, offsets] = &self.known[rank - self.first];
+        let [_, offsets] = &self.offsets_by_rank[rank - self.first];
         offsets[from]..offsets[from + 1]
     }
 
     /// Whether each known rank sends as much to each rank as it receives from it.
     pub(crate) fn are_symmetric(&self) -> bool {
-        self.known.iter().all(|[to, from]| to == from)
+        self.offsets_by_rank.iter().all(|[to, from]| to == from)
     }
 }
 

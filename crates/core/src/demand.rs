@@ -3,7 +3,7 @@
 use crate::Call;
 
 /// A set of ranks.
-pub type Within<'a> = &'a dyn Fn(usize) -> bool;
+pub type RankSet<'a> = &'a dyn Fn(usize) -> bool;
 
 /// The demands of a collective. A message carries whole elements, unchanged or combined.
 #[derive(Clone, Copy, Debug)]
@@ -11,11 +11,11 @@ pub struct Demand {
     /// The spread of data from one rank or to one rank; none if no rank needs data of another.
     pub spread: fn(&Call) -> Option<Spread>,
     /// The least number of elements that have to leave a set of ranks.
-    pub leaving: fn(&Call, Within<'_>) -> usize,
+    pub leaving: fn(&Call, RankSet<'_>) -> usize,
     /// The least number of elements that all ranks together have to send.
-    pub carried: fn(&Call) -> usize,
+    pub sent_elements: fn(&Call) -> usize,
     /// The least number of times that two elements have to be combined.
-    pub combined: fn(&Call) -> usize,
+    pub combinations: fn(&Call) -> usize,
 }
 
 /// Ranks that all need data of one rank, directly or through others; or ranks whose data one rank needs.
@@ -52,12 +52,12 @@ pub fn ranks_of_blocks(c: &Call) -> usize {
 }
 
 /// Whether a set has some of the ranks of a call, but not all.
-pub fn is_split(c: &Call, within: Within<'_>) -> bool {
+pub fn is_split(c: &Call, within: RankSet<'_>) -> bool {
     let first = within(0);
     (1..c.ranks).any(|rank| within(rank) != first)
 }
 
 /// Number of elements in the blocks of the ranks of a set.
-pub fn blocks_of(c: &Call, within: Within<'_>) -> usize {
+pub fn blocks_of(c: &Call, within: RankSet<'_>) -> usize {
     (0..c.ranks).filter(|rank| within(*rank)).map(|rank| c.count(rank)).sum()
 }

@@ -17,7 +17,7 @@ impl Rank<'_> {
 /// A place where branches of one rank offer the same value, and others wait for the earliest: see [`Rank::earliest`].
 pub struct Earliest<'r, T> {
     rank: &'r Rank<'r>,
-    awaited: Cell<usize>,
+    open_offers: Cell<usize>,
     best: RefCell<Option<(Moment, T)>>,
     /// The common path of the waiting branches, and their waker.
     waiting: RefCell<Option<(Path, Waker)>>,
@@ -26,7 +26,7 @@ pub struct Earliest<'r, T> {
 impl<'r, T: Clone> Earliest<'r, T> {
     fn new(rank: &'r Rank<'r>, offers: usize) -> Self {
         rank.set_moment(rank.racing(rank.moment()));
-        Self { rank, awaited: Cell::new(offers), best: RefCell::new(None), waiting: RefCell::default() }
+        Self { rank, open_offers: Cell::new(offers), best: RefCell::new(None), waiting: RefCell::default() }
     }
 
     /// Offers `value`, at the moment of the running branch.
@@ -35,10 +35,10 @@ impl<'r, T: Clone> Earliest<'r, T> {
         let mut best = self.best.borrow_mut();
         *best = Some(match best.take() {
             None => (now, value),
-            Some((then, _)) if self.rank.is_before(now, then) => (self.rank.decided(now, then).0, value),
-            Some((then, earlier)) => (self.rank.decided(then, now).0, earlier),
+            Some((then, _)) if self.rank.is_before(now, then) => (self.rank.settle_first(now, then).0, value),
+            Some((then, earlier)) => (self.rank.settle_first(then, now).0, earlier),
         });
-        self.awaited.set(self.awaited.get() - 1);
+        self.open_offers.set(self.open_offers.get() - 1);
         if let Some((path, waker)) = self.waiting.take() {
             self.rank.wake(path, &waker);
         }
@@ -47,7 +47,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
     /// Waits for the earliest offer.
     pub async fn wait(&self) -> T {
         let (moment, value) = poll_fn(|cx| match &*self.best.borrow() {
-            Some(best) if self.rank.is_decided(true, self.awaited.get() == 0) => Poll::Ready(best.clone()),
+            Some(best) if self.rank.is_decided(true, self.open_offers.get() == 0) => Poll::Ready(best.clone()),
             _ => {
                 self.add(self.rank.path().or_whole(), cx.waker());
                 Poll::Pending

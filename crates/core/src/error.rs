@@ -7,7 +7,7 @@ use std::{fmt, io};
 pub struct Error(String);
 
 /// The number of letters to which long texts are cut.
-const SHOWN: usize = 60;
+const MOST_LETTERS: usize = 60;
 /// The most letters of a word outside quotes; it may be a path.
 const MOST_OF_WORD: usize = 255;
 
@@ -18,7 +18,7 @@ pub fn one_line(message: &str) -> String {
     while let Some((before, text, after)) = next_quoted(rest) {
         push_words(&mut cut, before);
         cut.push('"');
-        push(&mut cut, text, SHOWN);
+        push(&mut cut, text, MOST_LETTERS);
         cut.push('"');
         rest = after;
     }
@@ -51,7 +51,7 @@ fn push(line: &mut String, text: &str, most: usize) {
     if text.chars().nth(most).is_none() {
         line.push_str(text);
     } else {
-        line.extend(text.chars().take(SHOWN).chain(['…']));
+        line.extend(text.chars().take(MOST_LETTERS).chain(['…']));
     }
 }
 
@@ -65,7 +65,7 @@ impl Error {
     }
 
     /// The error of work that the user has stopped.
-    pub fn interrupted() -> Self {
+    pub fn interruption() -> Self {
         Self::new("interrupted")
     }
 

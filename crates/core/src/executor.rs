@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Polls a program, and polls it again when one of its branches has woken another.
-pub struct Again {
+pub struct Poller {
     flag: Arc<Flag>,
     waker: Waker,
 }
@@ -21,14 +21,14 @@ impl Wake for Flag {
     }
 }
 
-impl Default for Again {
+impl Default for Poller {
     fn default() -> Self {
         let flag = Arc::<Flag>::default();
         Self { waker: flag.clone().into(), flag }
     }
 }
 
-impl Again {
+impl Poller {
     /// Resumes the program until it waits for something outside or ends. Calls `poll_again` before each further poll.
     pub fn poll(
         &self,
@@ -36,9 +36,9 @@ impl Again {
         mut poll_again: impl FnMut(),
     ) -> Poll<()> {
         loop {
-            let polled = program.as_mut().poll(&mut Context::from_waker(&self.waker));
-            if polled.is_ready() || !self.flag.0.load(Ordering::Relaxed) {
-                return polled;
+            let state = program.as_mut().poll(&mut Context::from_waker(&self.waker));
+            if state.is_ready() || !self.flag.0.load(Ordering::Relaxed) {
+                return state;
             }
             self.flag.0.store(false, Ordering::Relaxed);
             poll_again();
@@ -60,7 +60,7 @@ pub(crate) const FEW: usize = 1 << 16;
 /// The ranks that can go on, taken in nested sweeps of ascending rank: 64 neighbours as long as one of them can go on,
 /// then the next 64; likewise blocks of 64^2 ranks, and so on. A sweep uses memory that is close together.
 ///
-/// With many ranks ([`Self::called`]), the 64 neighbours of the rank that became ready last are next: they and the
+/// With many ranks ([`Self::lazy`]), the 64 neighbours of the rank that became ready last are next: they and the
 /// ranks that they wake are in the cache, even if their numbers are far apart.
 pub struct ReadyRanks {
     /// Bit i: rank i is ready.
@@ -69,15 +69,15 @@ pub struct ReadyRanks {
     levels: Vec<Box<[u64]>>,
     /// The rank after which a sweep goes on.
     cursor: usize,
-    called: Option<Called>,
+    lazy: Option<LazyRanks>,
 }
 
 /// The state of many ranks, instead of levels.
-struct Called {
+struct LazyRanks {
     /// The non-zero words, in the order in which they became so, and some that are zero again.
     woken: Vec<u32>,
     /// Bit i: rank i has begun or is about to.
-    begun: Box<[u64]>,
+    has_begun: Box<[u64]>,
     /// All ranks of the words before this one have begun.
     cursor: usize,
 }
@@ -97,7 +97,7 @@ impl ReadyRanks {
             levels.push(words(bits));
             bits = bits.div_ceil(64);
         }
-        Self { words: first, levels, cursor: 0, called: None }
+        Self { words: first, levels, cursor: 0, lazy: None }
     }
 
     /// All of `ranks` ranks.
@@ -109,28 +109,23 @@ impl ReadyRanks {
 
     /// All of `ranks` ranks. Of many ranks, one begins only when it is called or when no other can go on, so that few
     /// run at the same time where that suffices.
-    pub fn called(ranks: usize) -> Self {
+    pub fn lazy(ranks: usize) -> Self {
         if ranks <= FEW {
             return Self::all(ranks);
         }
-        let mut begun = vec![0; ranks.div_ceil(64)].into_boxed_slice();
-        if let Some(last) = begun.last_mut() {
+        let mut has_begun = vec![0; ranks.div_ceil(64)].into_boxed_slice();
+        if let Some(last) = has_begun.last_mut() {
             *last = if ranks.is_multiple_of(64) { 0 } else { u64::MAX << (ranks % 64) };
         }
-        let called = Called { woken: Vec::new(), begun, cursor: 0 };
-        Self {
-            words: vec![0; ranks.div_ceil(64)].into_boxed_slice(),
-            levels: Vec::new(),
-            cursor: 0,
-            called: Some(called),
-        }
+        let lazy = LazyRanks { woken: Vec::new(), has_begun, cursor: 0 };
+        Self { words: vec![0; ranks.div_ceil(64)].into_boxed_slice(), levels: Vec::new(), cursor: 0, lazy: Some(lazy) }
     }
 
     /// `rank` has something to do, and begins if it has not begun.
     #[inline]
     pub fn call(&mut self, rank: usize) {
-        if let Some(called) = &mut self.called {
-            let (word, bit) = (&mut called.begun[rank / 64], 1 << (rank % 64));
+        if let Some(lazy) = &mut self.lazy {
+            let (word, bit) = (&mut lazy.has_begun[rank / 64], 1 << (rank % 64));
             if *word & bit == 0 {
                 *word |= bit;
                 self.push(rank);
@@ -149,8 +144,8 @@ impl ReadyRanks {
 
     /// Word `at` has become non-zero.
     fn note(&mut self, mut at: usize) {
-        if let Some(called) = &mut self.called {
-            called.woken.push(at as u32);
+        if let Some(lazy) = &mut self.lazy {
+            lazy.woken.push(at as u32);
         }
         for level in &mut self.levels {
             let word = &mut level[at / 64];
@@ -210,8 +205,8 @@ impl ReadyRanks {
 
     /// The word with which a sweep continues after word `at`, which is zero.
     fn next_word(&mut self, mut at: usize) -> Option<usize> {
-        if let Some(called) = &mut self.called {
-            return called.next_word(&mut self.words);
+        if let Some(lazy) = &mut self.lazy {
+            return lazy.next_word(&mut self.words);
         }
         for (height, level) in self.levels.iter().enumerate() {
             let word = level[at / 64];
@@ -231,7 +226,7 @@ impl ReadyRanks {
     }
 }
 
-impl Called {
+impl LazyRanks {
     /// The word that became non-zero last; if none is left, the word of the first rank that has not begun, now ready.
     fn next_word(&mut self, words: &mut [u64]) -> Option<usize> {
         while let Some(at) = self.woken.pop() {
@@ -239,11 +234,11 @@ impl Called {
                 return Some(at as usize);
             }
         }
-        while *self.begun.get(self.cursor)? == u64::MAX {
+        while *self.has_begun.get(self.cursor)? == u64::MAX {
             self.cursor += 1;
         }
-        let bit = 1 << self.begun[self.cursor].trailing_ones();
-        self.begun[self.cursor] |= bit;
+        let bit = 1 << self.has_begun[self.cursor].trailing_ones();
+        self.has_begun[self.cursor] |= bit;
         words[self.cursor] = bit;
         Some(self.cursor)
     }
@@ -260,7 +255,7 @@ mod tests {
 
     #[test]
     fn each_of_many_ranks_begins_once_when_it_is_called_or_in_the_order_of_numbers() {
-        let mut ready = ReadyRanks::called(MANY);
+        let mut ready = ReadyRanks::lazy(MANY);
         assert_eq!(ready.pop(), Some(0));
         ready.call(MANY - 1);
         ready.call(0);
@@ -275,7 +270,7 @@ mod tests {
 
     #[test]
     fn of_many_ranks_the_64_neighbours_go_on_of_which_one_became_ready_last() {
-        let mut ready = ReadyRanks::called(MANY);
+        let mut ready = ReadyRanks::lazy(MANY);
         while ready.pop().is_some() {}
         [70, 5, 1000, 64, 6].into_iter().for_each(|rank| ready.push(rank));
         let next = std::array::from_fn(|_| ready.pop());
@@ -288,8 +283,8 @@ mod tests {
             let mut ready = ReadyRanks::none(ranks);
             let some = [ranks - 1, 0, ranks / 2, ranks / 65];
             some.into_iter().for_each(|rank| ready.push(rank));
-            let found: BTreeSet<_> = some.into_iter().collect();
-            assert!(std::iter::from_fn(|| ready.pop_lowest()).eq(found), "{ranks} ranks");
+            let expected: BTreeSet<_> = some.into_iter().collect();
+            assert!(std::iter::from_fn(|| ready.pop_lowest()).eq(expected), "{ranks} ranks");
             ready.push(ranks - 1);
             assert_eq!([ready.pop_lowest(), ready.pop_lowest()], [Some(ranks - 1), None]);
         }
@@ -297,7 +292,7 @@ mod tests {
 
     #[test]
     fn few_ranks_are_ready_from_the_start() {
-        let mut ready = ReadyRanks::called(FEW);
+        let mut ready = ReadyRanks::lazy(FEW);
         ready.call(7);
         let mut ranks: Vec<_> = std::iter::from_fn(|| ready.pop()).collect();
         ranks.sort_unstable();

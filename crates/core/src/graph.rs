@@ -92,9 +92,9 @@ impl<P: Copy> Waiting<P> {
             self.joins.insert(number, (waits - 1, moment));
             return (waits - 1, moment);
         };
-        let (missing, known) = entry.get_mut();
+        let (missing, latest) = entry.get_mut();
         *missing -= 1;
-        *known = rank.later(*known, moment);
+        *latest = rank.later(*latest, moment);
         if *missing == 0 { entry.remove() } else { *entry.get() }
     }
 }
@@ -109,12 +109,12 @@ impl<'r, T: Tasks> Graph<'r, T> {
     }
 
     /// Starts the waiting tasks below this number that can start, including tasks released meanwhile. Tasks that do not
-    /// end at once are added to `started`.
-    fn start_before(&mut self, number: u32, started: &mut Vec<RunningTask<'r, T::Place>>, cx: &mut Context<'_>) {
+    /// end at once are added to `new_tasks`.
+    fn start_before(&mut self, number: u32, new_tasks: &mut Vec<RunningTask<'r, T::Place>>, cx: &mut Context<'_>) {
         while let Some((task, moment)) = self.waiting.before(number) {
             let mut task = self.start(task, moment);
             if !self.advance(&mut task, cx) {
-                started.push(task);
+                new_tasks.push(task);
             }
         }
     }
@@ -147,13 +147,13 @@ impl<T: Tasks> Future for Graph<'_, T> {
         let this = self.get_mut();
         let begin = this.rank.moment();
         let mut running = this.running.take().unwrap_or_else(|| this.begin(begin));
-        let mut started = Vec::new();
+        let mut new_tasks = Vec::new();
         running.retain_mut(|task| {
-            this.start_before(T::number(task.task), &mut started, cx);
+            this.start_before(T::number(task.task), &mut new_tasks, cx);
             !this.advance(task, cx)
         });
-        this.start_before(u32::MAX, &mut started, cx);
-        running.append(&mut started);
+        this.start_before(u32::MAX, &mut new_tasks, cx);
+        running.append(&mut new_tasks);
         if !running.is_sorted_by_key(|task| T::number(task.task)) {
             running.sort_by_key(|task| T::number(task.task));
         }

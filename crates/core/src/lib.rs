@@ -3,7 +3,6 @@
 //! A *program* is the steps of one rank: an async function over the verbs of [`Rank`]. A [`World`] gives the verbs a
 //! meaning. This crate contains neither algorithms nor worlds.
 
-mod beside;
 pub mod budget;
 mod call;
 mod combinators;
@@ -18,6 +17,7 @@ mod moment;
 pub mod names;
 mod neighbors;
 mod nodes;
+mod operations;
 mod path;
 mod program;
 mod rank;
@@ -32,9 +32,8 @@ pub mod units;
 mod verbs;
 mod world;
 
-pub use beside::{Beside, Completed};
 pub use call::{Call, Collective, Parameter, Part, Unit};
-pub use combinators::{Branch, First, Join, JoinAll, Rest, Started, Winner};
+pub use combinators::{Branch, First, Join, JoinAll, Rest, StartedBranch, Winner};
 pub use counts::{Counts, Pairs};
 pub use earliest::Earliest;
 pub use error::{Error, Result, one_line};
@@ -42,7 +41,8 @@ pub use executor::ReadyRanks;
 pub use graph::{Graph, Tasks};
 pub use moment::{Moment, Moments, Position, later_s};
 pub use neighbors::{Blocks, Edge, Neighborhood, Neighbors, Sent};
-pub use nodes::{Listed, Nodes};
+pub use nodes::{NodeList, Nodes};
+pub use operations::{Completion, Operations};
 pub use path::{Path, Woken};
 pub use program::{AnyProgram, Home, Program, Repeated, check_ranks, run};
 pub use rank::{Rank, View};

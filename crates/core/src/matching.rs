@@ -51,7 +51,7 @@ impl<M, R> Mailboxes<M, R> {
     }
 
     /// The message that waits at this place.
-    pub fn held(&mut self, place: u32) -> Option<&mut M> {
+    pub fn waiting_message(&mut self, place: u32) -> Option<&mut M> {
         self.unexpected.pool.get_mut(place as usize)?.entry.as_mut()
     }
 
@@ -85,7 +85,7 @@ impl<M, R> Mailboxes<M, R> {
     }
 
     /// Sources and tags of the receives that wait at `rank`, without repetition, the earliest receive first.
-    pub fn wanted(&self, rank: usize) -> Vec<(Source, Tag)> {
+    pub fn waiting_receives(&self, rank: usize) -> Vec<(Source, Tag)> {
         let mut heads: Vec<_> = self.posted.queues(rank).map(|(_, head)| head).collect();
         heads.sort_unstable_by_key(|head| head.number);
         let source = |from| if from == ANY { Source::Any } else { Source::Rank(from) };
@@ -100,12 +100,12 @@ impl<M, R> Mailboxes<M, R> {
 
     /// Sender, tag and message of each message that waits at `rank`; per sender and tag in the order of arrival.
     pub fn unexpected(&self, rank: usize) -> impl Iterator<Item = (u32, Tag, &M)> {
-        self.unexpected.all(rank).filter_map(Node::kept)
+        self.unexpected.all(rank).filter_map(Node::content)
     }
 
     /// The message that has waited longest at `rank`.
     pub fn oldest(&self, rank: usize) -> Option<(u32, Tag, &M)> {
-        self.unexpected.oldest(rank, |_| true)?.kept()
+        self.unexpected.oldest(rank, |_| true)?.content()
     }
 
     /// Removes the receive waiting at `rank` that `is_withdrawn` picks.
@@ -125,7 +125,7 @@ struct Queues<T> {
     heads: Vec<u32>,
     pool: Vec<Node<T>>,
     free: u32,
-    pushed: u64,
+    pushes: u64,
     /// The oldest entry of each further queue of a rank that has [`MOST_LISTED`] listed ones, by rank, sender and tag.
     others: BTreeMap<(u32, u32, Tag), u32>,
 }
@@ -149,31 +149,31 @@ const NIL: u32 = u32::MAX;
 const MOST_LISTED: u32 = 16;
 
 /// Where the search for a queue ended.
-struct Found {
+struct SearchEnd {
     /// The oldest entry of the queue before, or of the last queue that was searched.
     before: u32,
     /// The oldest entry of the queue.
     head: Option<u32>,
     /// Number of queues that were searched.
-    searched: u32,
+    queues_searched: u32,
 }
 
 impl<T> Queues<T> {
     fn new(ranks: usize) -> Self {
-        Self { heads: vec![NIL; ranks], pool: Vec::new(), free: NIL, pushed: 0, others: BTreeMap::new() }
+        Self { heads: vec![NIL; ranks], pool: Vec::new(), free: NIL, pushes: 0, others: BTreeMap::new() }
     }
 
     #[inline(always)]
     fn push(&mut self, rank: usize, from: u32, tag: Tag, entry: T) -> u32 {
         let place = self.place(from, tag, entry);
         match self.find(rank, from, tag) {
-            Found { head: Some(head), .. } => {
+            SearchEnd { head: Some(head), .. } => {
                 let last = std::mem::replace(&mut self.pool[head as usize].last, place);
                 self.pool[last as usize].behind = place;
             }
-            Found { before: NIL, .. } => self.heads[rank] = place,
-            Found { searched: MOST_LISTED, .. } => drop(self.others.insert((rank as u32, from, tag), place)),
-            Found { before, .. } => self.pool[before as usize].next = place,
+            SearchEnd { before: NIL, .. } => self.heads[rank] = place,
+            SearchEnd { queues_searched: MOST_LISTED, .. } => drop(self.others.insert((rank as u32, from, tag), place)),
+            SearchEnd { before, .. } => self.pool[before as usize].next = place,
         }
         place
     }
@@ -182,8 +182,8 @@ impl<T> Queues<T> {
     #[inline(always)]
     fn place(&mut self, from: u32, tag: Tag, entry: T) -> u32 {
         let place = if self.free == NIL { self.pool.len() as u32 } else { self.free };
-        let node = Node { entry: Some(entry), number: self.pushed, from, tag, behind: NIL, last: place, next: NIL };
-        self.pushed += 1;
+        let node = Node { entry: Some(entry), number: self.pushes, from, tag, behind: NIL, last: place, next: NIL };
+        self.pushes += 1;
         match self.pool.get_mut(place as usize) {
             Some(vacant) => {
                 self.free = vacant.next;
@@ -195,22 +195,22 @@ impl<T> Queues<T> {
     }
 
     #[inline(always)]
-    fn find(&self, rank: usize, from: u32, tag: Tag) -> Found {
-        let (mut before, mut at, mut searched) = (NIL, self.heads[rank], 0);
+    fn find(&self, rank: usize, from: u32, tag: Tag) -> SearchEnd {
+        let (mut before, mut at, mut queues_searched) = (NIL, self.heads[rank], 0);
         while let Some(node) = self.pool.get(at as usize) {
             if node.from == from && node.tag == tag {
-                return Found { before, head: Some(at), searched };
+                return SearchEnd { before, head: Some(at), queues_searched };
             }
-            (before, at, searched) = (at, node.next, searched + 1);
+            (before, at, queues_searched) = (at, node.next, queues_searched + 1);
         }
         let head = if self.others.is_empty() { None } else { self.others.get(&(rank as u32, from, tag)).copied() };
-        Found { before, head, searched }
+        SearchEnd { before, head, queues_searched }
     }
 
     /// Takes the oldest entry of this sender and tag.
     #[inline(always)]
     fn take_first(&mut self, rank: usize, from: u32, tag: Tag) -> Option<T> {
-        let Found { before, head, .. } = self.find(rank, from, tag);
+        let SearchEnd { before, head, .. } = self.find(rank, from, tag);
         self.unlink(rank, before, head?)
     }
 
@@ -273,9 +273,9 @@ impl<T> Queues<T> {
 
     /// The oldest entry of each queue, and its place.
     fn queues(&self, rank: usize) -> impl Iterator<Item = (u32, &Node<T>)> {
-        let listed = self.chain(self.heads[rank], |node| node.next);
+        let in_list = self.chain(self.heads[rank], |node| node.next);
         let others = self.others.range((rank as u32, 0, 0)..=(rank as u32, u32::MAX, Tag::MAX));
-        listed.chain(others.map(|(_, head)| (*head, &self.pool[*head as usize])))
+        in_list.chain(others.map(|(_, head)| (*head, &self.pool[*head as usize])))
     }
 
     /// The oldest among the first entries of queues that `is_wanted` picks.
@@ -290,7 +290,7 @@ impl<T> Queues<T> {
 }
 
 impl<T> Node<T> {
-    fn kept(&self) -> Option<(u32, Tag, &T)> {
+    fn content(&self) -> Option<(u32, Tag, &T)> {
         Some((self.from, self.tag, self.entry.as_ref()?))
     }
 }

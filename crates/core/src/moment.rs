@@ -25,7 +25,7 @@ impl Position {
 
     /// The place at which a program continues after branches that ended at these two places.
     #[inline]
-    pub fn joined(self, other: Self) -> Self {
+    pub fn join(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
 }
@@ -76,7 +76,7 @@ impl Moment {
 
     #[inline]
     pub(crate) fn later(self, other: Self) -> Self {
-        Self::at(later_s(self.time_s, other.time_s), self.position().joined(other.position()))
+        Self::at(later_s(self.time_s, other.time_s), self.position().join(other.position()))
     }
 
     #[inline]
@@ -121,7 +121,7 @@ pub trait Moments {
         self.later(now, winner)
     }
     /// Adjusts the moment `earlier` at which a `first` continues, and the moment `later` at which its rest ends.
-    fn decided(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
+    fn settle_first(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
         (earlier, later)
     }
 }

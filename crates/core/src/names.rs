@@ -10,22 +10,22 @@ const LEAST_PART: usize = 3;
 const PART: usize = usize::MAX;
 
 /// The hint for an unknown name: the known names near it, or else all known names.
-pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<_> = known.into_iter().collect();
-    let near = near(name, &known);
-    if !near.is_empty() {
-        return did_you_mean(&near);
+pub fn hint<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    let nearest = nearest(name, &names);
+    if !nearest.is_empty() {
+        return did_you_mean(&nearest);
     }
-    match &known[..] {
+    match &names[..] {
         [] => "expected none".to_owned(),
         [only] => format!("expected {only}"),
-        _ => format!("expected one of {}", known.join(", ")),
+        _ => format!("expected one of {}", names.join(", ")),
     }
 }
 
 /// The message about an unknown name of this kind.
-pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    format!("unknown {what} {name:?}, {}", hint(name, known))
+pub fn unknown<'a>(what: &str, name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    format!("unknown {what} {name:?}, {}", hint(name, names))
 }
 
 /// The question whether one of these texts is meant.
@@ -37,24 +37,30 @@ pub(crate) fn did_you_mean<T: AsRef<str>>(texts: &[T]) -> String {
 }
 
 /// The known names nearest to a name: with few letters changed, or else with the name as a part.
-fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     let letters = plain(name);
-    let found: Vec<_> = known.iter().filter_map(|known| Some((distance(&letters, &plain(known))?, *known))).collect();
-    let least = found.iter().map(|(distance, _)| *distance).min();
-    found.into_iter().filter(|(distance, _)| Some(*distance) == least).map(|(_, known)| known).take(MOST).collect()
+    let distances: Vec<_> =
+        names.iter().filter_map(|candidate| Some((distance(&letters, &plain(candidate))?, *candidate))).collect();
+    let least = distances.iter().map(|(distance, _)| *distance).min();
+    distances
+        .into_iter()
+        .filter(|(distance, _)| Some(*distance) == least)
+        .map(|(_, candidate)| candidate)
+        .take(MOST)
+        .collect()
 }
 
 /// The letters to compare: in lower case, without quotes, words joined by `_`.
 fn plain(name: &str) -> Vec<char> {
-    let joined = |letter| if matches!(letter, '-' | ' ') { '_' } else { letter };
-    name.trim_matches('"').chars().flat_map(char::to_lowercase).map(joined).collect()
+    let unify = |letter| if matches!(letter, '-' | ' ') { '_' } else { letter };
+    name.trim_matches('"').chars().flat_map(char::to_lowercase).map(unify).collect()
 }
 
 /// The distance of two names: the edits if at most a third of the letters, or [`PART`] if one is a part of the other.
-fn distance(name: &[char], known: &[char]) -> Option<usize> {
-    let longest = name.len().max(known.len());
-    let is_part = name.len() >= LEAST_PART && known.windows(name.len()).any(|part| part == name);
-    let edits = edits(name, known);
+fn distance(name: &[char], other: &[char]) -> Option<usize> {
+    let longest = name.len().max(other.len());
+    let is_part = name.len() >= LEAST_PART && other.windows(name.len()).any(|part| part == name);
+    let edits = edits(name, other);
     if 3 * edits <= longest { Some(edits) } else { is_part.then_some(PART) }
 }
 
@@ -64,8 +70,8 @@ fn edits(left: &[char], right: &[char]) -> usize {
     for (i, letter) in left.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, other) in right.iter().enumerate() {
-            let replaced = rows[i][j] + usize::from(letter != other);
-            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            let replacement = rows[i][j] + usize::from(letter != other);
+            let mut least = replacement.min(rows[i][j + 1] + 1).min(row[j] + 1);
             if i > 0 && j > 0 && *letter == right[j - 1] && left[i - 1] == *other {
                 least = least.min(rows[i - 1][j - 1] + 1);
             }

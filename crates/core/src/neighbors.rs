@@ -94,7 +94,7 @@ impl Neighborhood {
 pub struct Neighbors {
     ranks: usize,
     first: usize,
-    known: Vec<Neighborhood>,
+    edges_by_rank: Vec<Neighborhood>,
     /// Whether all ranks know that all blocks have the same number of elements.
     is_uniform: bool,
     stencil: Option<Stencil>,
@@ -103,8 +103,14 @@ pub struct Neighbors {
 impl Neighbors {
     /// The edges of one of `ranks` ranks. `is_uniform`: all ranks know that all blocks have equal sizes. `stencil`: all
     /// ranks know that the graph is this stencil; edges arrive in the order of its offsets.
-    pub fn of_one(rank: usize, ranks: usize, edges: Neighborhood, is_uniform: bool, stencil: Option<Stencil>) -> Self {
-        Self { ranks, first: rank, known: vec![edges], is_uniform, stencil }
+    pub fn one_rank(
+        rank: usize,
+        ranks: usize,
+        edges: Neighborhood,
+        is_uniform: bool,
+        stencil: Option<Stencil>,
+    ) -> Self {
+        Self { ranks, first: rank, edges_by_rank: vec![edges], is_uniform, stencil }
     }
 
     /// A stencil whose blocks all have `count` elements; if `sends_same`, a rank sends the same elements to all.
@@ -127,7 +133,7 @@ impl Neighbors {
             let sent = if sends_same { Sent::Same(&neighbors, count(rank, 0)) } else { Sent::Blocks(&sent) };
             Neighborhood::new(sent, &received, opposites.iter().copied())
         };
-        Self { ranks, first: 0, known: (0..ranks).map(edges).collect(), is_uniform: false, stencil: None }
+        Self { ranks, first: 0, edges_by_rank: (0..ranks).map(edges).collect(), is_uniform: false, stencil: None }
     }
 
     /// A graph: `to` lists the neighbours to which a rank sends, with repetitions and itself allowed; `count(from, to)`
@@ -147,7 +153,7 @@ impl Neighbors {
             let sent = if sends_same { Sent::Same(&ranks_sent, count(rank, rank)) } else { Sent::Blocks(&sent) };
             Neighborhood::new(sent, &received, 0..received.len())
         };
-        Self { ranks, first: 0, known: (0..ranks).map(edges).collect(), is_uniform: false, stencil: None }
+        Self { ranks, first: 0, edges_by_rank: (0..ranks).map(edges).collect(), is_uniform: false, stencil: None }
     }
 
     /// Number of ranks.
@@ -160,12 +166,12 @@ impl Neighbors {
     /// # Panics
     /// When they are unknown: a defect of the calling program.
     pub fn of(&self, rank: usize) -> &Neighborhood {
-        &self.known[rank - self.first]
+        &self.edges_by_rank[rank - self.first]
     }
 
     /// The ranks whose edges are known, with the edges.
-    pub fn known(&self) -> impl Iterator<Item = (usize, &Neighborhood)> {
-        self.known.iter().enumerate().map(|(index, edges)| (self.first + index, edges))
+    pub fn entries(&self) -> impl Iterator<Item = (usize, &Neighborhood)> {
+        self.edges_by_rank.iter().enumerate().map(|(index, edges)| (self.first + index, edges))
     }
 
     /// Whether all ranks know that all blocks have the same number of elements.
@@ -186,7 +192,7 @@ impl Neighbors {
 
     /// The largest known block.
     pub(crate) fn largest(&self) -> usize {
-        let edges = self.known.iter().flat_map(|edges| edges.to.iter().chain(&edges.from));
+        let edges = self.edges_by_rank.iter().flat_map(|edges| edges.to.iter().chain(&edges.from));
         edges.map(|edge| edge.elements.len()).max().unwrap_or(0)
     }
 }

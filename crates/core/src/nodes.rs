@@ -12,12 +12,12 @@ pub enum Nodes {
     /// This many successive ranks share a node; the last node may have fewer.
     Equal(usize),
     /// The ranks of every node.
-    Listed(Arc<Listed>),
+    Listed(Arc<NodeList>),
 }
 
 /// Ranks by node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct NodeList {
     /// The ranks of each node, ascending; nodes in the order of their first ranks.
     pub members: Vec<Vec<usize>>,
     /// The node of each rank, and its place there.
@@ -26,7 +26,7 @@ pub struct Listed {
 
 impl Nodes {
     /// The nodes of these ranks, renumbered by their places in the list.
-    pub fn among(&self, ranks: &[usize]) -> Self {
+    pub fn select(&self, ranks: &[usize]) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
             Self::Equal(size) => Self::of(&ranks.iter().map(|rank| (rank / size) as i32).collect::<Vec<_>>()),
@@ -50,7 +50,7 @@ impl Nodes {
         if places.iter().enumerate().all(|(rank, place)| *place == (rank / size, rank % size)) {
             return Self::Equal(size);
         }
-        Self::Listed(Arc::new(Listed { members, places }))
+        Self::Listed(Arc::new(NodeList { members, places }))
     }
 }
 
@@ -64,11 +64,11 @@ mod tests {
         assert_eq!(Nodes::of(&[5]), Nodes::Equal(1));
         let members = vec![vec![0, 2], vec![1, 3, 4]];
         let places = vec![(0, 0), (1, 0), (0, 1), (1, 1), (1, 2)];
-        assert_eq!(Nodes::of(&[1, 0, 1, 0, 0]), Nodes::Listed(Arc::new(Listed { members, places })));
+        assert_eq!(Nodes::of(&[1, 0, 1, 0, 0]), Nodes::Listed(Arc::new(NodeList { members, places })));
         let Nodes::Listed(uneven) = Nodes::of(&[0, 1, 1]) else { panic!("the first node is the smaller one") };
         assert_eq!(uneven.members, [vec![0], vec![1, 2]]);
         let uneven = Nodes::Listed(uneven);
-        assert_eq!([uneven.among(&[2, 1]), uneven.among(&[1, 0])], [Nodes::Equal(2), Nodes::Equal(1)]);
-        assert_eq!(Nodes::Equal(2).among(&[0, 1, 2, 3, 6]), Nodes::Equal(2));
+        assert_eq!([uneven.select(&[2, 1]), uneven.select(&[1, 0])], [Nodes::Equal(2), Nodes::Equal(1)]);
+        assert_eq!(Nodes::Equal(2).select(&[0, 1, 2, 3, 6]), Nodes::Equal(2));
     }
 }

@@ -1,4 +1,4 @@
-//! `beside`: operations that a rank starts and awaits by number while its program continues.
+//! `operations`: operations that a rank starts and awaits by number while its program continues.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use crate::rank::Rank;
 use crate::{Moment, Path};
 
 /// The moment at which a part of a program was complete, if before its end: its rest only serves other ranks.
-pub type Completed = Rc<OnceCell<Moment>>;
+pub type Completion = Rc<OnceCell<Moment>>;
 
 /// The operations that a rank has started, and which of them are done.
-pub struct Beside<'r> {
+pub struct Operations<'r> {
     rank: &'r Rank<'r>,
     running: RefCell<Vec<Running<'r>>>,
     /// The moments at which operations were done for which nothing has waited yet, by request.
-    done: RefCell<BTreeMap<u32, Moment>>,
+    ends: RefCell<BTreeMap<u32, Moment>>,
 }
 
 /// An operation under way, at its own moment.
@@ -30,17 +30,17 @@ struct Running<'r> {
     path: Path,
     has_begun: bool,
     moment: Moment,
-    completed: Option<Completed>,
+    completion: Option<Completion>,
     future: Steps<'r>,
 }
 
 /// Number of distinct branches of a rank's program: one for its calls, and one for each request.
 const BRANCHES: usize = 1 << 20;
 
-impl<'r> Beside<'r> {
+impl<'r> Operations<'r> {
     /// Nothing is under way at `rank`.
     pub fn new(rank: &'r Rank<'r>) -> Self {
-        Self { rank, running: RefCell::default(), done: RefCell::default() }
+        Self { rank, running: RefCell::default(), ends: RefCell::default() }
     }
 
     /// Starts one verb as `request`. The rank continues at once, at the next place of its program.
@@ -49,27 +49,28 @@ impl<'r> Beside<'r> {
     }
 
     /// Starts a part of the program as `request`, in a branch. The rank continues at once.
-    pub async fn fork(&self, request: u32, completed: &Completed, part: impl Future<Output = ()> + 'r) {
+    pub async fn fork(&self, request: u32, completion: &Completion, part: impl Future<Output = ()> + 'r) {
         let moment = self.rank.branch_of(self.rank.racing(self.rank.moment()), request as usize);
-        self.begin(request, moment, Some(completed.clone()), Box::pin(part)).await;
+        self.begin(request, moment, Some(completion.clone()), Box::pin(part)).await;
     }
 
     /// Runs a part of the program until it is complete; `request` must be free.
-    pub async fn call(&self, request: u32, completed: &Completed, part: impl Future<Output = ()> + 'r) {
+    pub async fn call(&self, request: u32, completion: &Completion, part: impl Future<Output = ()> + 'r) {
         let rank = self.rank;
-        self.begin(request, rank.moment(), Some(completed.clone()), Box::pin(part)).await;
-        let end = self.done(request).await;
+        self.begin(request, rank.moment(), Some(completion.clone()), Box::pin(part)).await;
+        let end = self.end_of(request).await;
         // From here on, the rest of the part and the rank must have different places in the program.
-        let is_serving = completed.get().is_some();
+        let is_serving = completion.get().is_some();
         rank.set_moment(if is_serving { rank.branch_of(rank.racing(end), 0) } else { end });
     }
 
-    async fn begin(&self, request: u32, moment: Moment, completed: Option<Completed>, future: Steps<'r>) {
+    async fn begin(&self, request: u32, moment: Moment, completion: Option<Completion>, future: Steps<'r>) {
         let now = self.rank.moment();
         let path = Path::ROOT.branch(1 + request as usize % (BRANCHES - 1), BRANCHES);
-        let mut begun = Some(Running { request: Some(request), path, has_begun: false, moment, completed, future });
+        let mut operation =
+            Some(Running { request: Some(request), path, has_begun: false, moment, completion, future });
         poll_fn(|cx| {
-            let mut running = begun.take().expect("polled once");
+            let mut running = operation.take().expect("polled once");
             if !self.advance(&mut running, cx) {
                 self.running.borrow_mut().push(running);
             }
@@ -86,27 +87,27 @@ impl<'r> Beside<'r> {
             return false;
         }
         running.has_begun = true;
-        let here = rank.path();
+        let own_path = rank.path();
         rank.set_path(running.path);
         let has_ended = rank.poll_at(&mut running.moment, running.future.as_mut(), cx).is_ready();
-        rank.set_path(here);
-        let completed = running.completed.as_ref().and_then(|completed| completed.get().copied());
-        if let Some(end) = completed.or_else(|| has_ended.then_some(running.moment))
+        rank.set_path(own_path);
+        let completion = running.completion.as_ref().and_then(|completion| completion.get().copied());
+        if let Some(end) = completion.or_else(|| has_ended.then_some(running.moment))
             && let Some(request) = running.request.take()
         {
-            self.done.borrow_mut().insert(request, end);
+            self.ends.borrow_mut().insert(request, end);
         }
         has_ended
     }
 
     /// Waits until `request` is done. Returns the moment at which it was done.
-    async fn done(&self, request: u32) -> Moment {
-        poll_fn(|_| self.done.borrow_mut().remove(&request).map_or(Poll::Pending, Poll::Ready)).await
+    async fn end_of(&self, request: u32) -> Moment {
+        poll_fn(|_| self.ends.borrow_mut().remove(&request).map_or(Poll::Pending, Poll::Ready)).await
     }
 
     /// Waits until `request` is done.
     pub async fn wait(&self, request: u32) {
-        let end = self.done(request).await;
+        let end = self.end_of(request).await;
         self.rank.set_moment(self.rank.after_first(self.rank.moment(), end));
     }
 
@@ -114,7 +115,7 @@ impl<'r> Beside<'r> {
     pub async fn end(&self) {
         let is_done = || self.running.borrow().iter().all(|running| running.request.is_none());
         poll_fn(|_| if is_done() { Poll::Ready(()) } else { Poll::Pending }).await;
-        for end in self.done.take().into_values() {
+        for end in self.ends.take().into_values() {
             self.rank.set_moment(self.rank.after_first(self.rank.moment(), end));
         }
     }
@@ -125,7 +126,7 @@ impl<'r> Beside<'r> {
     }
 
     /// Runs `main`, which starts other operations and waits for them, and continues all operations started.
-    pub async fn along(&self, main: impl Future<Output = ()>) {
+    pub async fn run_beside(&self, main: impl Future<Output = ()>) {
         let mut main = pin!(main);
         poll_fn(|cx| {
             let now = self.rank.moment();

@@ -42,7 +42,7 @@ impl Path {
         Self(self.0 ^ 1 << end | (index as u64) << 1 << (end - width) | 1 << (end - width))
     }
 
-    /// Of `count` branches of a `join` here, the first index from `from` on that meets `other`, if any.
+    /// Of `count` branches of a `join` parent, the first index from `from` on that meets `other`, if any.
     #[inline]
     fn next_branch(self, from: usize, count: usize, other: Self) -> Option<usize> {
         let (width, end) = (count.next_power_of_two().ilog2(), self.end());
@@ -66,7 +66,7 @@ impl Path {
         (self.0 ^ other.0) >> self.end().max(other.end()) <= 1
     }
 
-    /// Whether a `join` polls this branch after the other one. Operations of [`Beside`](crate::Beside), which are polled in
+    /// Whether a `join` polls this branch after the other one. Operations of [`Operations`](crate::Operations), which are polled in
     /// another order, do not wake each other.
     #[inline]
     pub fn comes_after(self, other: Self) -> bool {
@@ -114,11 +114,11 @@ impl Woken {
         }
     }
 
-    /// Of `count` branches of a `join` at `here`, the first from `from` on that can go on; else `count`.
+    /// Of `count` branches of a `join` at `parent`, the first from `from` on that can go on; else `count`.
     #[inline]
-    pub fn next_branch(&self, here: Path, from: usize, count: usize) -> usize {
+    pub fn next_branch(&self, parent: Path, from: usize, count: usize) -> usize {
         let woken = self.paths[..self.count as usize].iter();
-        woken.filter_map(|woken| here.next_branch(from, count, *woken)).min().unwrap_or(count)
+        woken.filter_map(|woken| parent.next_branch(from, count, *woken)).min().unwrap_or(count)
     }
 
     /// Whether this branch, or one further on, can go on.

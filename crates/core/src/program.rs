@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::executor::{Again, FEW};
+use crate::executor::{FEW, Poller};
 use crate::rank::{Rank, Ranks};
 use crate::seat::{Ground, Seat, Seats};
 use crate::world::World;
@@ -88,11 +88,11 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Restartable for Remade<M, F> {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(program) = self.program.as_mut().as_pin_mut() else { return Poll::Ready(()) };
-        let polled = program.poll(context);
-        if polled.is_ready() {
+        let poll = program.poll(context);
+        if poll.is_ready() {
             self.program.set(None);
         }
-        polled
+        poll
     }
 }
 
@@ -102,7 +102,7 @@ pub struct Repeated {
     stage: Rc<Cell<Stage>>,
     /// Never ends: it waits for the next start.
     runs: Steps<'static>,
-    again: Again,
+    poller: Poller,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -117,7 +117,7 @@ impl Repeated {
     pub fn new(program: &'static dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>) -> Self {
         let stage = Rc::new(Cell::new(Stage::Ended));
         let runs = Box::pin(all_runs(program, world.clone(), call, stage.clone()));
-        Self { world, stage, runs, again: Again::default() }
+        Self { world, stage, runs, poller: Poller::default() }
     }
 
     /// Starts the program again.
@@ -129,7 +129,7 @@ impl Repeated {
     pub fn resume(&mut self) {
         if !self.has_ended() {
             let poll_again = || self.world.ground().poll_again(self.world.rank());
-            let _ = self.again.poll(self.runs.as_mut(), poll_again);
+            let _ = self.poller.poll(self.runs.as_mut(), poll_again);
         }
     }
 
@@ -169,7 +169,7 @@ struct Programs<'a> {
     free: Vec<u32>,
     /// Each rank's slot, [`NEW`] or [`ENDED`].
     places: Box<[u32]>,
-    again: Again,
+    poller: Poller,
 }
 
 /// In place of a slot: the rank has not begun.
@@ -180,7 +180,7 @@ const ENDED: u32 = u32::MAX - 1;
 impl<'a> Programs<'a> {
     fn new(program: &'a dyn AnyProgram, call: &'a Call, ranks: &'a Ranks<'a>) -> Self {
         let places = vec![NEW; ranks.size()].into_boxed_slice();
-        Self { program, call, ranks, slots: Vec::new(), free: Vec::new(), places, again: Again::default() }
+        Self { program, call, ranks, slots: Vec::new(), free: Vec::new(), places, poller: Poller::default() }
     }
 
     /// Starts or resumes `rank` until it waits or ends. Returns the moment of its end if it ends now.
@@ -190,10 +190,10 @@ impl<'a> Programs<'a> {
             NEW => self.begin(rank),
             slot => slot,
         };
-        let begun = &mut self.slots[slot as usize];
-        let polled = self.again.poll(begun.as_mut()?.as_mut(), || self.ranks.poll_again(rank));
-        polled.is_ready().then(|| {
-            *begun = None;
+        let steps = &mut self.slots[slot as usize];
+        let poll = self.poller.poll(steps.as_mut()?.as_mut(), || self.ranks.poll_again(rank));
+        poll.is_ready().then(|| {
+            *steps = None;
             self.free.push(slot);
             self.places[rank] = ENDED;
             self.ranks.moment(slot as usize)
@@ -206,7 +206,7 @@ impl<'a> Programs<'a> {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
-        self.slots[slot as usize] = Some(self.program.steps(self.ranks.seated(slot as usize, rank), self.call));
+        self.slots[slot as usize] = Some(self.program.steps(self.ranks.seat_rank(slot as usize, rank), self.call));
         self.places[rank] = slot;
         slot
     }

@@ -160,10 +160,10 @@ impl<'r> Rank<'r> {
     }
 
     #[inline(always)]
-    pub(crate) fn issue_both(&self, both: &SendRecv, pair: &mut Pair) {
+    pub(crate) fn issue_both(&self, exchange: &SendRecv, pair: &mut Pair) {
         match self.view {
-            None => self.ground().host.issue_both(self.seat, both, pair),
-            Some(view) => self.issue_both_through(view, [both.send(), both.recv()], pair),
+            None => self.ground().host.issue_both(self.seat, exchange, pair),
+            Some(view) => self.issue_both_through(view, [exchange.send(), exchange.recv()], pair),
         }
     }
 
@@ -182,7 +182,7 @@ impl<'r> Rank<'r> {
             self.ground().received.set(Received { source: self.rank() as u32, len: 1 });
             return State::Done;
         };
-        self.seen_through(view, step, view.below().issue(&below))
+        self.convert_received(view, step, view.below().issue(&below))
     }
 
     #[inline(always)]
@@ -199,11 +199,11 @@ impl<'r> Rank<'r> {
             None => below.ground().host.take(below.seat, ticket),
             Some(_) => view.step(*step).map_or(State::Waits(ticket), |step| below.take(|| step, ticket)),
         };
-        self.seen_through(view, step, state)
+        self.convert_received(view, step, state)
     }
 
     /// Converts the result that the rank below got to the result that `view` gives.
-    fn seen_through(&self, view: &dyn View, step: &Step, state: State) -> State {
+    fn convert_received(&self, view: &dyn View, step: &Step, state: State) -> State {
         if let State::Done = state {
             let received = &self.ground().received;
             received.set(view.received(step, received.get()));
@@ -265,9 +265,9 @@ impl<'r> Rank<'r> {
         cx: &mut Context<'_>,
     ) -> Poll<F::Output> {
         self.set_moment(*moment);
-        let polled = future.poll(cx);
+        let output = future.poll(cx);
         *moment = self.moment();
-        polled
+        output
     }
 
     #[inline]
@@ -276,8 +276,8 @@ impl<'r> Rank<'r> {
     }
 
     #[inline]
-    pub(crate) fn next_to_go_on(&self, here: Path, from: usize, count: usize) -> usize {
-        self.ground().host.next_to_go_on(self.seat.rank.get(), here, from, count)
+    pub(crate) fn next_to_go_on(&self, parent: Path, from: usize, count: usize) -> usize {
+        self.ground().host.next_to_go_on(self.seat.rank.get(), parent, from, count)
     }
 
     /// The running branch caused the event for which the branches of `path` wait. They can go on when their turn comes:
@@ -337,8 +337,8 @@ impl<'r> Rank<'r> {
         self.ordered(|| now.after_first(winner), |order| order.after_first(now, winner))
     }
 
-    pub(crate) fn decided(&self, earlier: Moment, later: Moment) -> (Moment, Moment) {
-        self.ordered(|| (earlier, later), |order| order.decided(earlier, later))
+    pub(crate) fn settle_first(&self, earlier: Moment, later: Moment) -> (Moment, Moment) {
+        self.ordered(|| (earlier, later), |order| order.settle_first(earlier, later))
     }
 }
 
@@ -361,7 +361,7 @@ impl<'r> Ranks<'r> {
 
     /// `rank` takes the seat at this place, at the beginning of its program.
     #[inline]
-    pub(crate) fn seated(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {
+    pub(crate) fn seat_rank(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {
         self.seats.get(place).give(rank);
         self.blocks.get(place, |place| Rank::new(self.seats.get(place)))
     }

@@ -30,12 +30,12 @@ pub(crate) trait Host {
     fn issue(&self, seat: &Seat<'_>, step: &Step) -> State;
     /// Issues a send and a receive, each at its moment; the result is the receive's. Most programs send and receive in
     /// such pairs, and one call with known kinds of steps is faster than two.
-    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair);
+    fn issue_both(&self, seat: &Seat<'_>, exchange: &SendRecv, pair: &mut Pair);
     fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
     /// Whether this branch of `rank`, or one further on, may go on. Asked at every poll, so it is a single call.
     fn can_go_on(&self, rank: usize, path: Path) -> bool;
-    /// The next of `count` branches of a `join` at `here`, from `from` on, that may be able to go on; else `count`.
-    fn next_to_go_on(&self, rank: usize, here: Path, from: usize, count: usize) -> usize;
+    /// The next of `count` branches of a `join` at `parent`, from `from` on, that may be able to go on; else `count`.
+    fn next_to_go_on(&self, rank: usize, parent: Path, from: usize, count: usize) -> usize;
     fn world(&self) -> RefMut<'_, dyn World + '_>;
 }
 
@@ -47,11 +47,11 @@ impl<W: World> Host for RefCell<W> {
         state
     }
 
-    fn issue_both(&self, seat: &Seat<'_>, both: &SendRecv, pair: &mut Pair) {
+    fn issue_both(&self, seat: &Seat<'_>, exchange: &SendRecv, pair: &mut Pair) {
         let mut world = self.borrow_mut();
         let Pair { states, moments, received } = pair;
-        states[0] = issue(&mut *world, seat, &mut moments[0], &both.send());
-        states[1] = issue(&mut *world, seat, &mut moments[1], &both.recv());
+        states[0] = issue(&mut *world, seat, &mut moments[0], &exchange.send());
+        states[1] = issue(&mut *world, seat, &mut moments[1], &exchange.recv());
         *received = seat.ground.received.get();
     }
 
@@ -71,8 +71,8 @@ impl<W: World> Host for RefCell<W> {
         self.borrow().woken(rank).is_none_or(|woken| woken.includes(path))
     }
 
-    fn next_to_go_on(&self, rank: usize, here: Path, from: usize, count: usize) -> usize {
-        self.borrow().woken(rank).map_or(from, |woken| woken.next_branch(here, from, count))
+    fn next_to_go_on(&self, rank: usize, parent: Path, from: usize, count: usize) -> usize {
+        self.borrow().woken(rank).map_or(from, |woken| woken.next_branch(parent, from, count))
     }
 
     fn world(&self) -> RefMut<'_, dyn World + '_> {

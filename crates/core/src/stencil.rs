@@ -53,8 +53,8 @@ impl Stencil {
     /// The rank at this offset from `rank`, if there is one.
     pub fn shifted(&self, rank: usize, offset: &[isize]) -> Option<usize> {
         let (mut rest, mut stride, mut at) = (rank, 1, 0);
-        for (size, by) in self.dims.iter().zip(offset).rev() {
-            let moved = (rest % size) as isize + by;
+        for (size, shift) in self.dims.iter().zip(offset).rev() {
+            let moved = (rest % size) as isize + shift;
             let is_inside = (0..*size as isize).contains(&moved);
             if !(is_inside || self.is_periodic) {
                 return None;
@@ -70,7 +70,7 @@ impl Stencil {
     pub fn arriving(&self, rank: usize, sources: &[Option<usize>]) -> Vec<usize> {
         let mut blocks: Vec<usize> = Vec::new();
         for offset in &self.offsets {
-            let source = self.shifted(rank, &offset.iter().map(|by| -by).collect::<Vec<_>>());
+            let source = self.shifted(rank, &offset.iter().map(|shift| -shift).collect::<Vec<_>>());
             let is_next = |block: &usize| sources[*block] == source && !blocks.contains(block);
             blocks.extend((0..sources.len()).find(is_next));
         }
@@ -92,7 +92,7 @@ fn nearly_square(ranks: usize) -> Vec<usize> {
 }
 
 fn along_axes(dimensions: usize) -> Vec<Vec<isize>> {
-    let step = |axis: usize, by: isize| (0..dimensions).map(|other| if other == axis { by } else { 0 }).collect();
+    let step = |axis: usize, shift: isize| (0..dimensions).map(|other| if other == axis { shift } else { 0 }).collect();
     (0..dimensions).flat_map(|axis| [step(axis, -1), step(axis, 1)]).collect()
 }
 
@@ -100,7 +100,7 @@ fn with_diagonals(dimensions: usize) -> Vec<Vec<isize>> {
     let digit = |number: usize, axis: usize| (number / 3_usize.pow((dimensions - 1 - axis) as u32) % 3) as isize - 1;
     let all =
         (0..3_usize.pow(dimensions as u32)).map(|number| (0..dimensions).map(|axis| digit(number, axis)).collect());
-    all.filter(|offset: &Vec<isize>| offset.iter().any(|by| *by != 0)).collect()
+    all.filter(|offset: &Vec<isize>| offset.iter().any(|shift| *shift != 0)).collect()
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl Symmetry {
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Rotation(one), Self::Rotation(other)) => {
-                (1..=other).map(|times| one * times).find(|both| both.is_multiple_of(other)).map(Self::Rotation)
+                (1..=other).map(|times| one * times).find(|multiple| multiple.is_multiple_of(other)).map(Self::Rotation)
             }
             (Self::Flips(one), Self::Flips(other)) => Some(Self::Flips(one.max(other))),
             _ => None,

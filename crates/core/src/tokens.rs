@@ -53,8 +53,8 @@ impl<'r> Tokens<'r> {
                 Poll::Ready(moment)
             }
             None => {
-                let here = self.rank.path().or_whole();
-                self.waiting.set(Some(self.waiting.get().map_or(here, |others| others.common(here))));
+                let own_path = self.rank.path().or_whole();
+                self.waiting.set(Some(self.waiting.get().map_or(own_path, |others| others.common(own_path))));
                 self.waker.get_or_init(|| cx.waker().clone());
                 Poll::Pending
             }

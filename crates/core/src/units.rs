@@ -44,7 +44,7 @@ const WORDS_OF_TIMES: &[(&str, &[&str])] = &[
 ];
 
 /// A count with its noun: "1 call", "2 calls", "3 switches".
-pub fn counted(count: usize, noun: &str) -> String {
+pub fn count_in_words(count: usize, noun: &str) -> String {
     let ending = match (count, noun.ends_with("ch")) {
         (1, _) => "",
         (_, true) => "es",
@@ -134,7 +134,7 @@ fn quantity(
     text: &str,
     expected: &str,
     find: impl Fn(&str) -> Option<NamedUnit>,
-    meant: impl Fn(&str) -> Vec<String>,
+    suggest: impl Fn(&str) -> Vec<String>,
 ) -> Result<f64> {
     let trimmed = text.trim();
     let end = trimmed.find(|c| !is_of_number(c)).unwrap_or(trimmed.len());
@@ -143,7 +143,7 @@ fn quantity(
     let space = &rest[..rest.len() - name.len()];
     let value = find(name).and_then(|unit| scaled(number, unit));
     value.filter(|v| v.is_finite() && *v >= 0.0).ok_or_else(|| {
-        let units = if find(name).is_none() && number.parse::<f64>().is_ok() { meant(name) } else { Vec::new() };
+        let units = if find(name).is_none() && number.parse::<f64>().is_ok() { suggest(name) } else { Vec::new() };
         let suggestions: Vec<_> = units.iter().map(|unit| format!("{number}{space}{unit}")).collect();
         match &suggestions[..] {
             [] => refuse(text, expected),
@@ -159,8 +159,8 @@ fn meant_times(name: &str) -> Vec<String> {
     let is_meant = |unit: &str, words: &[&str]| {
         unit == time || words.iter().any(|word| *word == time || time.strip_suffix('s') == Some(word))
     };
-    let meant = WORDS_OF_TIMES.iter().filter(|(unit, words)| is_meant(unit, words));
-    meant.map(|(unit, _)| format!("{unit}{per_byte}")).collect()
+    let units = WORDS_OF_TIMES.iter().filter(|(unit, words)| is_meant(unit, words));
+    units.map(|(unit, _)| format!("{unit}{per_byte}")).collect()
 }
 
 /// The rates that an unknown name may mean: "Gbps", "MB/sec", "GB".

@@ -82,7 +82,7 @@ impl Rank<'_> {
     /// As [`Rank::sendrecv`], with this tag for both messages.
     #[inline]
     pub fn sendrecv_with(&self, to: (usize, Span), from: (usize, Span), tag: Tag) -> Exchange<'_> {
-        Exchange { rank: self, both: SendRecv::new(to, from, tag), begun: None }
+        Exchange { rank: self, exchange: SendRecv::new(to, from, tag), state: None }
     }
 
     /// Receives the first message that arrives from any rank.
@@ -179,8 +179,8 @@ impl<O> Drop for Operation<'_, O> {
 /// Future of [`Rank::sendrecv`]: a send and a receive, equivalent to a `join` of the two but faster.
 pub struct Exchange<'r> {
     rank: &'r Rank<'r>,
-    both: SendRecv,
-    begun: Option<Pair>,
+    exchange: SendRecv,
+    state: Option<Pair>,
 }
 
 impl Pair {
@@ -192,11 +192,11 @@ impl Pair {
 
     /// Takes the outcomes that are there.
     #[inline(always)]
-    fn take(&mut self, rank: &Rank<'_>, both: &SendRecv) {
+    fn take(&mut self, rank: &Rank<'_>, exchange: &SendRecv) {
         for branch in 0..2 {
             let State::Waits(ticket) = self.states[branch] else { continue };
             rank.set_moment(self.moments[branch]);
-            let step = || if branch == 0 { both.send() } else { both.recv() };
+            let step = || if branch == 0 { exchange.send() } else { exchange.recv() };
             self.states[branch] = rank.take(step, ticket);
             self.moments[branch] = rank.moment();
             if let (1, State::Done) = (branch, self.states[branch]) {
@@ -218,33 +218,33 @@ impl Future for Exchange<'_> {
     type Output = Received;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Received> {
-        let Self { rank, both, begun } = &mut *self;
+        let Self { rank, exchange, state } = &mut *self;
         let start = rank.moment();
-        let begun = match begun {
+        let state = match state {
             None => {
-                let begun = begun.insert(Pair::at(start, rank));
-                rank.issue_both(both, begun);
-                begun
+                let state = state.insert(Pair::at(start, rank));
+                rank.issue_both(exchange, state);
+                state
             }
-            Some(begun) => {
-                begun.take(rank, both);
-                begun
+            Some(state) => {
+                state.take(rank, exchange);
+                state
             }
         };
-        if begun.waits(rank) {
+        if state.waits(rank) {
             rank.set_moment(start);
             return Poll::Pending;
         }
-        let [sent, received] = begun.moments;
+        let [sent, received] = state.moments;
         rank.set_moment(rank.after_join(start, rank.later(sent, received)));
-        Poll::Ready(begun.received)
+        Poll::Ready(state.received)
     }
 }
 
 impl Drop for Exchange<'_> {
     #[inline]
     fn drop(&mut self) {
-        for state in self.begun.iter().flat_map(|begun| begun.states) {
+        for state in self.state.iter().flat_map(|state| state.states) {
             state.withdraw(self.rank);
         }
     }

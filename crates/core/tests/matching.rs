@@ -75,7 +75,7 @@ fn compare(acts: Vec<(usize, Act)>) {
             Act::Hold(from, tag) => {
                 assert_eq!(mailboxes.is_between(rank, from, tag), list.is_between(from, tag));
                 let place = mailboxes.hold(rank, from, tag, number);
-                assert_eq!(mailboxes.held(place), Some(&mut { number }));
+                assert_eq!(mailboxes.waiting_message(place), Some(&mut { number }));
                 list.messages.push((from, tag, number));
             }
             Act::Wait(source, tag) => {
@@ -102,7 +102,7 @@ fn compare(acts: Vec<(usize, Act)>) {
             }
         }
         assert_eq!(mailboxes.is_waiting(rank), !list.receives.is_empty());
-        assert_eq!(mailboxes.wanted(rank), list.wanted());
+        assert_eq!(mailboxes.waiting_receives(rank), list.wanted());
         assert_eq!(
             mailboxes.oldest(rank).map(|(.., number)| *number),
             list.messages.first().map(|(.., number)| *number)

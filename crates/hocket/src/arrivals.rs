@@ -3,7 +3,7 @@
 //! A. Proficz, "Process arrival pattern aware algorithms for acceleration of scatter and gather operations", Cluster
 //! Computing 23 (2020): the time of a call counts from the arrival of the last rank, as no algorithm can end earlier.
 
-use hocket_core::units::{counted, parse_time_range_s, parse_time_s};
+use hocket_core::units::{count_in_words, parse_time_range_s, parse_time_s};
 use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result};
 use hocket_machine::noise::Draws;
 
@@ -98,7 +98,7 @@ impl Arrivals {
     pub fn check(&self, ranks: usize) -> Result<()> {
         match self {
             Self::Listed(times_s) if times_s.len() != ranks => {
-                let (got, ranks) = (counted(times_s.len(), "time"), counted(ranks, "rank"));
+                let (got, ranks) = (count_in_words(times_s.len(), "time"), count_in_words(ranks, "rank"));
                 Err(Error::new(format!("arrivals: got {got}, expected one for each of {ranks}")))
             }
             Self::Late { who: Who::Rank(rank), .. } if *rank >= ranks => {

@@ -228,7 +228,7 @@ fn can_be_uneven(collective: Collective) -> bool {
 /// neighbour in a neighbourhood, and else 0.
 fn with_blocks(collective: Collective, ranks: usize, count: impl Fn(usize, usize) -> usize) -> Call {
     let counts = if collective == Collective::Alltoallv {
-        Counts::Pairs(Arc::new(Pairs::of_all(ranks, count)))
+        Counts::Pairs(Arc::new(Pairs::all_pairs(ranks, count)))
     } else if collective.has_neighbors() {
         let sends_same = collective == Collective::NeighborAllgather;
         let [_, plane, _] = stencils(ranks);

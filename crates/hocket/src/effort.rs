@@ -7,7 +7,7 @@ use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
 use hocket_machine::Work;
 use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, check_size, simulate, symmetry};
-use hocket_verify::{Limits, sound};
+use hocket_verify::{Limits, estimate_runs};
 
 use crate::arrivals::Arrivals;
 use crate::cadence::Cadence;
@@ -190,7 +190,7 @@ pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
 /// An estimate of the seconds for verifying a program without formulas on calls that it accepts: it is run on a few.
 ///
 /// # Errors
-/// As [`sound`].
+/// As [`estimate_runs`].
 pub fn program_effort_s(
     program: &dyn AnyProgram,
     calls: &[Call],
@@ -202,7 +202,7 @@ pub fn program_effort_s(
     for alike in calls.chunks(every) {
         let call = &alike[alike.len() / 2];
         let start = Instant::now();
-        let (runs, decisions) = sound(program, call, limits, is_interrupted)?;
+        let (runs, decisions) = estimate_runs(program, call, limits, is_interrupted)?;
         let run_s = start.elapsed().as_secs_f64();
         let explored = decisions_left.checked_div(decisions).map_or(alike.len(), |most| most.min(alike.len()));
         decisions_left -= explored * decisions;

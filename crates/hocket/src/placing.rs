@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hocket_core::units::counted;
+use hocket_core::units::count_in_words;
 use hocket_core::{Error, Nodes, Result};
 use hocket_machine::Topology;
 use hocket_simulate::Platform;
@@ -101,7 +101,7 @@ fn named(nodes: &[usize], ranks: usize, platform: &Platform) -> Result<Vec<usize
     let room: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node)).collect();
     match room.get(..ranks) {
         Some(ranks) => Ok(ranks.to_vec()),
-        None => refused(format!("got nodes for {}, expected room for {ranks}", counted(room.len(), "rank"))),
+        None => refused(format!("got nodes for {}, expected room for {ranks}", count_in_words(room.len(), "rank"))),
     }
 }
 

@@ -51,7 +51,7 @@ impl std::fmt::Display for Setting {
 
 /// The values of the parameters of a call.
 #[derive(Clone, Debug, Default)]
-pub struct ParameterValues {
+pub struct CallValues {
     /// The numbers of all declared parameters, except automatic ones.
     pub numbers: Vec<(String, u64)>,
     /// The parameters whose values the machine decides.
@@ -60,7 +60,7 @@ pub struct ParameterValues {
     pub gap: Option<String>,
 }
 
-impl ParameterValues {
+impl CallValues {
     /// The gap between packets; 0 without steps.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Signature {
         ranks: usize,
         platform: Option<&Platform>,
         late_rank: Option<usize>,
-    ) -> Result<ParameterValues> {
+    ) -> Result<CallValues> {
         let mut settings = settings.to_vec();
         if let Some(platform) = platform {
             settings.extend(self.torus(&settings, ranks, platform)?);
@@ -120,21 +120,21 @@ impl Signature {
         let automatic: Vec<_> = automatic.into_iter().map(|(name, _)| name).collect();
         let mut values = self.values(&others, element_bytes)?;
         values.numbers.retain(|(name, _)| !automatic.contains(name));
-        Ok(ParameterValues { automatic, ..values })
+        Ok(CallValues { automatic, ..values })
     }
 
     /// The settings as numbers, and the defaults. Bytes are rounded down to whole elements, at least one.
     ///
     /// # Errors
     /// An undeclared parameter, a value without its unit, or one below the least value.
-    pub fn values(&self, settings: &[(String, Setting)], element_bytes: u64) -> Result<ParameterValues> {
+    pub fn values(&self, settings: &[(String, Setting)], element_bytes: u64) -> Result<CallValues> {
         let gap = self.has_steps.then(|| gap(settings)).transpose()?;
         let numbers = settings.iter().filter(|(name, _)| !self.is_gap(name));
         let numbers = numbers.map(|(name, value)| Ok((name.clone(), self.number(name, value)?)));
         let numbers = complete(&self.parameters, &numbers.collect::<Result<Vec<_>>>()?, element_bytes);
         let numbers = numbers.map_err(|error| error.at(&self.label))?;
         let numbers = numbers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(ParameterValues { numbers, automatic: Vec::new(), gap })
+        Ok(CallValues { numbers, automatic: Vec::new(), gap })
     }
 
     /// A setting as a number: bytes for a size with a unit, or the number of a switch's word.

@@ -5,7 +5,7 @@ use std::mem::take;
 use hocket_algorithms::Entry;
 use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_record::Schedule;
-use hocket_simulate::{Fault, Many, Options, Outcome, Platform, Trials, as_call};
+use hocket_simulate::{Fault, Many, Options, Outcome, Platform, Trials, with_call_overhead};
 use serde::Serialize;
 
 use crate::arrivals::{Arrivals, Arriving};
@@ -80,7 +80,7 @@ pub struct Repeated {
 /// # Errors
 /// As there.
 pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    as_call(entry.program(), platform, |program| hocket_simulate::simulate(program, call, platform, options))
+    with_call_overhead(entry.program(), platform, |program| hocket_simulate::simulate(program, call, platform, options))
 }
 
 /// Runs a subject in virtual time, once per trial, see [`hocket_simulate::simulate_trials`]. `gap` is the gap between
@@ -107,10 +107,10 @@ pub fn simulate_trials(
             let (call, steps) = pace(entry, call, platform, gap)?;
             let predicted = if *scene == Scene::default() { predict(entry, &call, platform)? } else { None };
             let options = Options { winners_are_alike: true, ..options };
-            let played = as_call(entry.program(), platform, |program| run(program, &call, options))?;
+            let played = with_call_overhead(entry.program(), platform, |program| run(program, &call, options))?;
             Ok(Simulated { call, steps, predicted, ..played })
         }
-        Subject::Own(program) => as_call(*program, platform, |program| run(program, call, options)),
+        Subject::Own(program) => with_call_overhead(*program, platform, |program| run(program, call, options)),
         Subject::Recorded(schedule) => run(*schedule, call, options),
     }
 }

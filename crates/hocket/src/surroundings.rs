@@ -9,7 +9,12 @@ use hocket_simulate::{Fabric, NetworkModel, Platform};
 
 /// Collects the quantities of a machine on which automatic values depend.
 pub fn surroundings(platform: &Platform) -> Surroundings {
-    Surroundings { messages: messages(platform), noise: noise(platform), held: held(platform), links: links(platform) }
+    Surroundings {
+        messages: messages(platform),
+        noise: noise(platform),
+        processor_noise: processor_noise(platform),
+        links: links(platform),
+    }
 }
 
 fn messages(platform: &Platform) -> Result<Messages> {
@@ -44,7 +49,7 @@ fn noise(platform: &Platform) -> Result<Option<Noise>> {
     }
 }
 
-fn held(platform: &Platform) -> Option<Noise> {
+fn processor_noise(platform: &Platform) -> Option<Noise> {
     match &platform.noise.os {
         Some(NoiseModel::Poisson(poisson)) => {
             Some(Noise { interval_s: poisson.interval_s, duration_s: poisson.duration_s })

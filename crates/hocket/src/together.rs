@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hocket_core::{AnyProgram, Buffer, Call, Collective, Error, Members, Program, Rank, Result, Span, Subgroup};
-use hocket_simulate::{Called, Options, Outcome, Platform, Trials, simulate_trials};
+use hocket_simulate::{DelayedProgram, Options, Outcome, Platform, Trials, simulate_trials};
 
 use crate::cadence::{Cadence, InCadence, marking};
 
@@ -111,7 +111,7 @@ impl Program for Cast<'_> {
     async fn run(&self, r: &Rank<'_>, _: &Call) {
         let Some((number, place)) = self.roles[r.rank()] else { return };
         let Part { program, call, cadence, ranks } = &self.parts[usize::from(number)];
-        let called = Called::new(*program, self.platform);
+        let called = DelayedProgram::new(*program, self.platform);
         let repeated = cadence.map(|cadence| InCadence { program: &called, cadence });
         let program: &dyn AnyProgram = repeated.as_ref().map_or(&called, |repeated| repeated);
         let spans = [(Buffer::Input, call.input_len(place)), (Buffer::Result, call.result_len(place))];

@@ -37,9 +37,9 @@ pub struct Section {
     text: Arc<str>,
     path: String,
     table: Table,
-    taken: RefCell<BTreeSet<String>>,
+    used_keys: RefCell<BTreeSet<String>>,
     /// The values read so far, shared by all sections of the file.
-    read: Arc<Mutex<Values>>,
+    values: Arc<Mutex<Values>>,
 }
 
 impl Section {
@@ -52,18 +52,18 @@ impl Section {
             let line = e.span().map_or(1, |span| line_of(text, span.start));
             Error::new(e.message()).at(format!("{file}:{line}"))
         })?;
-        let (table, taken, read) = (document.as_table().clone(), RefCell::default(), Arc::default());
-        Ok(Self { file: file.into(), text: text.into(), path: String::new(), table, taken, read })
+        let (table, used_keys, values) = (document.as_table().clone(), RefCell::default(), Arc::default());
+        Ok(Self { file: file.into(), text: text.into(), path: String::new(), table, used_keys, values })
     }
 
     /// The values read from the file so far.
     pub fn read_so_far(&self) -> Values {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.values.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn note(&self, key: &str, unit: &str, value: Value) {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.insert(format!("{}{key}{unit}", self.path), value);
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.insert(format!("{}{key}{unit}", self.path), value);
     }
 
     /// Whether the section has no keys.
@@ -97,8 +97,9 @@ impl Section {
             },
         };
         let path = format!("{}{key}.", self.path);
-        let (file, text, taken, read) = (self.file.clone(), self.text.clone(), RefCell::default(), self.read.clone());
-        Ok(Self { file, text, path, table, taken, read })
+        let (file, text, used_keys, values) =
+            (self.file.clone(), self.text.clone(), RefCell::default(), self.values.clone());
+        Ok(Self { file, text, path, table, used_keys, values })
     }
 
     /// The section `key` of this one.
@@ -174,8 +175,8 @@ impl Section {
         let name = self.text(key)?;
         let path = Path::new(self.file.as_ref()).parent().unwrap_or(Path::new("")).join(&name);
         let mut text = String::new();
-        let read = File::open(&path).and_then(|file| file.take(MOST_FILE_BYTES + 1).read_to_string(&mut text));
-        read.map_err(|e| self.reject(key, &format!("a text file: {e}")))?;
+        let outcome = File::open(&path).and_then(|file| file.take(MOST_FILE_BYTES + 1).read_to_string(&mut text));
+        outcome.map_err(|e| self.reject(key, &format!("a text file: {e}")))?;
         if text.len() as u64 > MOST_FILE_BYTES {
             return Err(self.reject(key, &format!("a text file of at most {MOST_FILE_BYTES} bytes")));
         }
@@ -339,10 +340,10 @@ impl Section {
     pub fn optional_numbers(&self, key: &str) -> Result<Option<Vec<usize>>> {
         let Some(item) = self.take(key) else { return Ok(None) };
         let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole_value(value.as_integer())).collect();
-        let found: Option<Vec<usize>> = item.as_array().and_then(numbers);
-        let found = found.ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))?;
-        self.note(key, "", Value::Counts(found.clone()));
-        Ok(Some(found))
+        let list: Option<Vec<usize>> = item.as_array().and_then(numbers);
+        let list = list.ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))?;
+        self.note(key, "", Value::Counts(list.clone()));
+        Ok(Some(list))
     }
 
     /// A list of sizes of at least 1, whose product is at most 2^26.
@@ -365,12 +366,12 @@ impl Section {
     /// # Errors
     /// Something else, or a text that cannot be read.
     pub fn optional_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
-        let found = self.read_list(key, read)?;
+        let values = self.read_list(key, read)?;
         if let Some(list) = self.table.get(key).and_then(Item::as_array) {
             let texts = list.iter().filter_map(|value| value.as_str()).map(str::to_owned);
             self.note(key, "", Value::Texts(texts.collect()));
         }
-        Ok(found)
+        Ok(values)
     }
 
     fn read_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
@@ -409,8 +410,8 @@ impl Section {
     }
 
     fn optional_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
-        let chosen = self.optional(key, |text| Ok((text.to_owned(), choose(text, choices)?)))?;
-        Ok(chosen.map(|(name, value)| {
+        let choice = self.optional(key, |text| Ok((text.to_owned(), choose(text, choices)?)))?;
+        Ok(choice.map(|(name, value)| {
             self.note(key, "", Value::Text(name));
             value
         }))
@@ -421,14 +422,14 @@ impl Section {
     /// # Errors
     /// An unknown key; the message has file, line, key and the known keys.
     pub fn finish(&self) -> Result<()> {
-        let taken = self.taken.borrow();
-        let Some((key, item)) = self.table.iter().find(|(key, _)| !taken.contains(*key)) else { return Ok(()) };
-        let hint = names::hint(key, taken.iter().map(String::as_str));
+        let used_keys = self.used_keys.borrow();
+        let Some((key, item)) = self.table.iter().find(|(key, _)| !used_keys.contains(*key)) else { return Ok(()) };
+        let hint = names::hint(key, used_keys.iter().map(String::as_str));
         Err(Error::new(format!("unknown key, {hint}")).at(self.place(key, item)))
     }
 
     fn take(&self, key: &str) -> Option<&Item> {
-        self.taken.borrow_mut().insert(key.to_owned());
+        self.used_keys.borrow_mut().insert(key.to_owned());
         self.table.get(key)
     }
 
@@ -483,10 +484,10 @@ fn whole_value(number: Option<i64>) -> Option<usize> {
 }
 
 fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T> {
-    let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    let value = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
     let quoted = quoted(choices);
     let hint = || names::hint(&format!("{text:?}"), quoted.iter().map(String::as_str));
-    found.ok_or_else(|| Error::new(format!("got {text:?}, {}", hint())))
+    value.ok_or_else(|| Error::new(format!("got {text:?}, {}", hint())))
 }
 
 fn quoted<T>(choices: &[(&str, T)]) -> Vec<String> {

@@ -36,15 +36,15 @@ impl Operator {
 
 /// A predefined operator, of MPI or an example: its function takes single elements.
 #[derive(Clone, Copy)]
-struct Predefined {
+struct PredefinedOperator {
     element_bytes: usize,
     commutative: bool,
     combine: fn(&[u8], &[u8], &mut [u8]),
 }
 
-impl From<Predefined> for Operator {
-    fn from(predefined: Predefined) -> Self {
-        let Predefined { element_bytes, commutative, combine } = predefined;
+impl From<PredefinedOperator> for Operator {
+    fn from(operator: PredefinedOperator) -> Self {
+        let PredefinedOperator { element_bytes, commutative, combine } = operator;
         Self::new(element_bytes, commutative, move |left, right, out| {
             let operands = left.chunks_exact(element_bytes).zip(right.chunks_exact(element_bytes));
             operands
@@ -59,10 +59,10 @@ impl From<Predefined> for Operator {
 /// # Errors
 /// An unknown type, or an operator that the type does not have.
 pub fn operator(data_type: &str, name: &str) -> Result<Operator> {
-    let Some((_, operators)) = TYPES.iter().find(|(known, _)| *known == data_type) else {
+    let Some((_, operators)) = TYPES.iter().find(|(entry, _)| *entry == data_type) else {
         return Err(Error::new(format!("type: got {data_type:?}, {}", names::hint(data_type, type_names()))));
     };
-    let Some((_, operator)) = operators.iter().find(|(known, _)| *known == name) else {
+    let Some((_, operator)) = operators.iter().find(|(entry, _)| *entry == name) else {
         let hint = names::hint(name, operators.iter().map(|(name, _)| *name));
         return Err(Error::new(format!("operator on {data_type}: got {name:?}, {hint}")));
     };
@@ -76,17 +76,17 @@ pub fn type_names() -> Vec<&'static str> {
 
 /// Names of the operators on elements of type `data_type`; none for an unknown type.
 pub fn operator_names(data_type: &str) -> Vec<&'static str> {
-    let known = TYPES.iter().find(|(name, _)| *name == data_type);
-    known.map(|(_, operators)| operators.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
+    let entry = TYPES.iter().find(|(name, _)| *name == data_type);
+    entry.map(|(_, operators)| operators.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
 }
 
 /// The operators of one type, by name.
-type Operators = &'static [(&'static str, Predefined)];
+type Operators = &'static [(&'static str, PredefinedOperator)];
 
 /// An operator given by a closure on two elements read from and written to little-endian bytes.
 macro_rules! make {
     ($type:ty, $commutative:expr, $combine:expr) => {
-        Predefined {
+        PredefinedOperator {
             element_bytes: size_of::<$type>(),
             commutative: $commutative,
             combine: |left, right, out| {

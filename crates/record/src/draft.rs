@@ -112,10 +112,10 @@ impl Draft {
         }
         let mut ready: std::collections::BTreeSet<_> = (0..tasks).filter(|task| missing[*task] == 0).collect();
         let mut places = vec![0; tasks];
-        let mut placed = 0;
+        let mut next_place = 0;
         while let Some(task) = ready.pop_first() {
-            places[task] = placed;
-            placed += 1;
+            places[task] = next_place;
+            next_place += 1;
             for follower in &followers[task] {
                 missing[*follower] -= 1;
                 if missing[*follower] == 0 {
@@ -123,7 +123,7 @@ impl Draft {
                 }
             }
         }
-        if (placed as usize) < tasks {
+        if (next_place as usize) < tasks {
             return Err(Error::new("tasks of this rank require each other in a cycle"));
         }
         Ok(places)

@@ -145,17 +145,17 @@ impl<R: Read> Reader<R> {
 
     fn word(&mut self, expected: &str) -> Result<()> {
         self.next(format_args!("{expected:?}"))?;
-        if self.word == expected.as_bytes() { Ok(()) } else { Err(self.got(format_args!("{expected:?}"))) }
+        if self.word == expected.as_bytes() { Ok(()) } else { Err(self.refuse(format_args!("{expected:?}"))) }
     }
 
     /// The error for an unexpected last word.
-    fn got(&self, expected: Arguments<'_>) -> Error {
-        Error::new(format!("got {}, expected {expected}", shown(&self.word)))
+    fn refuse(&self, expected: Arguments<'_>) -> Error {
+        Error::new(format!("got {}, expected {expected}", quote(&self.word)))
     }
 
     fn number(&mut self, most: u64, expected: Arguments<'_>) -> Result<u64> {
         self.next(expected)?;
-        number(&self.word).filter(|number| *number <= most).ok_or_else(|| self.got(expected))
+        number(&self.word).filter(|number| *number <= most).ok_or_else(|| self.refuse(expected))
     }
 
     fn peer(&mut self, size: usize) -> Result<u32> {
@@ -201,7 +201,7 @@ impl<R: Read> Reader<R> {
                 if let Some((label, _)) = self.labels.remove_entry(&label) {
                     return Err(Error::new(format!(
                         "label {} is defined twice, expected different labels",
-                        shown(&label)
+                        quote(&label)
                     )));
                 }
                 self.labels.insert(label, task);
@@ -221,14 +221,14 @@ impl<R: Read> Reader<R> {
             b"requires" => false,
             b"irequires" => true,
             kind => {
-                let (kind, label) = (shown(kind), shown(&label));
+                let (kind, label) = (quote(kind), quote(&label));
                 let text = format!("got {kind} after {label}, expected \":\", \"requires\" or \"irequires\"");
                 return Err(Error::new(text));
             }
         };
         self.next(format_args!("a label"))?;
         let find = |name: &[u8]| {
-            let text = || format!("unknown label {}, expected the label of a task above", shown(name));
+            let text = || format!("unknown label {}, expected the label of a task above", quote(name));
             self.labels.get(name).copied().ok_or_else(|| Error::new(text()))
         };
         draft.waits.push(Wait { task: find(&label)?, is_for_start, other: find(&self.word)? });
@@ -252,7 +252,7 @@ impl<R: Read> Reader<R> {
                 let nanoseconds = self.number(MOST_NANOSECONDS, format_args!("nanoseconds up to 2^53"))?;
                 Operation::Calc { nanoseconds }
             }
-            _ => return Err(self.got(format_args!("send, recv or calc"))),
+            _ => return Err(self.refuse(format_args!("send, recv or calc"))),
         };
         for resource in ["cpu", "nic"] {
             if self.peek()? == resource.as_bytes() {
@@ -294,7 +294,7 @@ fn number(word: &[u8]) -> Option<u64> {
 }
 
 /// A word in quotes, cut if it is long.
-fn shown(word: &[u8]) -> String {
+fn quote(word: &[u8]) -> String {
     let word = String::from_utf8_lossy(word);
     match word.char_indices().nth(MOST_SHOWN) {
         None => format!("{word:?}"),

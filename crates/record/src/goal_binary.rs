@@ -66,7 +66,7 @@ fn put_part(schedule: &Schedule, costs: Costs<'_>, rank: usize, draft: &Draft, p
     roots(draft).for_each(|root| put(&[root]));
     let mut followers: Vec<_> = draft.waits.iter().map(|w| (w.other, w.is_for_start, w.task)).collect();
     followers.sort_unstable();
-    let mut known = 0;
+    let mut first = 0;
     for (number, (action, waits)) in draft.tasks().enumerate() {
         let (kind, peer, size, tag) = match costs.operation(action, schedule) {
             Ok(Operation::Send { tag: ANY, .. } | Operation::Recv { tag: ANY, .. }) => {
@@ -86,10 +86,10 @@ fn put_part(schedule: &Schedule, costs: Costs<'_>, rank: usize, draft: &Draft, p
         part.extend(tag.to_le_bytes());
         part.extend([0; 2]);
         for is_for_start in [false, true] {
-            let count = followers[known..].iter().take_while(|f| (f.0 as usize, f.1) == (number, is_for_start)).count();
+            let count = followers[first..].iter().take_while(|f| (f.0 as usize, f.1) == (number, is_for_start)).count();
             part.extend((count as u32).to_le_bytes());
-            part.extend((known as u32).to_le_bytes());
-            known += count;
+            part.extend((first as u32).to_le_bytes());
+            first += count;
         }
     }
     followers.iter().for_each(|(.., task)| part.extend(task.to_le_bytes()));
@@ -163,15 +163,15 @@ fn draft(part: &[u8], rank: usize, ranks: usize) -> Result<Draft> {
         let number = draft.actions.len() as u32;
         let mut bytes = Bytes(operation);
         expected_waits.push(bytes.number());
-        let found = action(&mut bytes, ranks).and_then(|action| {
+        let outcome = action(&mut bytes, ranks).and_then(|action| {
             draft.push(action);
             for is_for_start in [false, true] {
                 let (count, start) = (bytes.number() as usize, bytes.number() as usize);
-                let known = followers.len() / 4;
+                let total = followers.len() / 4;
                 let list = followers.get(4 * start..4 * (start + count)).filter(|_| count > 0).unwrap_or_default();
                 if list.len() < 4 * count {
                     return Err(Error::new(format!(
-                        "followers: got {start} to {}, expected some of {known}",
+                        "followers: got {start} to {}, expected some of {total}",
                         start + count
                     )));
                 }
@@ -186,7 +186,7 @@ fn draft(part: &[u8], rank: usize, ranks: usize) -> Result<Draft> {
             }
             Ok(())
         });
-        found.map_err(|e| e.at(place(number as usize)))?;
+        outcome.map_err(|e| e.at(place(number as usize)))?;
     }
     let mut waits = vec![0; tasks];
     draft.waits.iter().for_each(|wait| waits[wait.task as usize] += 1);
@@ -238,9 +238,9 @@ struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
     fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (taken, rest) = self.0.split_at(N);
+        let (head, rest) = self.0.split_at(N);
         self.0 = rest;
-        std::array::from_fn(|at| taken[at])
+        std::array::from_fn(|at| head[at])
     }
 
     fn number(&mut self) -> u32 {

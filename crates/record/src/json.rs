@@ -67,13 +67,13 @@ impl JsonForm {
             return Err(Error::new("expected at least one rank, elements of at least 1 B, and scratch for every rank"));
         }
         let schedule = builder.schedule(scratch, element_bytes);
-        let mut checked = Ok(());
+        let mut outcome = Ok(());
         schedule.each_action(|rank, task, action| {
-            if checked.is_ok() {
-                checked = check(action, &schedule, rank).map_err(|e| e.at(format!("rank {rank}, task {task}")));
+            if outcome.is_ok() {
+                outcome = check(action, &schedule, rank).map_err(|e| e.at(format!("rank {rank}, task {task}")));
             }
         });
-        checked?;
+        outcome?;
         Ok(schedule)
     }
 }
@@ -131,19 +131,19 @@ fn draft(rank: usize, tasks: Vec<Task>) -> Result<Draft> {
     let mut draft = Draft::default();
     for Task { action, after, after_start } in tasks {
         let task = draft.actions.len() as u32;
-        let refused = |why| Err(Error::new(why).at(format!("rank {rank}, task {task}")));
+        let refuse = |why| Err(Error::new(why).at(format!("rank {rank}, task {task}")));
         if let Some(late) = after.iter().chain(&after_start).find(|other| **other >= task) {
-            return refused(format!("waits for task {late}, expected an earlier task"));
+            return refuse(format!("waits for task {late}, expected an earlier task"));
         }
         if action.spans().any(|span| span.offset.max(span.len) > MOST_ELEMENTS) {
-            return refused(BEYOND_MEMORY.to_owned());
+            return refuse(BEYOND_MEMORY.to_owned());
         }
         match action {
             Action::Compute { time_s } if !(time_s.is_finite() && time_s >= 0.0) => {
-                return refused(format!("computes for {time_s} s, expected a finite time of at least 0 s"));
+                return refuse(format!("computes for {time_s} s, expected a finite time of at least 0 s"));
             }
             Action::Combine { source, target, .. } | Action::Copy { source, target } if source.len != target.len => {
-                return refused(format!(
+                return refuse(format!(
                     "got spans of {} and {} elements, expected equal lengths",
                     source.len, target.len
                 ));

@@ -45,7 +45,7 @@ fn unordered(draft: &Draft) -> Option<[u32; 2]> {
         let Some((pair, len)) = pair(action) else { continue };
         let others = latest.entry(pair).or_default();
         others.retain(|(other, _)| !is_behind(draft, &beginnings, *other, task));
-        if let Some((other, _)) = others.iter().find(|(_, known)| *known != len) {
+        if let Some((other, _)) = others.iter().find(|(_, other_len)| *other_len != len) {
             return Some([*other, task]);
         }
         others.push((task, len));

@@ -23,21 +23,21 @@ const MOST_RECORDINGS: usize = 100;
 /// A program that depends on the lengths of messages is recorded again until the lengths are those that it was told.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
     check_ranks(program, call, call.ranks, size_of::<Range<usize>>() + size_of::<usize>())?;
-    let mut known = Lengths::default();
+    let mut lengths = Lengths::default();
     for _ in 0..MOST_RECORDINGS {
-        let recorder = run(program, call, Recorder::new(call.ranks, known));
+        let recorder = run(program, call, Recorder::new(call.ranks, lengths));
         if let Some(failure) = recorder.failure {
             return Err(failure);
         }
         let schedule = recorder.builder.schedule(recorder.scratch, call.element_bytes);
         if recorder.reads_lengths {
             let sent = Lengths::of(&schedule);
-            if recorder.known != sent {
-                known = sent;
+            if recorder.lengths != sent {
+                lengths = sent;
                 continue;
             }
         }
-        return if schedule.is_balanced() { Ok(schedule) } else { fitted(&schedule) };
+        return if schedule.is_balanced() { Ok(schedule) } else { fit(&schedule) };
     }
     Err(Error::new("cannot be recorded: the lengths of messages depend on each other in a cycle"))
 }
@@ -73,7 +73,7 @@ impl Lengths {
 }
 
 /// The schedule with each receive shortened to the length of its message, which a program need not know in advance.
-fn fitted(schedule: &Schedule) -> Result<Schedule> {
+fn fit(schedule: &Schedule) -> Result<Schedule> {
     let (mut builder, mut draft, lengths) = (Builder::default(), Draft::default(), Lengths::of(schedule));
     for rank in 0..schedule.ranks() {
         let mut received = MessageCounts::new();
@@ -106,15 +106,15 @@ struct Recorder {
     draft: Draft,
     groups: Groups,
     failure: Option<Error>,
-    /// Whether a program depends on message lengths. `known` has those of the previous recording; others count as 0.
+    /// Whether a program depends on message lengths. `lengths` has those of the previous recording; others count as 0.
     reads_lengths: bool,
-    known: Lengths,
+    lengths: Lengths,
     /// The messages that the running rank has received so far.
     received: MessageCounts,
 }
 
 impl Recorder {
-    fn new(ranks: usize, known: Lengths) -> Self {
+    fn new(ranks: usize, lengths: Lengths) -> Self {
         Self {
             builder: Builder::default(),
             ranks,
@@ -125,15 +125,15 @@ impl Recorder {
             groups: Groups::default(),
             failure: None,
             reads_lengths: false,
-            known,
+            lengths,
             received: MessageCounts::new(),
         }
     }
 
     /// The length of the next message from a rank to another one, which has room for `room` elements.
     fn length(&mut self, from: u32, rank: usize, tag: Tag, room: usize) -> usize {
-        let known = self.known.next(&mut self.received, from, rank, tag);
-        if self.reads_lengths { known.unwrap_or(0) } else { room }
+        let len = self.lengths.next(&mut self.received, from, rank, tag);
+        if self.reads_lengths { len.unwrap_or(0) } else { room }
     }
 
     /// The task for `step`; none if the step takes no time in any world.
@@ -289,8 +289,8 @@ mod tests {
         let start = Moment::default();
         let sent = issue(start, Step::Send { to: 0, data: span, options: Options::default() });
         let received = issue(start, Step::Recv { from: Source::Rank(0), into: span, tag: 0 });
-        let joined = world.moments().later(sent, received);
-        world.issue(At { rank: 0, now: joined }, &Step::Compute { time_s: 1.0 });
+        let latest = world.moments().later(sent, received);
+        world.issue(At { rank: 0, now: latest }, &Step::Compute { time_s: 1.0 });
         let waits: Vec<_> = world.draft.waits.iter().map(|wait| (wait.task, wait.other)).collect();
         assert_eq!(waits, [(2, 0), (2, 1)]);
     }

@@ -188,19 +188,19 @@ impl Schedule {
                 *most = into.len.max(*most);
             }
         });
-        let mut truncated = Ok(());
+        let mut outcome = Ok(());
         self.each_action(|rank, _, action| {
             let Action::Send { to, tag, data } = action else { return };
-            let known = |from| room.get(&(from, *to as usize, *tag)).copied();
-            let Some(most) = known(Source::Rank(rank as u32)).max(known(Source::Any)) else { return };
-            if data.len > most && truncated.is_ok() {
+            let room_from = |from| room.get(&(from, *to as usize, *tag)).copied();
+            let Some(most) = room_from(Source::Rank(rank as u32)).max(room_from(Source::Any)) else { return };
+            if data.len > most && outcome.is_ok() {
                 let (sent, most) = (data.len * self.element_bytes, most * self.element_bytes);
-                truncated = Err(Error::new(format!(
+                outcome = Err(Error::new(format!(
                     "rank {rank} sends {sent} B to rank {to} (tag {tag}), which receives at most {most} B: truncated"
                 )));
             }
         });
-        truncated
+        outcome
     }
 }
 

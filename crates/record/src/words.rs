@@ -119,10 +119,10 @@ impl<R: Read> Words<R> {
         let mut step = || {
             let text = self.text.fill_buf().map_err(unreadable)?;
             let end = text.iter().position(|byte| is_end(*byte));
-            let skipped = &text[..end.unwrap_or(text.len())];
-            self.reached_line += skipped.iter().filter(|byte| **byte == b'\n').count();
+            let space = &text[..end.unwrap_or(text.len())];
+            self.reached_line += space.iter().filter(|byte| **byte == b'\n').count();
             let is_done = end.is_some() || text.is_empty();
-            let length = skipped.len();
+            let length = space.len();
             self.text.consume(length);
             Ok(if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };

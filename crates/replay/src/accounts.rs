@@ -113,20 +113,20 @@ fn uses(application: &Application, times_s: &Times) -> (Vec<FunctionUse>, Vec<Ra
     let mut functions: Vec<_> = application.functions.iter().map(function).collect();
     let mut ranks = Vec::new();
     for (rank, times_s) in times_s.iter().enumerate() {
-        let mut found = RankUse::default();
-        let mut started = FxHashMap::default();
+        let mut usage = RankUse::default();
+        let mut ready_by_request = FxHashMap::default();
         for (call, [start_s, end_s]) in application.ranks[rank].calls.iter().zip(times_s) {
-            let waiting_s =
-                (ready_s(application, rank, &others, &mut started, call) - start_s).clamp(0.0, end_s - start_s);
+            let waiting_s = (ready_s(application, rank, &others, &mut ready_by_request, call) - start_s)
+                .clamp(0.0, end_s - start_s);
             let of = &mut functions[call.function as usize];
             of.calls += 1;
             of.time_s += end_s - start_s;
             of.waiting_s += waiting_s;
-            found.mpi_s += end_s - start_s;
-            found.waiting_s += waiting_s;
-            found.time_s = *end_s;
+            usage.mpi_s += end_s - start_s;
+            usage.waiting_s += waiting_s;
+            usage.time_s = *end_s;
         }
-        ranks.push(found);
+        ranks.push(usage);
     }
     functions.retain(|of| of.calls > 0);
     (functions, ranks)
@@ -137,7 +137,7 @@ fn ready_s(
     application: &Application,
     rank: usize,
     others: &Others,
-    started: &mut FxHashMap<u32, f64>,
+    ready_by_request: &mut FxHashMap<u32, f64>,
     call: &super::application::Call,
 ) -> f64 {
     let mut latest_s = 0.0_f64;
@@ -145,10 +145,10 @@ fn ready_s(
         match *action {
             Action::Wait { first, count } => {
                 let requests = application.requests(rank, first, count).iter();
-                latest_s = requests.filter_map(|request| started.remove(request)).fold(latest_s, f64::max);
+                latest_s = requests.filter_map(|request| ready_by_request.remove(request)).fold(latest_s, f64::max);
             }
             Action::Receive { request, .. } | Action::Collective { request, .. } if request != BLOCKING => {
-                started.extend(others.ready_s(action).map(|ready_s| (request, ready_s)));
+                ready_by_request.extend(others.ready_s(action).map(|ready_s| (request, ready_s)));
             }
             _ => latest_s = others.ready_s(action).map_or(latest_s, |ready_s| latest_s.max(ready_s)),
         }
@@ -158,14 +158,14 @@ fn ready_s(
 
 /// The algorithms of the collective calls.
 fn algorithms(application: &Application) -> Vec<AlgorithmUse> {
-    let mut found: Vec<AlgorithmUse> = Vec::new();
+    let mut uses: Vec<AlgorithmUse> = Vec::new();
     for instance in &application.collectives.instances {
         let (collective, algorithm) = application.collectives.ways[instance.way as usize].names();
-        match found.iter_mut().find(|known| (known.collective, known.algorithm) == (collective, algorithm)) {
-            Some(known) => known.calls += 1,
-            None => found.push(AlgorithmUse { collective, algorithm, calls: 1 }),
+        match uses.iter_mut().find(|usage| (usage.collective, usage.algorithm) == (collective, algorithm)) {
+            Some(usage) => usage.calls += 1,
+            None => uses.push(AlgorithmUse { collective, algorithm, calls: 1 }),
         }
     }
-    found.sort_by_key(|known| (known.collective, known.algorithm));
-    found
+    uses.sort_by_key(|usage| (usage.collective, usage.algorithm));
+    uses
 }

@@ -94,7 +94,7 @@ impl Application {
     }
 
     /// The name of a call in errors.
-    pub fn told(&self, rank: usize, call: &Call) -> String {
+    pub fn describe(&self, rank: usize, call: &Call) -> String {
         format!("{}: {}", self.place(rank, call.line), self.functions[call.function as usize])
     }
 

@@ -5,11 +5,11 @@ use hocket_core::{Error, Nodes, Result, Tag};
 use rustc_hash::FxHashMap;
 
 use super::application::Application;
-use super::collectives::{Collectives, Disagreement, Instance, Resolver, Said, Trouble};
+use super::collectives::{CallArguments, Collectives, Disagreement, Instance, Resolver, Trouble};
 
 /// The calls on all communicators: the n-th calls of all members of a communicator match.
-pub struct Together {
-    instances: Vec<Gathered>,
+pub struct CollectiveCalls {
+    instances: Vec<MatchedCall>,
     communicators: Vec<Calls>,
 }
 
@@ -22,9 +22,9 @@ struct Calls {
 }
 
 /// One call: each member's data ([`NOTHING`] if it does not call), and the call's index among its calls.
-struct Gathered {
+struct MatchedCall {
     communicator: u32,
-    said: Box<[u32]>,
+    arguments: Box<[u32]>,
     calls: Box<[u32]>,
 }
 
@@ -40,7 +40,7 @@ const FIRST_TAG: Tag = 1 << 31;
 /// Number of calls with tags of their own; calls this far apart are never under way at the same time.
 const CALLS: usize = (FIRST_TAG / TAGS) as usize;
 
-impl Together {
+impl CollectiveCalls {
     pub fn new(communicators: &[Vec<usize>]) -> Self {
         let places = |members: &Vec<usize>| (0..).zip(members).map(|(place, member)| (*member as u32, place)).collect();
         let calls = |members| Calls { places: places(members), ..Calls::default() };
@@ -52,23 +52,23 @@ impl Together {
         &mut self,
         application: &Application,
         rank: usize,
-        made: &mut Counts,
-        (communicator, said): (u32, u32),
+        counts: &mut Counts,
+        (communicator, arguments): (u32, u32),
     ) -> (u32, u32) {
         let calls = &mut self.communicators[communicator as usize];
-        let count = made.entry(communicator).or_default();
+        let count = counts.entry(communicator).or_default();
         let number = *count;
         *count += 1;
         let place = calls.places[&(rank as u32)];
         if number as usize == calls.instances.len() {
             calls.instances.push(self.instances.len() as u32);
             let none: Box<[u32]> = vec![NOTHING; calls.places.len()].into();
-            self.instances.push(Gathered { communicator, said: none.clone(), calls: none });
+            self.instances.push(MatchedCall { communicator, arguments: none.clone(), calls: none });
         }
         let instance = calls.instances[number as usize];
-        let gathered = &mut self.instances[instance as usize];
-        gathered.said[place as usize] = said;
-        gathered.calls[place as usize] = application.ranks[rank].calls.len() as u32;
+        let call = &mut self.instances[instance as usize];
+        call.arguments[place as usize] = arguments;
+        call.calls[place as usize] = application.ranks[rank].calls.len() as u32;
         (instance, place)
     }
 
@@ -79,49 +79,49 @@ impl Together {
     pub fn resolve(
         self,
         application: &Application,
-        said: &[Said],
+        arguments: &[CallArguments],
         rules: &Rules,
         nodes: &Nodes,
     ) -> Result<Collectives> {
-        let mut resolver = Resolver::new(said, rules)?;
-        let nodes: Vec<_> = application.communicators.iter().map(|members| nodes.among(members)).collect();
+        let mut resolver = Resolver::new(arguments, rules)?;
+        let nodes: Vec<_> = application.communicators.iter().map(|members| nodes.select(members)).collect();
         let mut instances = Vec::with_capacity(self.instances.len());
-        for (number, gathered) in self.instances.iter().enumerate() {
-            if let Some(silent) = gathered.said.iter().position(|said| *said == NOTHING) {
-                return Err(gathered.missing(application, silent));
+        for (number, call) in self.instances.iter().enumerate() {
+            if let Some(silent) = call.arguments.iter().position(|arguments| *arguments == NOTHING) {
+                return Err(call.missing(application, silent));
             }
             let way = resolver
-                .way(&gathered.said, &nodes[gathered.communicator as usize])
-                .map_err(|trouble| gathered.trouble(application, trouble))?;
+                .way(&call.arguments, &nodes[call.communicator as usize])
+                .map_err(|trouble| call.trouble(application, trouble))?;
             let first_tag = FIRST_TAG + TAGS * (number % CALLS) as Tag;
-            let is_started = said[gathered.said[0] as usize].is_started;
-            instances.push(Instance { communicator: gathered.communicator, way, first_tag, is_started });
+            let is_started = arguments[call.arguments[0] as usize].is_started;
+            instances.push(Instance { communicator: call.communicator, way, first_tag, is_started });
         }
         Ok(Collectives { instances, ways: resolver.ways })
     }
 }
 
-impl Gathered {
+impl MatchedCall {
     /// The rank and the call of a member, as errors name it.
-    fn told(&self, application: &Application, place: usize) -> (usize, String) {
+    fn describe(&self, application: &Application, place: usize) -> (usize, String) {
         let rank = application.communicators[self.communicator as usize][place];
-        (rank, application.told(rank, &application.ranks[rank].calls[self.calls[place] as usize]))
+        (rank, application.describe(rank, &application.ranks[rank].calls[self.calls[place] as usize]))
     }
 
     fn missing(&self, application: &Application, silent: usize) -> Error {
-        let caller = self.said.iter().position(|said| *said != NOTHING).unwrap_or_default();
+        let caller = self.arguments.iter().position(|arguments| *arguments != NOTHING).unwrap_or_default();
         let rank = application.communicators[self.communicator as usize][silent];
-        Error::new(format!("{}, expected the same call on rank {rank}", self.told(application, caller).1))
+        Error::new(format!("{}, expected the same call on rank {rank}", self.describe(application, caller).1))
     }
 
     fn trouble(&self, application: &Application, trouble: Trouble) -> Error {
         match trouble {
-            Trouble::Call(error) => error.at(self.told(application, 0).1),
+            Trouble::Call(error) => error.at(self.describe(application, 0).1),
             Trouble::Members(Disagreement { places: (first, other), expected, got }) => {
-                let (told, rank) = (self.told(application, other).1, self.told(application, first).0);
+                let (call, rank) = (self.describe(application, other).1, self.describe(application, first).0);
                 let line = application.ranks[rank].calls[self.calls[first] as usize].line;
                 let line = if line > 0 { format!(", line {line}") } else { String::new() };
-                Error::new(format!("{told}: got {got}, expected {expected} as on rank {rank}{line}"))
+                Error::new(format!("{call}: got {got}, expected {expected} as on rank {rank}{line}"))
             }
         }
     }

@@ -44,7 +44,7 @@ scatterv: linear
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
-pub struct Said {
+pub struct CallArguments {
     /// The blocking MPI function, and whether its nonblocking form was called.
     pub function: String,
     pub is_started: bool,
@@ -59,9 +59,9 @@ pub struct Said {
     pub in_place: bool,
 }
 
-impl Said {
+impl CallArguments {
     /// The function that was called.
-    fn called(&self) -> String {
+    fn function_name(&self) -> String {
         match self.function.strip_prefix("MPI_") {
             Some(name) if self.is_started => format!("MPI_I{}", name.to_lowercase()),
             _ => self.function.clone(),
@@ -124,7 +124,7 @@ impl Collectives {
         communicators: &[Vec<usize>],
         instance: u32,
         place: u32,
-        completed: &OnceCell<Moment>,
+        completion: &OnceCell<Moment>,
     ) {
         let Instance { communicator, way, first_tag, is_started } = self.instances[instance as usize];
         let (members, place) = (&*communicators[communicator as usize], place as usize);
@@ -133,7 +133,7 @@ impl Collectives {
         let [input, result] = [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX));
         let group = Subgroup::at(r, (members, place), (input, result), first_tag, call.element_bytes);
         let group = if is_started { group.without_circuits() } else { group };
-        let group = group.completing(completed);
+        let group = group.completing(completion);
         entry.program().steps(&group.rank(), call).await;
     }
 }
@@ -143,10 +143,10 @@ type Shape = (usize, Box<[u32]>);
 
 /// Matches the calls of ranks, and chooses their algorithms.
 pub struct Resolver<'a> {
-    said: &'a [Said],
+    arguments: &'a [CallArguments],
     rules: &'a Rules,
     defaults: Rules,
-    known: HashMap<Shape, Vec<(Nodes, u32)>>,
+    ways_by_shape: HashMap<Shape, Vec<(Nodes, u32)>>,
     pub ways: Vec<Way>,
 }
 
@@ -165,13 +165,13 @@ pub enum Trouble {
 }
 
 impl<'a> Resolver<'a> {
-    /// A resolver for calls in which each rank gives one of `said`.
+    /// A resolver for calls in which each rank gives one of `arguments`.
     ///
     /// # Errors
     /// Invalid default rules: a defect.
-    pub fn new(said: &'a [Said], rules: &'a Rules) -> Result<Self> {
+    pub fn new(arguments: &'a [CallArguments], rules: &'a Rules) -> Result<Self> {
         let defaults = Rules::parse(DEFAULT_RULES, "default rules")?;
-        Ok(Self { said, rules, defaults, known: HashMap::new(), ways: Vec::new() })
+        Ok(Self { arguments, rules, defaults, ways_by_shape: HashMap::new(), ways: Vec::new() })
     }
 
     /// The way of a call in which the members give these, on these nodes.
@@ -179,29 +179,29 @@ impl<'a> Resolver<'a> {
     /// # Errors
     /// Members that disagree, or a call that is too large.
     pub fn way(&mut self, members: &[u32], nodes: &Nodes) -> std::result::Result<u32, Trouble> {
-        let are_alike = members.iter().all(|said| *said == members[0]);
+        let are_alike = members.iter().all(|arguments| *arguments == members[0]);
         let key = (members.len(), if are_alike { members[..1].into() } else { members.into() });
-        let known = self.known.get(&key).into_iter().flatten().find(|(known, _)| known == nodes);
-        if let Some((_, way)) = known {
+        let earlier = self.ways_by_shape.get(&key).into_iter().flatten().find(|(other, _)| other == nodes);
+        if let Some((_, way)) = earlier {
             return Ok(*way);
         }
-        let all: Vec<_> = members.iter().map(|said| &self.said[*said as usize]).collect();
+        let all: Vec<_> = members.iter().map(|arguments| &self.arguments[*arguments as usize]).collect();
         check(&all).map_err(Trouble::Members)?;
         let way = self.choose(&all, nodes).map_err(Trouble::Call)?;
         self.ways.push(way);
         let number = (self.ways.len() - 1) as u32;
-        self.known.entry(key).or_default().push((nodes.clone(), number));
+        self.ways_by_shape.entry(key).or_default().push((nodes.clone(), number));
         Ok(number)
     }
 
-    fn choose(&self, all: &[&Said], nodes: &Nodes) -> Result<Way> {
+    fn choose(&self, all: &[&CallArguments], nodes: &Nodes) -> Result<Way> {
         let call = match collective(&all[0].function) {
             Collective::Alltoallv => exchange(all)?,
             collective => call(collective, all)?,
         };
         let call = Call { nodes: nodes.clone(), ..call };
-        let chosen = self.rules.decide(&call, all[0].is_started).or_else(|_| self.defaults.decide(&call, false));
-        chosen.map(|(entry, call)| Way { entry, call })
+        let choice = self.rules.decide(&call, all[0].is_started).or_else(|_| self.defaults.decide(&call, false));
+        choice.map(|(entry, call)| Way { entry, call })
     }
 }
 
@@ -226,52 +226,57 @@ fn collective(function: &str) -> Collective {
 }
 
 /// Checks that the members agree on the function, its root, and the data between each pair of ranks.
-fn check(all: &[&Said]) -> std::result::Result<(), Disagreement> {
+fn check(all: &[&CallArguments]) -> std::result::Result<(), Disagreement> {
     let agree = |first: usize, other: usize, expected: String, got: String| {
         if expected == got { Ok(()) } else { Err(Disagreement { places: (first, other), expected, got }) }
     };
     let bytes = |bytes: u64| format!("{bytes} B");
-    let list = |said: &Said, of: fn(&Said, usize) -> u64| {
-        let has_list = said.counts.is_some() || said.recv_counts.is_some();
+    let list = |arguments: &CallArguments, of: fn(&CallArguments, usize) -> u64| {
+        let has_list = arguments.counts.is_some() || arguments.recv_counts.is_some();
         let blocks = 0..if has_list { all.len() } else { 1 };
-        blocks.map(|rank| of(said, rank).to_string()).collect::<Vec<_>>().join(", ") + " B"
+        blocks.map(|rank| of(arguments, rank).to_string()).collect::<Vec<_>>().join(", ") + " B"
     };
     let collective = collective(&all[0].function);
     let root = all[0].root;
-    for (place, said) in all.iter().enumerate() {
+    for (place, arguments) in all.iter().enumerate() {
         let first = all[0];
-        let told = |said: &Said| match collective.has_root() {
-            true => format!("{} with root {}", said.called(), said.root),
-            false => said.called(),
+        let function_and_root = |arguments: &CallArguments| match collective.has_root() {
+            true => format!("{} with root {}", arguments.function_name(), arguments.root),
+            false => arguments.function_name(),
         };
-        agree(0, place, told(first), told(said))?;
+        agree(0, place, function_and_root(first), function_and_root(arguments))?;
         match collective {
             Collective::Barrier => {}
             Collective::Alltoallv => {
                 for (other, from) in all.iter().enumerate() {
                     let sent = pair_bytes(from, place);
-                    agree(other, place, bytes(sent), bytes(said.received_bytes(other)))?;
+                    agree(other, place, bytes(sent), bytes(arguments.received_bytes(other)))?;
                 }
             }
-            collective if !collective.has_root() && std::ptr::eq(*said, first) => {}
+            collective if !collective.has_root() && std::ptr::eq(*arguments, first) => {}
             Collective::Allgather | Collective::Alltoall => {
-                agree(0, place, list(first, Said::received_bytes), list(said, Said::received_bytes))?;
+                agree(
+                    0,
+                    place,
+                    list(first, CallArguments::received_bytes),
+                    list(arguments, CallArguments::received_bytes),
+                )?;
             }
             Collective::Gather | Collective::Gatherv if place != root => {
-                agree(root, place, bytes(all[root].received_bytes(place)), bytes(said.sent_bytes(place)))?;
+                agree(root, place, bytes(all[root].received_bytes(place)), bytes(arguments.sent_bytes(place)))?;
             }
             Collective::Scatter | Collective::Scatterv if place != root => {
-                agree(root, place, bytes(all[root].sent_bytes(place)), bytes(said.received_bytes(place)))?;
+                agree(root, place, bytes(all[root].sent_bytes(place)), bytes(arguments.received_bytes(place)))?;
             }
             collective if collective.gathers() || collective.scatters() => {}
-            _ => agree(0, place, list(first, Said::sent_bytes), list(said, Said::sent_bytes))?,
+            _ => agree(0, place, list(first, CallArguments::sent_bytes), list(arguments, CallArguments::sent_bytes))?,
         }
     }
     Ok(())
 }
 
 /// The bytes that a rank sends to another in an alltoallv. In place, it sends as much as it receives.
-fn pair_bytes(from: &Said, to: usize) -> u64 {
+fn pair_bytes(from: &CallArguments, to: usize) -> u64 {
     if from.in_place { from.received_bytes(to) } else { from.sent_bytes(to) }
 }
 
@@ -283,14 +288,14 @@ fn too_large() -> Error {
 }
 
 /// The call as given by a rank that knows all of it.
-fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
+fn call(collective: Collective, all: &[&CallArguments]) -> Result<Call> {
     let root = if collective.has_root() { all[0].root } else { 0 };
-    let said = all[root];
+    let arguments = all[root];
     let is_received = collective.gathers() || matches!(collective, Collective::Allgather | Collective::Alltoall);
     let (count, counts, element_bytes) = if is_received {
-        (said.recv_count, &said.recv_counts, said.recv_type_bytes)
+        (arguments.recv_count, &arguments.recv_counts, arguments.recv_type_bytes)
     } else {
-        (said.count, &said.counts, said.type_bytes)
+        (arguments.count, &arguments.counts, arguments.type_bytes)
     };
     let ranks = all.len();
     let most = counts.iter().flatten().copied().fold(count, u64::max);
@@ -311,21 +316,21 @@ fn call(collective: Collective, all: &[&Said]) -> Result<Call> {
         root,
         counts,
         element_bytes: element_bytes.max(1) as usize,
-        in_place: said.in_place,
-        commutative: said.commutative,
+        in_place: arguments.in_place,
+        commutative: arguments.commutative,
         ..Call::new(collective, ranks, 0)
     })
 }
 
 /// As [`call`], for an alltoallv, with elements of one byte.
-fn exchange(all: &[&Said]) -> Result<Call> {
+fn exchange(all: &[&CallArguments]) -> Result<Call> {
     let bytes = |from: usize, to: usize| pair_bytes(all[from], to);
     let pairs = (0..all.len()).flat_map(|from| (0..all.len()).map(move |to| (from, to)));
     let total = pairs.fold(0, |total: u64, (from, to)| total.saturating_add(bytes(from, to)));
     if total > MOST_BYTES {
         return Err(too_large());
     }
-    let pairs = Pairs::of_all(all.len(), |from, to| bytes(from, to) as usize);
-    let in_place = all.iter().all(|said| said.in_place);
+    let pairs = Pairs::all_pairs(all.len(), |from, to| bytes(from, to) as usize);
+    let in_place = all.iter().all(|arguments| arguments.in_place);
     Ok(Call { counts: Counts::Pairs(Arc::new(pairs)), in_place, ..Call::new(Collective::Alltoallv, all.len(), 0) })
 }

@@ -2,13 +2,13 @@
 
 mod accounts;
 mod application;
+mod collective_calls;
 mod collectives;
 mod program;
 mod reading;
-mod together;
 
 pub use accounts::{Accounts, AlgorithmUse, FunctionUse, RankUse};
-pub use collectives::{DEFAULT_RULES, Said};
+pub use collectives::{CallArguments, DEFAULT_RULES};
 pub use reading::{Columns, Meaning};
 
 use std::cell::Cell;
@@ -36,7 +36,7 @@ pub struct Options<'a> {
 
 /// The result of a replay. Calls and accounts are from the first trial.
 #[derive(Clone, Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// Times, messages and links, as of a simulation.
     pub many: Many,
     /// The use of time.
@@ -65,11 +65,11 @@ pub fn replay(
     rules: &Rules,
     platform: &Platform,
     options: Options<'_>,
-) -> Result<Replayed> {
+) -> Result<ReplayResult> {
     let application = reading::read(meaning, columns, rules, &platform.nodes)?;
     let (many, times_s) = Run { application: &application, platform, options }.trials()?;
     let calls = if options.trace { rows(&application, &times_s) } else { Vec::new() };
-    Ok(Replayed { many, accounts: Accounts::new(&application, &times_s), calls })
+    Ok(ReplayResult { many, accounts: Accounts::new(&application, &times_s), calls })
 }
 
 /// One replay.
@@ -83,15 +83,15 @@ impl Run<'_> {
     /// Runs the trials. Returns also when the calls of the first one began and returned.
     fn trials(&self) -> Result<(Many, Times)> {
         let Options { trials, trace, .. } = self.options;
-        let (many, times_s) = self.once(trials, trace)?;
+        let (many, times_s) = self.run_once(trials, trace)?;
         if trials.count == 1 || self.platform.noise.is_quiet() {
             return Ok((many, times_s));
         }
-        let (_, times_s) = self.once(Trials { count: 1, until_interval: None, ..trials }, false)?;
+        let (_, times_s) = self.run_once(Trials { count: 1, until_interval: None, ..trials }, false)?;
         Ok((many, times_s))
     }
 
-    fn once(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
+    fn run_once(&self, trials: Trials, trace: bool) -> Result<(Many, Times)> {
         let replay = Replay::new(self.application, self.options.scale_compute, self.platform.node.call_overhead_s);
         let call = Call::new(Collective::Barrier, self.application.ranks.len(), 0);
         let has_stopped = Cell::new(false);
@@ -102,22 +102,23 @@ impl Run<'_> {
         let threads = useful_threads(call.ranks, trials.threads);
         let (engine, is_interrupted) = (Engine::Events, &is_interrupted);
         let options = hocket_simulate::Options { engine, trace, threads, is_interrupted, ..Default::default() };
-        let found = simulate_trials(&replay, &call, self.platform, trials, options);
-        let many = found.map_err(|error| if has_stopped.get() { error } else { self.told(&replay, error) })?;
+        let outcome = simulate_trials(&replay, &call, self.platform, trials, options);
+        let many =
+            outcome.map_err(|error| if has_stopped.get() { error } else { self.locate_error(&replay, error) })?;
         Ok((many, replay.times_s()))
     }
 
     /// The error with the calls of ranks that had begun and not ended.
-    fn told(&self, replay: &Replay<'_>, error: Error) -> Error {
+    fn locate_error(&self, replay: &Replay<'_>, error: Error) -> Error {
         let application = self.application;
         let mut waiting = (0..application.ranks.len()).filter_map(|rank| {
-            let call = application.ranks[rank].calls.get(replay.returned(rank)?)?;
-            Some(application.told(rank, call))
+            let call = application.ranks[rank].calls.get(replay.calls_returned(rank)?)?;
+            Some(application.describe(rank, call))
         });
         let who = match (waiting.next(), waiting.next()) {
             (None, _) => return error,
-            (Some(told), None) => format!("{told} waits for ever"),
-            (Some(told), Some(other)) => format!("{told} waits for ever, and so does {other}"),
+            (Some(call), None) => format!("{call} waits for ever"),
+            (Some(call), Some(other)) => format!("{call} waits for ever, and so does {other}"),
         };
         // The calls tell what ranks wait for, but not what the network lacks.
         let why = error.to_string();

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hocket_core::{Beside, Buffer, Call, Completed, Mode, Options, Program, Rank, Source, Span};
+use hocket_core::{Buffer, Call, Completion, Mode, Operations, Options, Program, Rank, Source, Span};
 
 use super::application::{Action, Application, BLOCKING};
 
@@ -37,7 +37,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The number of a rank's calls that have returned; none if it has not begun.
-    pub fn returned(&self, rank: usize) -> Option<usize> {
+    pub fn calls_returned(&self, rank: usize) -> Option<usize> {
         self.has_begun[rank].load(Ordering::Relaxed).then(|| self.times_of(rank).len())
     }
 
@@ -45,7 +45,7 @@ impl<'a> Replay<'a> {
         self.times_s[rank].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn walk<'r>(&'r self, r: &'r Rank<'r>, beside: &Beside<'r>) {
+    async fn walk<'r>(&'r self, r: &'r Rank<'r>, operations: &Operations<'r>) {
         let rank = r.rank();
         let now_s = || r.time_s().unwrap_or(f64::NAN);
         self.has_begun[rank].store(true, Ordering::Relaxed);
@@ -54,47 +54,47 @@ impl<'a> Replay<'a> {
             r.compute(call.compute_s * self.scale).await;
             let start_s = now_s();
             for action in self.application.actions(rank, call) {
-                self.act(r, beside, action).await;
+                self.act(r, operations, action).await;
             }
             self.times_of(rank).push([start_s, now_s()]);
         }
-        beside.end().await;
+        operations.end().await;
         r.complete();
-        beside.leave().await;
+        operations.leave().await;
     }
 
-    async fn act<'r>(&'r self, r: &'r Rank<'r>, beside: &Beside<'r>, action: &Action) {
+    async fn act<'r>(&'r self, r: &'r Rank<'r>, operations: &Operations<'r>, action: &Action) {
         match *action {
             Action::Nothing | Action::Start { .. } => {}
             Action::Send { message, request: BLOCKING } => self.send(r, message).await,
-            Action::Send { message, request } => beside.start(request, self.send(r, message)).await,
+            Action::Send { message, request } => operations.start(request, self.send(r, message)).await,
             Action::Receive { message, request: BLOCKING } => self.receive(r, message).await,
-            Action::Receive { message, request } => beside.start(request, self.receive(r, message)).await,
+            Action::Receive { message, request } => operations.start(request, self.receive(r, message)).await,
             Action::Exchange { sent, received } => {
                 r.join(self.send(r, sent), self.receive(r, received)).await;
             }
             Action::Wait { first, count } => {
                 for request in self.application.requests(r.rank(), first, count) {
-                    beside.wait(*request).await;
+                    operations.wait(*request).await;
                 }
             }
             Action::Collective { instance, place, request: BLOCKING } => {
-                let completed = Rc::default();
-                beside.call(BLOCKING, &completed, self.collective(r, instance, place, completed.clone())).await;
+                let completion = Rc::default();
+                operations.call(BLOCKING, &completion, self.collective(r, instance, place, completion.clone())).await;
             }
             Action::Collective { instance, place, request } => {
-                let completed = Rc::default();
-                beside.fork(request, &completed, self.collective(r, instance, place, completed.clone())).await;
+                let completion = Rc::default();
+                operations.fork(request, &completion, self.collective(r, instance, place, completion.clone())).await;
             }
         }
     }
 
-    async fn collective(&self, r: &Rank<'_>, instance: u32, place: u32, completed: Completed) {
+    async fn collective(&self, r: &Rank<'_>, instance: u32, place: u32, completion: Completion) {
         let Application { communicators, collectives, .. } = self.application;
         if self.overhead_s > 0.0 {
             r.compute(self.overhead_s).await;
         }
-        collectives.run(r, communicators, instance, place, &completed).await;
+        collectives.run(r, communicators, instance, place, &completion).await;
     }
 
     async fn send(&self, r: &Rank<'_>, message: u32) {
@@ -114,7 +114,7 @@ impl<'a> Replay<'a> {
 
 impl Program for Replay<'_> {
     async fn run(&self, r: &Rank<'_>, _: &Call) {
-        let beside = Beside::new(r);
-        beside.along(self.walk(r, &beside)).await;
+        let operations = Operations::new(r);
+        operations.run_beside(self.walk(r, &operations)).await;
     }
 }

@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use super::application::{Action, Application, BLOCKING, Call, Message, RankCalls};
-use super::collectives::{Collectives, Said};
-use super::together::{Counts, Together};
+use super::collective_calls::{CollectiveCalls, Counts};
+use super::collectives::{CallArguments, Collectives};
 
 /// The meaning of the columns.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Meaning {
     /// The tag of each channel.
     pub tags: Vec<i64>,
     /// The collective calls as the ranks give them.
-    pub collectives: Vec<Said>,
+    pub collectives: Vec<CallArguments>,
 }
 
 /// The calls of one rank: a number per call in each column, in native byte order. The last column has the words of all
@@ -59,8 +59,8 @@ pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules, nodes: &No
         communicators,
         collectives: Collectives::default(),
     };
-    let together = Together::new(&application.communicators);
-    let mut reader = Reader { application, queues: FxHashMap::default(), sent: 0, together, tags };
+    let collective_calls = CollectiveCalls::new(&application.communicators);
+    let mut reader = Reader { application, queues: FxHashMap::default(), sent: 0, collective_calls, tags };
     for (rank, columns) in columns.iter().enumerate() {
         let mut words = columns.words();
         (0..columns.calls()).for_each(|_| reader.send(rank as u32, &words.operation()));
@@ -68,8 +68,8 @@ pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules, nodes: &No
     for (rank, columns) in columns.iter().enumerate() {
         reader.rank(rank, columns)?;
     }
-    let Reader { mut application, together, .. } = reader;
-    application.collectives = together.resolve(&application, &collectives, rules, nodes)?;
+    let Reader { mut application, collective_calls, .. } = reader;
+    application.collectives = collective_calls.resolve(&application, &collectives, rules, nodes)?;
     Ok(application)
 }
 
@@ -103,14 +103,14 @@ impl<I: Iterator<Item = i64>> Words<I> {
     fn operation(&mut self) -> Operation {
         match self.next() {
             0 => Operation::Nothing,
-            1 => Operation::Send(self.sent(), self.small()),
-            2 => Operation::Receive(self.taken(), self.small()),
-            3 => Operation::Exchange(self.sent(), self.taken()),
-            4 => Operation::Probe(self.taken(), self.next() != 0),
+            1 => Operation::Send(self.sent_message(), self.small()),
+            2 => Operation::Receive(self.origin(), self.small()),
+            3 => Operation::Exchange(self.sent_message(), self.origin()),
+            4 => Operation::Probe(self.origin(), self.next() != 0),
             5 => Operation::Wait(self.several(Self::small)),
-            6 => Operation::Collective { communicator: self.small(), said: self.small(), request: self.small() },
+            6 => Operation::Collective { communicator: self.small(), arguments: self.small(), request: self.small() },
             7 => Operation::Start(self.several(Self::operation)),
-            8 => Operation::ReceiveProbed(self.taken(), self.small()),
+            8 => Operation::ReceiveProbed(self.origin(), self.small()),
             code => unreachable!("word {code}"),
         }
     }
@@ -119,37 +119,37 @@ impl<I: Iterator<Item = i64>> Words<I> {
         (0..self.next()).map(|_| one(self)).collect()
     }
 
-    fn sent(&mut self) -> Sent {
+    fn sent_message(&mut self) -> SentMessage {
         let (to, channel, bytes) = (self.small(), self.small(), self.whole());
         let mode = [Mode::Standard, Mode::Synchronous, Mode::Posted][self.next() as usize];
-        Sent { to, channel, bytes, mode }
+        SentMessage { to, channel, bytes, mode }
     }
 
-    fn taken(&mut self) -> Taken {
-        Taken { from: self.small(), channel: self.small() }
+    fn origin(&mut self) -> Origin {
+        Origin { from: self.small(), channel: self.small() }
     }
 }
 
 /// The action of a call, before its messages are known.
 enum Operation {
     Nothing,
-    Send(Sent, u32),
-    Receive(Taken, u32),
-    Exchange(Sent, Taken),
+    Send(SentMessage, u32),
+    Receive(Origin, u32),
+    Exchange(SentMessage, Origin),
     /// The flag is true if other receives cannot take the message any more.
-    Probe(Taken, bool),
+    Probe(Origin, bool),
     Wait(Vec<u32>),
     Collective {
         communicator: u32,
-        said: u32,
+        arguments: u32,
         request: u32,
     },
     Start(Vec<Operation>),
-    ReceiveProbed(Taken, u32),
+    ReceiveProbed(Origin, u32),
 }
 
 #[derive(Clone, Copy)]
-struct Sent {
+struct SentMessage {
     to: u32,
     channel: Tag,
     bytes: u64,
@@ -157,7 +157,7 @@ struct Sent {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Taken {
+struct Origin {
     from: u32,
     channel: Tag,
 }
@@ -168,10 +168,10 @@ const NOWHERE: u32 = u32::MAX;
 struct Reader {
     application: Application,
     /// The messages of each sender, receiver and channel that have not been received yet, in order.
-    queues: FxHashMap<(Taken, u32), VecDeque<u32>>,
+    queues: FxHashMap<(Origin, u32), VecDeque<u32>>,
     /// Number of messages that the calls so far have sent.
     sent: u32,
-    together: Together,
+    collective_calls: CollectiveCalls,
     tags: Vec<i64>,
 }
 
@@ -179,9 +179,9 @@ struct Reader {
 #[derive(Default)]
 struct State {
     /// Messages for which a probe has waited already.
-    probed: FxHashSet<u32>,
+    probed_messages: FxHashSet<u32>,
     /// Messages that matched probes took and that have not been received yet.
-    matched: FxHashMap<Taken, VecDeque<u32>>,
+    matched_messages: FxHashMap<Origin, VecDeque<u32>>,
     /// Requests for which a call can wait.
     active: FxHashSet<u32>,
     collectives: Counts,
@@ -192,10 +192,10 @@ impl Reader {
     fn send(&mut self, from: u32, operation: &Operation) {
         match operation {
             Operation::Send(sent, _) | Operation::Exchange(sent, _) => {
-                let Sent { to, channel, bytes, mode } = *sent;
+                let SentMessage { to, channel, bytes, mode } = *sent;
                 let number = self.application.messages.len() as u32;
                 self.application.messages.push(Message { from, to, channel, bytes, mode, is_received: false });
-                self.queues.entry((Taken { from, channel }, to)).or_default().push_back(number);
+                self.queues.entry((Origin { from, channel }, to)).or_default().push_back(number);
             }
             Operation::Start(parts) => parts.iter().for_each(|part| self.send(from, part)),
             _ => {}
@@ -210,56 +210,56 @@ impl Reader {
         let names = numbers(columns.functions, i64::from_ne_bytes).zip(numbers(columns.lines, i64::from_ne_bytes));
         for (compute_s, (function, line)) in times.zip(names) {
             let call = Call { compute_s, action: Action::Nothing, function: function as u32, line: line as u32 };
-            let taken = self.action(rank, &mut state, words.operation());
-            let action = taken.map_err(|taken| self.missing(rank, &call, taken))?;
+            let action = self.action(rank, &mut state, words.operation());
+            let action = action.map_err(|origin| self.missing(rank, &call, origin))?;
             self.application.ranks[rank].calls.push(Call { action, ..call });
         }
         Ok(())
     }
 
-    fn missing(&self, rank: usize, call: &Call, taken: Taken) -> Error {
-        let told = self.application.told(rank, call);
-        let Taken { from, channel } = taken;
+    fn missing(&self, rank: usize, call: &Call, origin: Origin) -> Error {
+        let call_name = self.application.call_name(rank, call);
+        let Origin { from, channel } = origin;
         let tag = self.tags[channel as usize];
         Error::new(format!(
-            "{told} received a message from rank {from} with tag {tag}, but the trace has no matching send"
+            "{call_name} received a message from rank {from} with tag {tag}, but the trace has no matching send"
         ))
     }
 
     /// The action of an operation; or the expected message that was never sent.
-    fn action(&mut self, rank: usize, state: &mut State, operation: Operation) -> std::result::Result<Action, Taken> {
+    fn action(&mut self, rank: usize, state: &mut State, operation: Operation) -> std::result::Result<Action, Origin> {
         Ok(match operation {
             Operation::Nothing => Action::Nothing,
             Operation::Send(_, request) => {
                 state.active.insert(request);
                 Action::Send { message: self.next_sent(), request }
             }
-            Operation::Receive(taken, _) if taken.from == NOWHERE => Action::Nothing,
-            Operation::Receive(taken, request) => {
-                let message = self.take(taken, rank)?;
+            Operation::Receive(origin, _) if origin.from == NOWHERE => Action::Nothing,
+            Operation::Receive(origin, request) => {
+                let message = self.take(origin, rank)?;
                 receive(state, message, request)
             }
-            Operation::ReceiveProbed(taken, request) => {
-                let message = match state.matched.get_mut(&taken).and_then(VecDeque::pop_front) {
+            Operation::ReceiveProbed(origin, request) => {
+                let message = match state.matched_messages.get_mut(&origin).and_then(VecDeque::pop_front) {
                     Some(message) => message,
-                    None => self.take(taken, rank)?,
+                    None => self.take(origin, rank)?,
                 };
                 receive(state, message, request)
             }
-            Operation::Exchange(_, taken) => {
-                let (sent, received) = (self.next_sent(), self.take(taken, rank)?);
+            Operation::Exchange(_, origin) => {
+                let (sent, received) = (self.next_sent(), self.take(origin, rank)?);
                 match receive(state, received, BLOCKING) {
                     Action::Receive { .. } => Action::Exchange { sent, received },
                     _ => Action::Send { message: sent, request: BLOCKING },
                 }
             }
-            Operation::Probe(taken, is_matched) => {
-                let message = if is_matched { self.take(taken, rank)? } else { self.look(taken, rank)? };
+            Operation::Probe(origin, is_matched) => {
+                let message = if is_matched { self.take(origin, rank)? } else { self.look(origin, rank)? };
                 if is_matched {
-                    state.matched.entry(taken).or_default().push_back(message);
+                    state.matched_messages.entry(origin).or_default().push_back(message);
                 }
                 self.application.messages[message as usize].is_received = true;
-                if state.probed.insert(message) {
+                if state.probed_messages.insert(message) {
                     Action::Receive { message, request: BLOCKING }
                 } else {
                     Action::Nothing
@@ -271,10 +271,14 @@ impl Reader {
                 all.extend(requests.into_iter().filter(|request| state.active.remove(request)));
                 Action::Wait { first, count: all.len() as u32 - first }
             }
-            Operation::Collective { communicator, said, request } => {
+            Operation::Collective { communicator, arguments, request } => {
                 state.active.insert(request);
-                let (instance, place) =
-                    self.together.tell(&self.application, rank, &mut state.collectives, (communicator, said));
+                let (instance, place) = self.collective_calls.tell(
+                    &self.application,
+                    rank,
+                    &mut state.collectives,
+                    (communicator, arguments),
+                );
                 Action::Collective { instance, place, request }
             }
             Operation::Start(parts) => {
@@ -294,22 +298,22 @@ impl Reader {
     }
 
     /// Takes the earliest message for `rank`.
-    fn take(&mut self, taken: Taken, rank: usize) -> std::result::Result<u32, Taken> {
-        let message = self.look(taken, rank)?;
-        self.queues.get_mut(&(taken, rank as u32)).and_then(VecDeque::pop_front);
+    fn take(&mut self, origin: Origin, rank: usize) -> std::result::Result<u32, Origin> {
+        let message = self.look(origin, rank)?;
+        self.queues.get_mut(&(origin, rank as u32)).and_then(VecDeque::pop_front);
         self.application.messages[message as usize].is_received = true;
         Ok(message)
     }
 
     /// The earliest message for `rank`.
-    fn look(&self, taken: Taken, rank: usize) -> std::result::Result<u32, Taken> {
-        self.queues.get(&(taken, rank as u32)).and_then(VecDeque::front).copied().ok_or(taken)
+    fn look(&self, origin: Origin, rank: usize) -> std::result::Result<u32, Origin> {
+        self.queues.get(&(origin, rank as u32)).and_then(VecDeque::front).copied().ok_or(origin)
     }
 }
 
 /// Receives a message, unless a probe has waited for it.
 fn receive(state: &mut State, message: u32, request: u32) -> Action {
-    if state.probed.remove(&message) {
+    if state.probed_messages.remove(&message) {
         return Action::Nothing;
     }
     state.active.insert(request);

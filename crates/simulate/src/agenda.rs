@@ -52,7 +52,7 @@ impl Action {
             Self::Leave { .. } => LEAVING,
             Self::Advance => ADVANCING,
             Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
-            Self::Inject { .. } => GRANTED,
+            Self::Inject { .. } => GRANTING,
             Self::TakeIn { .. }
             | Self::Arrive { .. }
             | Self::Deliver { .. }
@@ -65,7 +65,7 @@ impl Action {
 
 impl Action {
     /// The rank, or else the message, that an event concerns.
-    fn concerned(&self) -> u32 {
+    fn subject(&self) -> u32 {
         match self {
             Self::Complete { rank, .. } | Self::Deliver { rank, .. } | Self::Free { rank } | Self::Probe { rank } => {
                 *rank
@@ -84,7 +84,7 @@ impl Action {
 pub const LEAVING: u64 = 0;
 pub const ADVANCING: u64 = 1;
 pub const COMPLETING: u64 = 2;
-const GRANTED: u64 = 3;
+const GRANTING: u64 = 3;
 const ARRIVING: u64 = 4;
 pub const DECIDING: u64 = 5;
 const KINDS: usize = 6;
@@ -95,9 +95,9 @@ pub struct Agenda {
     /// Another order of events that are made in turn.
     shuffle: Option<Box<Shuffle>>,
     /// Events of the present time that were added since it came, by kind.
-    added: [VecDeque<Action>; KINDS],
+    present_events: [VecDeque<Action>; KINDS],
     /// A bit for each kind that has such events.
-    occupied: u8,
+    kinds_present: u8,
     /// The other events.
     queue: Timetable<Action>,
     sequence: u64,
@@ -105,7 +105,14 @@ pub struct Agenda {
 
 impl Agenda {
     pub fn new(shuffle: Option<Box<Shuffle>>) -> Self {
-        Self { now_s: 0.0, shuffle, added: Default::default(), occupied: 0, queue: Timetable::new(), sequence: 0 }
+        Self {
+            now_s: 0.0,
+            shuffle,
+            present_events: Default::default(),
+            kinds_present: 0,
+            queue: Timetable::new(),
+            sequence: 0,
+        }
     }
 
     /// The other order in which ranks and events are looked at, if a test wants one.
@@ -119,12 +126,12 @@ impl Agenda {
         let kind = action.kind();
         if let Some(shuffle) = &self.shuffle {
             self.sequence += 1;
-            let place = shuffle.place_of_event(action.concerned(), self.sequence, PLACE_BITS - 1);
+            let place = shuffle.place_of_event(action.subject(), self.sequence, PLACE_BITS - 1);
             return self.push(time_s, place, action);
         }
         if time_s == self.now_s {
-            self.added[kind as usize].push_back(action);
-            self.occupied |= 1 << kind;
+            self.present_events[kind as usize].push_back(action);
+            self.kinds_present |= 1 << kind;
             return;
         }
         self.sequence += 1;
@@ -151,15 +158,15 @@ impl Agenda {
     /// The kind of the next event, if it is at `time_s` and no event is earlier.
     #[inline]
     pub fn first_kind_at(&mut self, time_s: f64) -> Option<u64> {
-        let waited = self.queue.first_key_at(time_s).map(|key| key >> PLACE_BITS);
-        let added = (self.occupied != 0).then(|| self.occupied.trailing_zeros().into());
-        waited.into_iter().chain(added).min()
+        let queue_kind = self.queue.first_key_at(time_s).map(|key| key >> PLACE_BITS);
+        let present_kind = (self.kinds_present != 0).then(|| self.kinds_present.trailing_zeros().into());
+        queue_kind.into_iter().chain(present_kind).min()
     }
 
     /// The time of the next event; infinite when there is none.
     #[inline]
     pub fn first_s(&self) -> f64 {
-        if self.occupied != 0 { self.now_s } else { self.queue.first_s() }
+        if self.kinds_present != 0 { self.now_s } else { self.queue.first_s() }
     }
 
     /// Takes the next event, and advances to its time.
@@ -178,10 +185,10 @@ impl Agenda {
         if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> PLACE_BITS == kind) {
             return self.queue.pop_until(self.now_s).map(|event| event.what);
         }
-        let added = &mut self.added[kind as usize];
-        let action = added.pop_front();
-        if added.is_empty() {
-            self.occupied &= !(1 << kind);
+        let present_events = &mut self.present_events[kind as usize];
+        let action = present_events.pop_front();
+        if present_events.is_empty() {
+            self.kinds_present &= !(1 << kind);
         }
         action
     }

@@ -10,7 +10,7 @@ use hocket_core::Tag;
 use rustc_hash::FxHashMap;
 
 use crate::exchange::Exchange;
-use crate::flights::{Delivery, Envelope, Unmatched};
+use crate::flights::{Delivery, Envelope, UnmatchedMessage};
 use crate::network::{Entrant, Follower, Part};
 
 /// What one region tells another one.
@@ -41,7 +41,7 @@ impl Letter {
 const LEAST_LOOK_AHEAD: f64 = 1e-12;
 
 /// A region, and its relations to the others.
-pub struct Abroad<'a> {
+pub struct Border<'a> {
     pub part: Part<'a>,
     exchange: &'a Exchange<Letter>,
     /// Letters to each region, and the time of the first effect of any.
@@ -49,11 +49,11 @@ pub struct Abroad<'a> {
     first_s: f64,
     /// Number of events up to the last meeting.
     events: u64,
-    /// The flights of messages that come from abroad, by sender and number.
+    /// The flights of messages that come from other regions, by sender and number.
     coming: FxHashMap<(u32, u64), u32>,
 }
 
-impl<'a> Abroad<'a> {
+impl<'a> Border<'a> {
     pub fn new(part: Part<'a>, exchange: &'a Exchange<Letter>) -> Self {
         let letters = (0..part.regions.count).map(|_| Vec::new()).collect();
         Self { part, exchange, letters, first_s: f64::INFINITY, events: 0, coming: FxHashMap::default() }
@@ -65,8 +65,8 @@ impl<'a> Abroad<'a> {
     }
 
     /// Tells the receiver's region of a message.
-    pub fn announce(&mut self, tag: Tag, message: &Unmatched) {
-        let Unmatched { envelope, time_s, state } = *message;
+    pub fn announce(&mut self, tag: Tag, message: &UnmatchedMessage) {
+        let UnmatchedMessage { envelope, time_s, state } = *message;
         let rendezvous = match state {
             Delivery::Rendezvous(sender_slot) => Some((sender_slot, time_s)),
             Delivery::Known | Delivery::Flying(_) => None,
@@ -74,13 +74,13 @@ impl<'a> Abroad<'a> {
         self.post(self.part.of_rank(envelope.to), Letter::Announced { envelope, tag, rendezvous });
     }
 
-    /// A message with this flight will come from abroad, or come back.
+    /// A message with this flight will come from another region, or come back.
     pub fn expect(&mut self, envelope: &Envelope, flight: u32) {
         self.coming.insert((envelope.from, envelope.number), flight);
     }
 
-    /// The flight of a message that comes from abroad; none if it only passes through.
-    pub fn expected(&mut self, envelope: &Envelope) -> Option<u32> {
+    /// The flight of a message that comes from another region; none if it only passes through.
+    pub fn flight_of(&mut self, envelope: &Envelope) -> Option<u32> {
         self.coming.remove(&(envelope.from, envelope.number))
     }
 
@@ -93,10 +93,11 @@ impl<'a> Abroad<'a> {
         (first_s, events): (f64, u64),
         is_interrupted: &dyn Fn() -> bool,
     ) -> Option<(f64, Vec<Letter>)> {
-        let happened = events - replace(&mut self.events, events);
+        let new_events = events - replace(&mut self.events, events);
         let first_s = first_s.min(replace(&mut self.first_s, f64::INFINITY));
         let number = usize::from(self.part.number);
-        let (first_s, letters) = self.exchange.meet(number, &mut self.letters, (first_s, happened), is_interrupted)?;
+        let (first_s, letters) =
+            self.exchange.meet(number, &mut self.letters, (first_s, new_events), is_interrupted)?;
         let look_ahead_s = self.part.regions.look_ahead_s;
         let is_exact = first_s.is_infinite() || look_ahead_s > LEAST_LOOK_AHEAD * first_s;
         if !is_exact || letters.iter().any(|letter| letter.time_s() < until_s) {
@@ -113,7 +114,7 @@ impl<'a> Abroad<'a> {
 }
 
 /// A panic in one region ends the others.
-impl Drop for Abroad<'_> {
+impl Drop for Border<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.give_up();

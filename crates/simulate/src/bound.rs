@@ -3,7 +3,7 @@
 use hocket_core::demand::Demand;
 use hocket_core::{Call, Result};
 
-use crate::demanded::{Bound, Demanded};
+use crate::call_demand::{Bound, CallDemand};
 use crate::network::{self, Network};
 use crate::platform::Platform;
 
@@ -18,10 +18,10 @@ pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Result<Bound>
     if call.ranks < 2 {
         return Ok(Bound::default());
     }
-    Ok(platform.network.visit(Bounding(&Demanded { call, demand, node: &platform.node })))
+    Ok(platform.network.visit(Bounding(&CallDemand { call, demand, node: &platform.node })))
 }
 
-struct Bounding<'a>(&'a Demanded<'a>);
+struct Bounding<'a>(&'a CallDemand<'a>);
 
 impl network::Visitor for Bounding<'_> {
     type Output = Bound;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use hocket_core::Call;
-use hocket_core::demand::{Demand, Spread, Within};
+use hocket_core::demand::{Demand, RankSet, Spread};
 use hocket_machine::Node;
 
 /// Times that no algorithm for a call can beat, in seconds.
@@ -30,7 +30,7 @@ impl Bound {
 }
 
 /// The demands of a call of at least two ranks on a network and its nodes.
-pub struct Demanded<'a> {
+pub struct CallDemand<'a> {
     /// The call.
     pub call: &'a Call,
     /// The demand of its collective.
@@ -39,21 +39,22 @@ pub struct Demanded<'a> {
     pub node: &'a Node,
 }
 
-impl Demanded<'_> {
+impl CallDemand<'_> {
     /// As [`Demand::spread`].
     pub fn spread(&self) -> Option<Spread> {
         (self.demand.spread)(self.call)
     }
 
     /// The least number of bytes that leave a set of ranks, or that come into it, whichever is greater.
-    pub fn crossing_bytes(&self, within: Within<'_>) -> f64 {
-        let leaving = |within: Within<'_>| (self.demand.leaving)(self.call, within);
+    pub fn crossing_bytes(&self, within: RankSet<'_>) -> f64 {
+        let leaving = |within: RankSet<'_>| (self.demand.leaving)(self.call, within);
         (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
     }
 
     /// Bytes that some rank has to send or receive: the most of a few ranks, or the average if greater.
     pub fn bytes_of_a_rank(&self) -> f64 {
-        let on_average = ((self.demand.carried)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
+        let on_average =
+            ((self.demand.sent_elements)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
         let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);
         self.ranks_to_try().map(by_itself).fold(on_average, f64::max)
     }
@@ -67,7 +68,7 @@ impl Demanded<'_> {
 
     /// The time that some rank spends on combining elements, in seconds.
     pub fn combining_s(&self) -> f64 {
-        let bytes = ((self.demand.combined)(self.call) * self.call.element_bytes) as f64;
+        let bytes = ((self.demand.combinations)(self.call) * self.call.element_bytes) as f64;
         bytes / self.call.ranks as f64 * self.node.reduce.least_s_per_byte()
     }
 }
@@ -75,8 +76,9 @@ impl Demanded<'_> {
 /// The rounds until `count` ranks can know the data of one rank, if every rank that knows it tells `ports` others per
 /// round: the least r with (ports + 1)^r >= count. Without a limit of ports, one round is enough.
 pub fn rounds(count: usize, ports: Option<usize>) -> usize {
-    let told = |known: &usize| Some(ports.map_or(usize::MAX, |ports| known.saturating_mul(ports.saturating_add(1))));
-    std::iter::successors(Some(1_usize), told).take_while(|known| *known < count).count()
+    let after_round =
+        |ranks: &usize| Some(ports.map_or(usize::MAX, |ports| ranks.saturating_mul(ports.saturating_add(1))));
+    std::iter::successors(Some(1_usize), after_round).take_while(|ranks| *ranks < count).count()
 }
 
 /// The time until `count` ranks can know the data of one rank, if every rank that knows it tells one more every
@@ -90,18 +92,18 @@ pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
     }
     // The times at which further ranks will know, as bits, which sort like the times; and the number of these ranks.
     let mut next = BinaryHeap::from([Reverse((delay_s.to_bits(), 1_usize))]);
-    let mut known = 1_usize;
-    while let Some(Reverse((time, mut told))) = next.pop() {
+    let mut total = 1_usize;
+    while let Some(Reverse((time, mut ranks))) = next.pop() {
         while next.peek().is_some_and(|Reverse((other, _))| *other == time) {
-            told += next.pop().map_or(0, |Reverse((_, more))| more);
+            ranks += next.pop().map_or(0, |Reverse((_, more))| more);
         }
-        known = known.saturating_add(told);
+        total = total.saturating_add(ranks);
         let time_s = f64::from_bits(time);
-        if known >= count {
+        if total >= count {
             return time_s;
         }
-        next.push(Reverse(((time_s + gap_s).to_bits(), told)));
-        next.push(Reverse(((time_s + delay_s).to_bits(), told)));
+        next.push(Reverse(((time_s + gap_s).to_bits(), ranks)));
+        next.push(Reverse(((time_s + delay_s).to_bits(), ranks)));
     }
     delay_s
 }
@@ -114,9 +116,9 @@ mod tests {
     fn rounds_are_the_least_power_of_ports_and_one() {
         for ports in 1..5_usize {
             for count in 1..300 {
-                let found = rounds(count, Some(ports)) as u32;
+                let least = rounds(count, Some(ports)) as u32;
                 let reached = |rounds: u32| (ports + 1).pow(rounds) >= count;
-                assert!(reached(found) && (found == 0 || !reached(found - 1)), "{count} by {ports} ports");
+                assert!(reached(least) && (least == 0 || !reached(least - 1)), "{count} by {ports} ports");
             }
         }
         assert_eq!((rounds(1, None), rounds(2, None), rounds(1 << 26, None)), (0, 1, 1));

@@ -73,24 +73,24 @@ impl Clock for f64 {
 
 /// A number of seconds and a place in the program.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed {
+pub struct PlacedTime {
     pub time_s: f64,
     pub position: Position,
 }
 
-impl Placed {
+impl PlacedTime {
     pub fn at(time_s: f64) -> Self {
         Self { time_s, position: Position::START }
     }
 }
 
-impl From<Moment> for Placed {
+impl From<Moment> for PlacedTime {
     fn from(moment: Moment) -> Self {
         Self { time_s: moment.time_s(), position: moment.position() }
     }
 }
 
-impl Clock for Placed {
+impl Clock for PlacedTime {
     type Issue = f64;
 
     fn issue(self) -> f64 {
@@ -210,7 +210,7 @@ impl Trial<'_> {
             who: model.draw(victim, origin, position),
             first_trial: self.trial,
             ranks: self.ranks,
-            known: &[],
+            first_words: &[],
             first_gap: None,
         };
         let operation = Operation { length_s, weight: model.weight(length_s) };
@@ -221,22 +221,22 @@ impl Trial<'_> {
 }
 
 impl Timing for Trial<'_> {
-    type Clock = Placed;
+    type Clock = PlacedTime;
 
-    fn start(&self) -> Placed {
-        Placed::at(0.0)
+    fn start(&self) -> PlacedTime {
+        PlacedTime::at(0.0)
     }
 
-    fn time(&self, moment: Moment) -> Placed {
+    fn time(&self, moment: Moment) -> PlacedTime {
         moment.into()
     }
 
-    fn after(&self, start: Moment, end: Placed) -> Moment {
+    fn after(&self, start: Moment, end: PlacedTime) -> Moment {
         Moment::at(end.time_s, start.position().next())
     }
 
-    fn pass(&self, occupation: Occupation, start: Placed) -> Placed {
+    fn pass(&self, occupation: Occupation, start: PlacedTime) -> PlacedTime {
         let end_s = start.time_s + occupation.length_s;
-        Placed { time_s: self.delayed_s(occupation, start.time_s, end_s), ..start }
+        PlacedTime { time_s: self.delayed_s(occupation, start.time_s, end_s), ..start }
     }
 }

@@ -15,7 +15,7 @@ use hocket_machine::Node;
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Occupation, Timing};
-use crate::in_time::{Arrival, Begun, Clockwork, InTime, Outcome, Sending, Timers, kept_bytes};
+use crate::in_time::{Arrival, Clockwork, InTime, Outcome, Sending, StepStatus, Timers, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
 use crate::options::{Options, bytes};
 use crate::peers::Peers;
@@ -89,7 +89,7 @@ pub fn run<N: Network, T: Timing>(
     let (dataflow, timers, outcome) = hocket_core::run(program, call, world).into_outcome(engine);
     match dataflow.refusal {
         Some(failure) => Err(failure),
-        None => Ok((timers, outcome.of_all(call.ranks))),
+        None => Ok((timers, outcome.for_all_ranks(call.ranks))),
     }
 }
 
@@ -104,8 +104,9 @@ pub fn check_size<N: Network, T: Timing>(
     ranks: usize,
 ) -> Result<(), Error> {
     let ports_bytes = 2 * network.ports().unwrap_or(0) * size_of::<T::Clock>();
-    let kept = size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
-    check_ranks(program, call, ranks, kept)
+    let bytes_of_a_rank =
+        size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
+    check_ranks(program, call, ranks, bytes_of_a_rank)
 }
 
 /// A message that waits at its receiver.
@@ -119,13 +120,13 @@ struct Pending<C> {
     rendezvous: Option<u32>,
 }
 
-struct Posted<C> {
+struct PostedReceive<C> {
     slot: u32,
     time: C,
 }
 
 /// A message that met its receive while the receiving rank was running: it is accepted when the rank waits.
-struct Deferred<C> {
+struct DeferredMessage<C> {
     slot: u32,
     posted: C,
     travel: Travel<C>,
@@ -147,32 +148,34 @@ struct NodeState<B> {
 
 /// The latest times of events at a node.
 #[derive(Clone, Copy)]
-struct Met<C> {
+struct NodeEvents<C> {
     /// When a send was issued, and in which resumption of its rank.
-    asked: Option<(C, u32)>,
-    /// When an operation was ready for the processor, and in which resumption; [`ARRIVED`] for a message that arrived,
-    /// [`WAITED`] for a send that waited for the interface.
+    issue: Option<(C, u32)>,
+    /// When an operation was ready for the processor, and in which resumption; [`ARRIVAL`] for a message that arrived,
+    /// [`WAITING_SEND`] for a send that waited for the interface.
     ready: Option<(C, u32)>,
     /// When the first byte of a message arrived, or the receiving interface was held up.
     head: Option<C>,
 }
 
-impl<C> Default for Met<C> {
+impl<C> Default for NodeEvents<C> {
     fn default() -> Self {
-        Self { asked: None, ready: None, head: None }
+        Self { issue: None, ready: None, head: None }
     }
 }
 
 /// In place of a resumption.
-const ARRIVED: u32 = 0;
+const ARRIVAL: u32 = 0;
 /// In place of a resumption: at one time, such a send comes before operations that are issued then.
-const WAITED: u32 = 1;
+const WAITING_SEND: u32 = 1;
 
 /// Whether an operation is after an earlier one. At one time, the order is known only within one resumption.
 fn is_in_order<C: Clock>(time: C, resume: u32, earlier: Option<(C, u32)>) -> bool {
     earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
         // Of clocks without a value, the later one may be at the same time.
-        Some(Ordering::Greater) => (resume == WAITED) == (latest_resume == WAITED) || time.comes_after(latest, false),
+        Some(Ordering::Greater) => {
+            (resume == WAITING_SEND) == (latest_resume == WAITING_SEND) || time.comes_after(latest, false)
+        }
         Some(Ordering::Equal) => resume == latest_resume,
         Some(Ordering::Less) | None => time.comes_after(latest, false),
     })
@@ -223,7 +226,7 @@ impl<I: Copy> Pairs<I> {
     fn replace(&mut self, rank: usize, direction: Direction, peer: u32, tag: Tag, issue: I) -> Option<I> {
         let key = u64::from(peer) << 33 | u64::from(tag) << 1 | direction as u64;
         let list = &mut self.first[rank];
-        if let Some((_, latest)) = list.iter_mut().find(|(known, _)| *known == key) {
+        if let Some((_, latest)) = list.iter_mut().find(|(other, _)| *other == key) {
             return Some(std::mem::replace(latest, issue));
         }
         if list.len() < MOST_LISTED {
@@ -238,7 +241,7 @@ impl<I: Copy> Pairs<I> {
 }
 
 /// The earlier messages of ranks, to check their order.
-enum Issued<I> {
+enum EarlierMessages<I> {
     /// Under [`Order::OfRanks`], where times are numbers: [`NodeState`] has the latest.
     InStates,
     /// Under [`Order::OfRanks`], where times are symbols: the latest send and the latest receive of each rank.
@@ -247,7 +250,7 @@ enum Issued<I> {
     OfPairs(Pairs<I>),
 }
 
-type Mail<C> = Mailboxes<Pending<C>, Posted<C>>;
+type Mail<C> = Mailboxes<Pending<C>, PostedReceive<C>>;
 
 type StateOf<N, T> = NodeState<<N as Network>::Node<<T as Timing>::Clock>>;
 
@@ -256,7 +259,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     timing: T,
     ranks: Vec<StateOf<N, T>>,
     /// The latest events of each node, if nodes keep state.
-    met: Vec<Met<T::Clock>>,
+    node_events: Vec<NodeEvents<T::Clock>>,
     /// Ranks of the call, more than run if there is a symmetry.
     size: usize,
     symmetry: Option<Symmetry>,
@@ -265,7 +268,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     ready: ReadyRanks,
     element_bytes: usize,
     running: usize,
-    deferred: Option<Deferred<T::Clock>>,
+    deferred_message: Option<DeferredMessage<T::Clock>>,
     refusal: Option<Failure>,
     /// Whether the user has stopped the run.
     has_stopped: bool,
@@ -273,7 +276,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     operations: u32,
     is_interrupted: &'a dyn Fn() -> bool,
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
-    issued: Issued<<T::Clock as Clock>::Issue>,
+    earlier_messages: EarlierMessages<<T::Clock as Clock>::Issue>,
     peers: Peers,
     /// The use of ports, to detect messages that would wait for one.
     sending: Usage<T::Clock>,
@@ -297,25 +300,25 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         Self {
             network,
             ranks: (0..ranks).map(|_| NodeState::new(network.idle(start))).collect(),
-            met: vec![Met::default(); if N::NODE_HAS_STATE { ranks } else { 0 }],
+            node_events: vec![NodeEvents::default(); if N::NODE_HAS_STATE { ranks } else { 0 }],
             size: call.ranks,
             symmetry: how.symmetry,
             mailboxes: Mailboxes::new(ranks),
             outcomes: Slots::default(),
-            ready: ReadyRanks::called(ranks),
+            ready: ReadyRanks::lazy(ranks),
             element_bytes: call.element_bytes,
             running: usize::MAX,
-            deferred: None,
+            deferred_message: None,
             refusal: has_shared_ports.then(|| Failure::Inapplicable(WAITING_FOR_PORTS.to_owned())),
             has_stopped: false,
             resumes: 0,
             operations: 0,
             is_interrupted: options.is_interrupted,
             simultaneous: HashMap::new(),
-            issued: match how.order {
-                Order::OfPairs => Issued::OfPairs(Pairs::new(ranks)),
-                Order::OfRanks if T::HAS_MOMENTS => Issued::Latest(vec![[None; 2]; ranks]),
-                Order::OfRanks => Issued::InStates,
+            earlier_messages: match how.order {
+                Order::OfPairs => EarlierMessages::OfPairs(Pairs::new(ranks)),
+                Order::OfRanks if T::HAS_MOMENTS => EarlierMessages::Latest(vec![[None; 2]; ranks]),
+                Order::OfRanks => EarlierMessages::InStates,
             },
             peers: Peers::new(network.knows_peers()),
             sending: Usage::new(ranks, network.ports(), start),
@@ -345,7 +348,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         self.operations = self.operations.wrapping_add(1);
         if self.operations.is_multiple_of(OPERATIONS_PER_LOOK) && (self.is_interrupted)() {
             self.has_stopped = true;
-            self.refusal = Some(Failure::Other(Error::interrupted()));
+            self.refusal = Some(Failure::Other(Error::interruption()));
         }
         !self.has_stopped
     }
@@ -353,12 +356,12 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Notes that the running rank issues at `time` a send that is ready at `ready`. Checks the order of sends.
     fn meet_send(&mut self, rank: usize, time: T::Clock, ready: T::Clock, holds_receiving: bool) {
         if N::NODE_HAS_STATE {
-            let earlier = self.met[rank].asked.replace((time, self.resumes));
+            let earlier = self.node_events[rank].issue.replace((time, self.resumes));
             if !is_in_order(time, self.resumes, earlier) {
                 self.refuse(COMPETING);
             }
             let has_waited = ready.order(time) != Some(Ordering::Equal);
-            self.meet_ready(rank, ready, if has_waited { WAITED } else { self.resumes });
+            self.meet_ready(rank, ready, if has_waited { WAITING_SEND } else { self.resumes });
             if holds_receiving {
                 self.meet_interface(rank, ready);
             }
@@ -368,7 +371,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Notes an operation that is ready at `time`. If nodes keep state, it must come last.
     fn meet_ready(&mut self, rank: usize, time: T::Clock, resumption: u32) {
         if N::NODE_HAS_STATE {
-            let earlier = self.met[rank].ready.replace((time, resumption));
+            let earlier = self.node_events[rank].ready.replace((time, resumption));
             if !is_in_order(time, resumption, earlier) {
                 self.refuse(COMPETING);
             }
@@ -378,7 +381,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Notes a message that arrives at `time`: after operations issued at that time, before all others.
     fn meet_arrived(&mut self, rank: usize, time: T::Clock) {
         if N::NODE_HAS_STATE {
-            let earlier = self.met[rank].ready.replace((time, ARRIVED));
+            let earlier = self.node_events[rank].ready.replace((time, ARRIVAL));
             if earlier.is_some_and(|(latest, _)| !time.comes_after(latest, true)) {
                 self.refuse(COMPETING);
             }
@@ -387,7 +390,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// Notes that the receiving interface meets a message at `time`, or is held up from then on: later than all before.
     fn meet_interface(&mut self, rank: usize, time: T::Clock) {
-        let earlier = self.met[rank].head.replace(time);
+        let earlier = self.node_events[rank].head.replace(time);
         if earlier.is_some_and(|latest| !time.comes_after(latest, false)) {
             self.refuse("messages reach a rank in an order that differs from the order of its receives");
         }
@@ -407,15 +410,15 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     fn keep_order(&mut self, rank: usize, direction: Direction, time: T::Clock, peer: u32, tag: Tag) {
         let is_later =
             |earlier: Option<<T::Clock as Clock>::Issue>| earlier.is_none_or(|earlier| time.is_issued_after(earlier));
-        match &mut self.issued {
-            Issued::InStates => (),
-            Issued::Latest(latest) => {
+        match &mut self.earlier_messages {
+            EarlierMessages::InStates => (),
+            EarlierMessages::Latest(latest) => {
                 if !is_later(latest[rank][direction as usize].replace(time.issue())) {
                     self.fail(Failure::Unordered(OUT_OF_ORDER.to_owned()));
                 }
                 return;
             }
-            Issued::OfPairs(pairs) => {
+            EarlierMessages::OfPairs(pairs) => {
                 if !is_later(pairs.replace(rank, direction, peer, tag, time.issue())) {
                     self.refuse("the order of messages with the same two ranks and tag depends on timing");
                 }
@@ -447,11 +450,11 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         if time_s < latest_s {
             return self.fail(Failure::Unordered(OUT_OF_ORDER.to_owned()));
         }
-        let known = self.simultaneous.entry(whose).or_default();
-        if known.time_s != time_s || known.peers.is_empty() {
-            *known = Simultaneous { time_s, peers: HashSet::from([(latest_peer, latest_tag)]) };
+        let group = self.simultaneous.entry(whose).or_default();
+        if group.time_s != time_s || group.peers.is_empty() {
+            *group = Simultaneous { time_s, peers: HashSet::from([(latest_peer, latest_tag)]) };
         }
-        if !known.peers.insert((peer, tag)) {
+        if !group.peers.insert((peer, tag)) {
             self.fail(Failure::Unordered("messages with the same two ranks and tag start at the same time".to_owned()));
         }
     }
@@ -470,12 +473,12 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     fn accept_deferred(&mut self, rank: usize) {
-        if let Some(deferred) = self.deferred.take() {
-            self.finish(rank, deferred);
+        if let Some(deferred_message) = self.deferred_message.take() {
+            self.finish(rank, deferred_message);
         }
     }
 
-    fn finish(&mut self, rank: usize, Deferred { slot, posted, travel, received }: Deferred<T::Clock>) {
+    fn finish(&mut self, rank: usize, DeferredMessage { slot, posted, travel, received }: DeferredMessage<T::Clock>) {
         let end = self.accept(rank, posted, travel, received);
         self.outcomes.fill(slot, (end, received));
         self.ready.push(rank);
@@ -489,19 +492,19 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         departure
     }
 
-    /// Notes that a message holds a sending port of `rank`; it starts no earlier than `issued`.
+    /// Notes that a message holds a sending port of `rank`; it starts no earlier than `earliest`.
     #[inline(always)]
-    fn hold_sending(&mut self, rank: usize, issued: T::Clock, departure: &Departure<T::Clock>) {
+    fn hold_sending(&mut self, rank: usize, earliest: T::Clock, departure: &Departure<T::Clock>) {
         let Departure { start, transfer_s, .. } = *departure;
-        if !self.sending.hold(rank, issued, start, || start.plus(transfer_s)) {
+        if !self.sending.hold(rank, earliest, start, || start.plus(transfer_s)) {
             self.refuse(WAITING_FOR_PORTS);
         }
     }
 
-    /// Notes that a message holds a receiving port of `rank`; it starts no earlier than `issued`.
+    /// Notes that a message holds a receiving port of `rank`; it starts no earlier than `earliest`.
     #[inline(always)]
-    fn hold_receiving(&mut self, rank: usize, issued: T::Clock, start: T::Clock, arrival: T::Clock) {
-        if !self.receiving.hold(rank, issued, start, || arrival) {
+    fn hold_receiving(&mut self, rank: usize, earliest: T::Clock, start: T::Clock, arrival: T::Clock) {
+        if !self.receiving.hold(rank, earliest, start, || arrival) {
             self.refuse(WAITING_FOR_PORTS);
         }
     }
@@ -517,18 +520,18 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     /// A message meets the receive that waited for it.
-    fn deliver(&mut self, rank: usize, posted: &Posted<T::Clock>, travel: Travel<T::Clock>, received: Received) {
-        let deferred = Deferred { slot: posted.slot, posted: posted.time, travel, received };
+    fn deliver(&mut self, rank: usize, posted: &PostedReceive<T::Clock>, travel: Travel<T::Clock>, received: Received) {
+        let deferred_message = DeferredMessage { slot: posted.slot, posted: posted.time, travel, received };
         if N::NODE_HAS_STATE && rank == self.running {
-            self.deferred = Some(deferred);
+            self.deferred_message = Some(deferred_message);
         } else {
-            self.finish(rank, deferred);
+            self.finish(rank, deferred_message);
         }
     }
 
     /// Whether the rank that is running already waits for a message.
     fn is_receiving(&self, rank: usize) -> bool {
-        self.deferred.is_some() || self.mailboxes.is_waiting(rank)
+        self.deferred_message.is_some() || self.mailboxes.is_waiting(rank)
     }
 }
 
@@ -548,7 +551,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             return None;
         }
         self.running = self.ready.pop()?;
-        self.resumes = self.resumes.wrapping_add(1).max(WAITED + 1);
+        self.resumes = self.resumes.wrapping_add(1).max(WAITING_SEND + 1);
         Some(self.running)
     }
 
@@ -574,11 +577,11 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     }
 
     #[inline(always)]
-    fn send(&mut self, rank: usize, now: T::Clock, message: &Sending) -> Begun<T::Clock> {
+    fn send(&mut self, rank: usize, now: T::Clock, message: &Sending) -> StepStatus<T::Clock> {
         let Sending { to, tag, len, mode, .. } = *message;
         let to = to as usize;
         if !self.goes_on() {
-            return Begun::Never;
+            return StepStatus::Never;
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let is_new = self.peers.meet(rank as u32, to as u32);
@@ -596,7 +599,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             let message = Pending { len, start: request, time: request, rendezvous: Some(slot) };
             self.mailboxes.hold(to, from, tag, message);
             self.ready.call(to);
-            return Begun::Waits(slot);
+            return StepStatus::Waits(slot);
         }
         let departure = match &posted {
             Some(posted) if !is_eager => self.transfer(rank, self.network.request(now, parcel), posted.time, parcel),
@@ -611,8 +614,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let arrival = self.arrival(&departure, rank, now.position(), to);
         match posted {
             Some(posted) => {
-                let issued = if is_eager { departure.start } else { posted.time };
-                self.hold_receiving(to, issued, departure.start, arrival);
+                let earliest = if is_eager { departure.start } else { posted.time };
+                self.hold_receiving(to, earliest, departure.start, arrival);
                 self.deliver(to, &posted, Travel { start: departure.start, arrival }, received);
             }
             None => {
@@ -621,30 +624,30 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
                 self.ready.call(to);
             }
         }
-        Begun::Done((departure.sender_done, received))
+        StepStatus::Done((departure.sender_done, received))
     }
 
     #[inline(always)]
-    fn recv(&mut self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> Begun<T::Clock> {
+    fn recv(&mut self, rank: usize, now: T::Clock, from: Source, tag: Tag) -> StepStatus<T::Clock> {
         if !self.goes_on() {
-            return Begun::Never;
+            return StepStatus::Never;
         }
         let Source::Rank(peer) = from else {
             self.refuse("a receive takes its message from any source");
-            return Begun::Never;
+            return StepStatus::Never;
         };
         self.keep_order(rank, Direction::Receive, now, peer, tag);
         if N::NODE_HAS_STATE && self.is_receiving(rank) {
             self.refuse("a rank receives several messages at a time");
         }
-        let found = self.mailboxes.take_message(rank, from, tag);
-        let Some((source, message)) = found else {
+        let waiting_message = self.mailboxes.take_message(rank, from, tag);
+        let Some((source, message)) = waiting_message else {
             let slot = self.outcomes.open();
-            self.mailboxes.wait(rank, from, tag, Posted { slot, time: now });
-            return Begun::Waits(slot);
+            self.mailboxes.wait(rank, from, tag, PostedReceive { slot, time: now });
+            return StepStatus::Waits(slot);
         };
         let received = Received { source, len: message.len };
-        let (issued, start, arrival) = match message.rendezvous {
+        let (earliest, start, arrival) = match message.rendezvous {
             None => (message.start, message.start, message.time),
             Some(slot) => {
                 let parcel = self.parcel(source as usize, rank, message.len);
@@ -655,31 +658,31 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
                 (now, departure.start, self.arrival(&departure, sender, message.time.position(), rank))
             }
         };
-        self.hold_receiving(rank, issued, start, arrival);
+        self.hold_receiving(rank, earliest, start, arrival);
         let travel = Travel { start, arrival };
         if N::NODE_HAS_STATE {
             let slot = self.outcomes.open();
-            self.deferred = Some(Deferred { slot, posted: now, travel, received });
-            return Begun::Waits(slot);
+            self.deferred_message = Some(DeferredMessage { slot, posted: now, travel, received });
+            return StepStatus::Waits(slot);
         }
-        Begun::Done((self.accept(rank, now, travel, received), received))
+        StepStatus::Done((self.accept(rank, now, travel, received), received))
     }
 
     #[inline(always)]
-    fn wait_until(&mut self, rank: usize, now: T::Clock, until_s: f64) -> Begun<T::Clock> {
+    fn wait_until(&mut self, rank: usize, now: T::Clock, until_s: f64) -> StepStatus<T::Clock> {
         let end = now.max(self.timing.start().plus(until_s));
-        Begun::Done((end, Received { source: rank as u32, len: 0 }))
+        StepStatus::Done((end, Received { source: rank as u32, len: 0 }))
     }
 
-    fn work(&mut self, rank: usize, now: T::Clock, duration_s: f64) -> Begun<T::Clock> {
+    fn work(&mut self, rank: usize, now: T::Clock, duration_s: f64) -> StepStatus<T::Clock> {
         if !self.goes_on() {
-            return Begun::Never;
+            return StepStatus::Never;
         }
         self.meet_ready(rank, now, self.resumes);
         let occupation = Occupation::work(rank, now.position(), duration_s);
         let timing = &self.timing;
         let end = self.network.work(&mut self.ranks[rank].busy, now, |start| timing.pass(occupation, start));
-        Begun::Done((end, Received { source: rank as u32, len: 0 }))
+        StepStatus::Done((end, Received { source: rank as u32, len: 0 }))
     }
 
     #[inline(always)]

@@ -15,11 +15,11 @@ use hocket_core::{
 };
 use hocket_machine::Node;
 
-use crate::abroad::{Abroad, Letter};
 use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
-use crate::clock::{Clock, Occupation, Placed, Timing, Trial};
-use crate::flights::{Delivery, Envelope, Flights, Flying, Unmatched};
-use crate::in_time::{Arrival, Begun, Clockwork, Connection, InTime, Outcome, Sending, kept_bytes};
+use crate::border::{Border, Letter};
+use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
+use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
+use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
     Ask, CircuitCounts, Crosser, Crossing, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages,
     Traffic,
@@ -70,12 +70,13 @@ pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
 /// # Errors
 /// More ranks than the network or the memory holds.
 pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N, regions: usize) -> Result<()> {
-    if let Some(shared) = network.shared() {
-        shared.fabric().check(call.ranks)?;
+    if let Some(shared_network) = network.shared_network() {
+        shared_network.fabric().check(call.ranks)?;
     }
     let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
-    let kept = size_of::<N::Node<Placed>>() + of_interface + size_of::<Woken>() + kept_bytes::<Placed>();
-    check_ranks(program, call, call.ranks, kept * regions)
+    let bytes_of_a_rank =
+        size_of::<N::Node<PlacedTime>>() + of_interface + size_of::<Woken>() + kept_bytes::<PlacedTime>();
+    check_ranks(program, call, call.ranks, bytes_of_a_rank * regions)
 }
 
 /// The largest number of successive network events before the agenda is checked.
@@ -84,17 +85,17 @@ const ADVANCES_AT_ONCE: u64 = 1 << 10;
 /// Separates the noise draws of receiving from those of program steps.
 const RECEIVING: usize = 1 << 40;
 
-fn takes_from_any(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize) -> bool {
-    mailboxes.wanted(rank).iter().any(|(source, _)| *source == Source::Any)
+fn takes_from_any(mailboxes: &Mailboxes<UnmatchedMessage, u32>, rank: usize) -> bool {
+    mailboxes.waiting_receives(rank).iter().any(|(source, _)| *source == Source::Any)
 }
 
 /// The arrival time and the sender of the earliest message that a receive from `source` with `tag` may take; of several,
 /// that of the lowest rank. Of each sender only the message sent first is considered, even if another one arrives before
 /// it.
-fn earliest(mailboxes: &Mailboxes<Unmatched, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
+fn earliest(mailboxes: &Mailboxes<UnmatchedMessage, u32>, rank: usize, source: Source, tag: Tag) -> Option<(f64, u32)> {
     let mut senders = HashSet::new();
-    let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
-    let firsts = held.filter(|(from, ..)| senders.insert(*from));
+    let messages = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
+    let firsts = messages.filter(|(from, ..)| senders.insert(*from));
     firsts.map(|(from, _, message)| (message.time_s, from)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
 }
 
@@ -105,10 +106,10 @@ pub struct Events<'a, N: Network> {
     fabric: Option<&'a Fabric>,
     flights: Flights,
     trial: &'a Trial<'a>,
-    nodes: Vec<N::Node<Placed>>,
+    nodes: Vec<N::Node<PlacedTime>>,
     element_bytes: usize,
-    mailboxes: Mailboxes<Unmatched, u32>,
-    outcomes: Slots<Arrival<Placed>, Path>,
+    mailboxes: Mailboxes<UnmatchedMessage, u32>,
+    outcomes: Slots<Arrival<PlacedTime>, Path>,
     /// For each rank, the branches that can go on; and those of the running rank that can go on in its next poll.
     woken: Vec<Woken>,
     woken_again: Woken,
@@ -116,7 +117,7 @@ pub struct Events<'a, N: Network> {
     /// Whether there has ever been a receive from any source.
     has_taken_from_any: bool,
     /// Number of ranks whose programs have begun, and the running rank.
-    begun: usize,
+    started_ranks: usize,
     running: Option<usize>,
     ready: ReadyRanks,
     /// True if operations have completed whose ranks continue only after all completions of the present time.
@@ -127,7 +128,7 @@ pub struct Events<'a, N: Network> {
     is_interrupted: &'a dyn Fn() -> bool,
     failure: Option<Error>,
     /// A reused buffer for events of one kind and time.
-    together: Vec<Action>,
+    simultaneous_actions: Vec<Action>,
     /// A reused buffer for the reports of the network.
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
@@ -139,30 +140,30 @@ pub struct Events<'a, N: Network> {
     /// Whether messages pass interfaces before and after a network with contention; then, for each rank, the number of
     /// messages that it has received from other nodes.
     has_interfaces: bool,
-    delivered: Vec<u64>,
+    deliveries: Vec<u64>,
     peers: Peers,
     /// Messages that wait for ports, if ports are limited.
     queues: Option<PortQueues>,
     /// Number of successive ranks that share the ports of a node.
     ranks_per_node: u32,
     /// Number of messages issued so far.
-    issued: u64,
+    messages_issued: u64,
     /// A reused buffer for the messages that get their ports.
     starting: Vec<u32>,
     /// True if an [`Action::Decide`] is due at the present time.
     is_deciding: bool,
     /// The other regions, if the network is divided. Only events before `until_s` happen before the regions meet.
-    abroad: Option<Box<Abroad<'a>>>,
+    border: Option<Box<Border<'a>>>,
     until_s: f64,
 }
 
 impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, options: &Options<'a>) -> Self {
         let Options { is_interrupted, shuffle, .. } = *options;
-        let mut traffic = network.shared().map(|shared| shared.traffic());
+        let mut traffic = network.shared_network().map(|shared_network| shared_network.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
         let ranks_per_node = network.ranks_per_node().unwrap_or(1).min(call.ranks);
-        let fabric = network.shared().map(|shared| shared.fabric());
+        let fabric = network.shared_network().map(|shared_network| shared_network.fabric());
         let has_interfaces = fabric.is_some_and(|fabric| fabric.has_interfaces);
         Self {
             network,
@@ -178,7 +179,7 @@ impl<'a, N: Network> Events<'a, N> {
             woken_again: Woken::NONE,
             agenda: Agenda::new(shuffle.map(|seed| Box::new(Shuffle::new(seed, call.ranks)))),
             has_taken_from_any: false,
-            begun: 0,
+            started_ranks: 0,
             running: None,
             ready: ReadyRanks::none(call.ranks),
             is_completing: false,
@@ -186,28 +187,28 @@ impl<'a, N: Network> Events<'a, N> {
             looks: 0,
             is_interrupted,
             failure: None,
-            together: Vec::new(),
+            simultaneous_actions: Vec::new(),
             progress: Vec::new(),
             circuits,
             leaves_at_once: circuits.is_none() && fabric.is_some_and(|fabric| fabric.placement.ranks_on(0).len() == 1),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
-            delivered: vec![0; if has_interfaces { call.ranks } else { 0 }],
+            deliveries: vec![0; if has_interfaces { call.ranks } else { 0 }],
             peers: Peers::new(network.knows_peers()),
             queues: network.ports().map(|ports| PortQueues::new(call.ranks.div_ceil(ranks_per_node), ports)),
             ranks_per_node: ranks_per_node as u32,
-            issued: 0,
+            messages_issued: 0,
             starting: Vec::new(),
             is_deciding: false,
-            abroad: None,
+            border: None,
             until_s: f64::INFINITY,
         }
     }
 
     /// The events of one region.
-    pub fn in_region(mut self, abroad: Abroad<'a>) -> Self {
-        self.traffic = self.network.shared().map(|shared| shared.traffic_in(abroad.part));
-        (self.abroad, self.until_s) = (Some(Box::new(abroad)), 0.0);
+    pub fn in_region(mut self, border: Border<'a>) -> Self {
+        self.traffic = self.network.shared_network().map(|shared_network| shared_network.traffic_in(border.part));
+        (self.border, self.until_s) = (Some(Box::new(border)), 0.0);
         self
     }
 
@@ -246,11 +247,11 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// Whether the simulation continues; checks from time to time if the user wants to stop.
     fn goes_on(&mut self) -> bool {
-        let looks = (self.steps + self.issued) / EVENTS_PER_LOOK;
+        let looks = (self.steps + self.messages_issued) / EVENTS_PER_LOOK;
         if looks > self.looks {
             self.looks = looks;
             if (self.is_interrupted)() {
-                self.failure = Some(Error::interrupted());
+                self.failure = Some(Error::interruption());
             }
         }
         self.failure.is_none()
@@ -260,7 +261,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn next_event(&mut self) -> Option<Action> {
         let time_s = self.network_s();
         let agenda_s = self.agenda.first_s();
-        if time_s.min(agenda_s) >= self.until_s && self.abroad.is_some() {
+        if time_s.min(agenda_s) >= self.until_s && self.border.is_some() {
             return None;
         }
         let is_first = time_s < agenda_s
@@ -302,9 +303,9 @@ impl<'a, N: Network> Events<'a, N> {
     fn next_to_begin(&mut self) -> Option<usize> {
         let ranks = self.nodes.len();
         let rank_at = |place| self.agenda.shuffle().map_or(place, |shuffle| shuffle.rank_at(place));
-        let place = (self.begun..ranks).find(|place| self.runs(rank_at(*place)));
+        let place = (self.started_ranks..ranks).find(|place| self.runs(rank_at(*place)));
         let rank = place.map(rank_at);
-        self.begun = place.map_or(ranks, |place| place + 1);
+        self.started_ranks = place.map_or(ranks, |place| place + 1);
         self.steps += u64::from(rank.is_some());
         rank
     }
@@ -319,18 +320,18 @@ impl<'a, N: Network> Events<'a, N> {
     /// Applies an event, and the others of its kind at its time, before any event or rank that follows from them.
     fn happen_with_others(&mut self, action: Action) {
         let kind = action.kind();
-        let mut together = take(&mut self.together);
+        let mut simultaneous_actions = take(&mut self.simultaneous_actions);
         let mut next = Some(action);
         while let Some(action) = next {
-            together.push(action);
+            simultaneous_actions.push(action);
             while let Some(action) = self.next_of(kind) {
-                together.push(action);
+                simultaneous_actions.push(action);
             }
-            self.steps += together.len() as u64;
-            together.drain(..).for_each(|action| self.happen(action));
+            self.steps += simultaneous_actions.len() as u64;
+            simultaneous_actions.drain(..).for_each(|action| self.happen(action));
             next = self.next_of(kind);
         }
-        self.together = together;
+        self.simultaneous_actions = simultaneous_actions;
         self.is_completing &= kind != COMPLETING;
     }
 
@@ -359,10 +360,10 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message has arrived, and its receive is posted.
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
-        let mut end_s = self.network.accept(&mut self.nodes[rank as usize], Placed::at(now_s), message).time_s;
+        let mut end_s = self.network.accept(&mut self.nodes[rank as usize], PlacedTime::at(now_s), message).time_s;
         if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.local_ranks == 0) {
-            let position = Position(self.delivered[rank as usize]).branch(RECEIVING).0;
-            self.delivered[rank as usize] += 1;
+            let position = Position(self.deliveries[rank as usize]).branch(RECEIVING).0;
+            self.deliveries[rank as usize] += 1;
             end_s = self.delayed_by_noise_s(rank, position, fabric.host.receiving_s(message), end_s);
         }
         if end_s == now_s {
@@ -376,7 +377,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let received = Received { source: from, len };
-        let waiting = self.outcomes.fill(slot, (Placed::at(self.agenda.now_s), received));
+        let waiting = self.outcomes.fill(slot, (PlacedTime::at(self.agenda.now_s), received));
         if let Some(path) = waiting {
             self.woken[rank as usize].add(path);
             let place = self.agenda.shuffle().map_or(rank as usize, |shuffle| shuffle.place_of(rank as usize));
@@ -396,7 +397,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message that could leave its sender at `now_s` asks for ports.
-    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Unmatched {
+    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> UnmatchedMessage {
         let Envelope { from, to, number, .. } = envelope;
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
         if let Some(queues) = &mut self.queues {
@@ -404,14 +405,14 @@ impl<'a, N: Network> Events<'a, N> {
             queues.ask(Asking { from: from_node, to: to_node, order: (from, number), flight });
         }
         self.decide_later(now_s);
-        Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
+        UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
     /// A message that has its ports starts.
     fn start(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
         let (Envelope { from, to, len, position, .. }, message) = (envelope, self.parcel_of(&envelope));
-        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
+        let departure = self.network.inject(&mut self.nodes[from as usize], PlacedTime::at(now_s), message);
         let (sent_s, sender_done_s) = (now_s + departure.transfer_s, departure.sender_done.time_s);
         if sender_done_s != sent_s {
             self.flights.get_mut(flight).sender_slot = None;
@@ -439,7 +440,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message leaves its sender at `now_s` or as soon after as it can.
     #[inline(always)]
-    fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> Unmatched {
+    fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> UnmatchedMessage {
         let Envelope { from, to, len, position, .. } = envelope;
         let message = self.parcel_of(&envelope);
         if self.queues.is_some() && message.local_ranks == 0 {
@@ -448,16 +449,16 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(free) = self.network.free_to_send(&self.nodes[from as usize], message) {
             return self.inject_by_interface(now_s, free.time_s, Flying::new(envelope, now_s, Some(sender_slot), None));
         }
-        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
+        let departure = self.network.inject(&mut self.nodes[from as usize], PlacedTime::at(now_s), message);
         if !N::MESSAGES_MEET {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, from, len });
             let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
             let time_s = self.trial.pass(occupation, departure.start).time_s;
-            return Unmatched { envelope, time_s, state: Delivery::Known };
+            return UnmatchedMessage { envelope, time_s, state: Delivery::Known };
         }
         let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
         self.send_off(flight, message, departure.start.time_s);
-        Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
+        UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
     /// A message enters a network with contention when its sender's processor is done: at `end_s` without noise.
@@ -489,7 +490,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// A message leaves its sender at `now_s`, or waits for the interface, which is free at `free_s`.
-    fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> Unmatched {
+    fn inject_by_interface(&mut self, now_s: f64, free_s: f64, flying: Flying) -> UnmatchedMessage {
         let Flying { envelope, .. } = flying;
         let flight = self.flights.add(flying);
         let waiting = &mut self.interfaces[envelope.from as usize];
@@ -501,7 +502,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(free_s, Action::Free { rank: envelope.from });
             }
         }
-        Unmatched { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
+        UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
     /// The first message that waits for the interface of `rank` leaves.
@@ -520,7 +521,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn depart(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
         let (Envelope { from, to, len, position, .. }, message) = (envelope, self.parcel_of(&envelope));
-        let departure = self.network.inject(&mut self.nodes[from as usize], Placed::at(now_s), message);
+        let departure = self.network.inject(&mut self.nodes[from as usize], PlacedTime::at(now_s), message);
         if self.meets(message) {
             return self.send_off(flight, message, departure.start.time_s);
         }
@@ -539,8 +540,8 @@ impl<'a, N: Network> Events<'a, N> {
     fn take_in(&mut self, flight: u32, arrival_s: f64) {
         let Envelope { from, to, len, .. } = self.flights.get(flight).envelope;
         let message = self.parcel(from, to, len);
-        let taken = self.network.take_in(&mut self.nodes[to as usize], Placed::at(arrival_s), message);
-        self.arrive(flight, taken.time_s);
+        let intake = self.network.take_in(&mut self.nodes[to as usize], PlacedTime::at(arrival_s), message);
+        self.arrive(flight, intake.time_s);
     }
 
     /// When the processor of `rank` has done its part of a message, of `length_s`, until `end_s` without noise.
@@ -548,7 +549,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn delayed_by_noise_s(&mut self, rank: u32, position: u64, length_s: f64, end_s: f64) -> f64 {
         let work = Occupation::work(rank as usize, position, length_s);
         let end_s = self.trial.delayed_s(work, end_s - length_s, end_s);
-        self.network.work(&mut self.nodes[rank as usize], Placed::at(end_s), |end| end).time_s
+        self.network.work(&mut self.nodes[rank as usize], PlacedTime::at(end_s), |end| end).time_s
     }
 
     /// The sender of a rendezvous continues without it. Returns a slot whose outcome is discarded.
@@ -575,9 +576,9 @@ impl<'a, N: Network> Events<'a, N> {
         let now_s = self.agenda.now_s;
         let Envelope { from, to, len, gap_packets, .. } = envelope;
         let bytes = self.bytes(len);
-        let (Some(traffic), Some(shared)) = (&mut self.traffic, self.network.shared()) else { return };
+        let (Some(traffic), Some(shared_network)) = (&mut self.traffic, self.network.shared_network()) else { return };
         let ranks = [from, to];
-        let [from, to] = ranks.map(|rank| shared.fabric().placement.node_of(rank as usize));
+        let [from, to] = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize));
         let gap_packets = f64::from(gap_packets);
         traffic.inject(now_s, Flight { id: flight, from, to, ranks, bytes, gap_packets });
         self.decide_later(now_s);
@@ -704,7 +705,7 @@ impl<'a, N: Network> Events<'a, N> {
             return self.at(now_s, Action::Deliver { rank: to, slot, from, len });
         }
         let mailboxes = &mut self.mailboxes;
-        if let Some(message) = place.and_then(|place| mailboxes.held(place)) {
+        if let Some(message) = place.and_then(|place| mailboxes.waiting_message(place)) {
             (message.time_s, message.state) = (now_s, Delivery::Known);
         }
         if self.has_taken_from_any && mailboxes.is_waiting(to as usize) {
@@ -719,8 +720,8 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// The passages of all links.
     fn passages(&mut self) -> Result<&mut Passages> {
-        let told = self.traffic.as_mut().and_then(|traffic| traffic.passages());
-        told.ok_or_else(|| {
+        let passages = self.traffic.as_mut().and_then(|traffic| traffic.passages());
+        passages.ok_or_else(|| {
             Error::new(
                 "this network model does not record the load of links over time, expected the model links or packets",
             )
@@ -729,8 +730,8 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// Binds a message to its receive, at the time `now` of the later of the two.
     #[inline(always)]
-    fn bind(&mut self, now: f64, receiver_slot: u32, message: &Unmatched) {
-        let Unmatched { envelope, time_s, state } = *message;
+    fn bind(&mut self, now: f64, receiver_slot: u32, message: &UnmatchedMessage) {
+        let UnmatchedMessage { envelope, time_s, state } = *message;
         let Envelope { from, to, len, .. } = envelope;
         match state {
             Delivery::Known => {
@@ -738,12 +739,12 @@ impl<'a, N: Network> Events<'a, N> {
             }
             Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
             Delivery::Rendezvous(sender_slot) if !self.runs(from as usize) => {
-                self.bind_from_abroad(now.max(time_s), envelope, [sender_slot, receiver_slot]);
+                self.bind_across_border(now.max(time_s), envelope, [sender_slot, receiver_slot]);
             }
             Delivery::Rendezvous(sender_slot) => {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
-                let granted = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
-                let flight = self.flights.add(granted);
+                let flying = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
+                let flight = self.flights.add(flying);
                 self.grant_at(self.granted_s(now.max(time_s), &envelope), flight);
             }
         }
@@ -766,7 +767,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// The message waits for a receive.
     #[inline(always)]
-    fn hold(&mut self, tag: Tag, message: Unmatched) {
+    fn hold(&mut self, tag: Tag, message: UnmatchedMessage) {
         let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
         let place = self.mailboxes.hold(to as usize, from, tag, message);
         if let Delivery::Flying(flight) = state {
@@ -779,8 +780,8 @@ impl<'a, N: Network> Events<'a, N> {
     fn match_arrived(&mut self, rank: usize, now: f64) {
         let mut has_matched = false;
         loop {
-            let (found, next_s) = self.arrived(rank, now);
-            let Some((from, tag)) = found else {
+            let (message_key, next_s) = self.receivable_message(rank, now);
+            let Some((from, tag)) = message_key else {
                 // A receive whose message another receive has taken needs another probe.
                 if has_matched && next_s.is_finite() {
                     self.at(next_s, Action::Probe { rank: rank as u32 });
@@ -797,23 +798,23 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// The sender and tag of a message that `rank` may receive now, and the earliest arrival time checked.
-    fn arrived(&self, rank: usize, now: f64) -> (Option<(u32, Tag)>, f64) {
+    fn receivable_message(&self, rank: usize, now: f64) -> (Option<(u32, Tag)>, f64) {
         let mut next_s = f64::INFINITY;
-        let found = self.mailboxes.wanted(rank).into_iter().find_map(|(source, tag)| {
+        let message_key = self.mailboxes.waiting_receives(rank).into_iter().find_map(|(source, tag)| {
             let (arrival_s, from) = earliest(&self.mailboxes, rank, source, tag)?;
             next_s = next_s.min(arrival_s);
             (arrival_s <= now).then_some((from, tag))
         });
-        (found, next_s)
+        (message_key, next_s)
     }
 
     /// Meets the other regions, and begins the next window. Returns false when all events are over, or without regions.
     fn meet(&mut self) -> bool {
         self.send_crossings();
         let first_s = self.network_s().min(self.agenda.first_s());
-        let Some(abroad) = &mut self.abroad else { return false };
+        let Some(border) = &mut self.border else { return false };
         let events = self.steps + self.traffic.as_ref().map_or(0, |traffic| traffic.events());
-        let Some((until_s, letters)) = abroad.meet(self.until_s, (first_s, events), self.is_interrupted) else {
+        let Some((until_s, letters)) = border.meet(self.until_s, (first_s, events), self.is_interrupted) else {
             return false;
         };
         self.until_s = until_s;
@@ -824,22 +825,22 @@ impl<'a, N: Network> Events<'a, N> {
     /// Sends off what has left this region.
     fn send_crossings(&mut self) {
         let crossings = self.traffic.as_mut().and_then(|traffic| traffic.crossings()).map(take);
-        let Some(abroad) = &mut self.abroad else { return };
+        let Some(border) = &mut self.border else { return };
         for Crossing { region, what } in crossings.into_iter().flatten() {
             let (id, entrant) = match what {
                 Crosser::Message(id, entrant) => (id, entrant),
                 Crosser::Follower(follower) => {
-                    abroad.post(region, Letter::Follows(follower));
+                    border.post(region, Letter::Follows(follower));
                     continue;
                 }
             };
             let Flying { envelope, left_s, .. } = *self.flights.get(id);
-            if abroad.part.has_rank(envelope.to) {
-                abroad.expect(&envelope, id);
+            if border.part.has_rank(envelope.to) {
+                border.expect(&envelope, id);
             } else {
                 self.flights.pass(id);
             }
-            abroad.post(region, Letter::Enters { envelope, left_s, entrant });
+            border.post(region, Letter::Enters { envelope, left_s, entrant });
         }
     }
 
@@ -851,7 +852,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.grant_at(time_s, flight);
             }
             Letter::Enters { envelope, left_s, entrant } => {
-                let coming = self.abroad.as_mut().and_then(|abroad| abroad.expected(&envelope));
+                let coming = self.border.as_mut().and_then(|border| border.flight_of(&envelope));
                 let flight = coming.unwrap_or_else(|| self.flights.add(Flying::coming(envelope, None)));
                 self.flights.get_mut(flight).left_s = left_s;
                 self.traffic.iter_mut().for_each(|traffic| traffic.enter(flight, entrant));
@@ -860,13 +861,15 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// A message for a rank of this region was sent abroad.
+    /// A message for a rank of this region was sent in another region.
     fn expect(&mut self, envelope: Envelope, tag: Tag, rendezvous: Option<(u32, f64)>) {
         let message = match rendezvous {
-            Some((sender_slot, time_s)) => Unmatched { envelope, time_s, state: Delivery::Rendezvous(sender_slot) },
+            Some((sender_slot, time_s)) => {
+                UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
+            }
             None => {
                 let state = Delivery::Flying(self.comes(envelope, None));
-                Unmatched { envelope, time_s: f64::INFINITY, state }
+                UnmatchedMessage { envelope, time_s: f64::INFINITY, state }
             }
         };
         match self.mailboxes.take_receive(envelope.to as usize, envelope.from, tag) {
@@ -875,15 +878,15 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// Returns the flight of a message that will come from abroad.
+    /// Returns the flight of a message that will come from another region.
     fn comes(&mut self, envelope: Envelope, receiver_slot: Option<u32>) -> u32 {
         let flight = self.flights.add(Flying::coming(envelope, receiver_slot));
-        self.abroad.iter_mut().for_each(|abroad| abroad.expect(&envelope, flight));
+        self.border.iter_mut().for_each(|border| border.expect(&envelope, flight));
         flight
     }
 
-    /// A rendezvous from abroad has its receive; its request has arrived by `met_s`.
-    fn bind_from_abroad(&mut self, met_s: f64, envelope: Envelope, [sender_slot, receiver_slot]: [u32; 2]) {
+    /// A rendezvous from another region has its receive; its request has arrived by `met_s`.
+    fn bind_across_border(&mut self, met_s: f64, envelope: Envelope, [sender_slot, receiver_slot]: [u32; 2]) {
         self.comes(envelope, Some(receiver_slot));
         if met_s > self.agenda.now_s {
             let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
@@ -892,18 +895,18 @@ impl<'a, N: Network> Events<'a, N> {
         self.grant(envelope, sender_slot);
     }
 
-    /// A request from abroad has met its receive now.
+    /// A request from another region has met its receive now.
     fn grant(&mut self, envelope: Envelope, sender_slot: u32) {
         let time_s = self.granted_s(self.agenda.now_s, &envelope);
-        let Some(abroad) = &mut self.abroad else { return };
-        abroad.post(abroad.part.of_rank(envelope.from), Letter::Granted { envelope, sender_slot, time_s });
+        let Some(border) = &mut self.border else { return };
+        border.post(border.part.of_rank(envelope.from), Letter::Granted { envelope, sender_slot, time_s });
     }
 
     fn deadlock(&self, rank: usize) -> Error {
         if let Some(circle) = self.traffic.as_ref().and_then(|traffic| traffic.deadlock()) {
             return Error::new(circle);
         }
-        let what = match self.mailboxes.wanted(rank).first() {
+        let what = match self.mailboxes.waiting_receives(rank).first() {
             Some((Source::Rank(from), tag)) => format!("a message from rank {from} (tag {tag})"),
             Some((Source::Any, tag)) => format!("a message from any rank (tag {tag})"),
             None => "a receive of its send".to_owned(),
@@ -913,7 +916,7 @@ impl<'a, N: Network> Events<'a, N> {
 }
 
 impl<N: Network> Clockwork for Events<'_, N> {
-    type Clock = Placed;
+    type Clock = PlacedTime;
 
     fn features(&self) -> Features {
         Features { path: Path::ROOT, circuits: self.circuits, ..Features::PLAIN }
@@ -921,7 +924,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     #[inline(always)]
     fn runs(&self, rank: usize) -> bool {
-        self.abroad.as_ref().is_none_or(|abroad| abroad.part.has_rank(rank as u32))
+        self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32))
     }
 
     fn next(&mut self) -> Option<usize> {
@@ -950,20 +953,20 @@ impl<N: Network> Clockwork for Events<'_, N> {
         }
     }
 
-    fn time(&self, moment: Moment) -> Placed {
+    fn time(&self, moment: Moment) -> PlacedTime {
         self.trial.time(moment)
     }
 
-    fn after(&self, start: Moment, end: Placed) -> Moment {
+    fn after(&self, start: Moment, end: PlacedTime) -> Moment {
         self.trial.after(start, end)
     }
 
-    fn send(&mut self, rank: usize, now: Placed, message: &Sending) -> Begun<Placed> {
+    fn send(&mut self, rank: usize, now: PlacedTime, message: &Sending) -> StepStatus<PlacedTime> {
         let Sending { to, tag, mode, gap_packets, len } = *message;
         let is_posted = mode == Mode::Posted;
         let slot = self.outcomes.open();
-        let (from, number) = (rank as u32, self.issued);
-        self.issued += 1;
+        let (from, number) = (rank as u32, self.messages_issued);
+        self.messages_issued += 1;
         let (position, is_new) = (now.position(), self.peers.meet(from, to));
         let envelope = Envelope { from, to, len, position, number, gap_packets, is_posted, is_new };
         let now = now.time_s;
@@ -973,11 +976,11 @@ impl<N: Network> Clockwork for Events<'_, N> {
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
             let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
-            Unmatched { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
+            UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
         if !self.runs(to as usize) {
-            self.abroad.iter_mut().for_each(|abroad| abroad.announce(tag, &message));
-            return Begun::Waits(slot);
+            self.border.iter_mut().for_each(|border| border.announce(tag, &message));
+            return StepStatus::Waits(slot);
         }
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;
@@ -988,63 +991,63 @@ impl<N: Network> Clockwork for Events<'_, N> {
                 self.at(message.time_s, Action::Probe { rank: to as u32 });
             }
             self.hold(tag, message);
-            return Begun::Waits(slot);
+            return StepStatus::Waits(slot);
         }
         match mailboxes.take_receive(to, rank as u32, tag) {
             Some(receiver_slot) => self.bind(now, receiver_slot, &message),
             None => self.hold(tag, message),
         }
-        Begun::Waits(slot)
+        StepStatus::Waits(slot)
     }
 
-    fn recv(&mut self, rank: usize, now: Placed, from: Source, tag: Tag) -> Begun<Placed> {
+    fn recv(&mut self, rank: usize, now: PlacedTime, from: Source, tag: Tag) -> StepStatus<PlacedTime> {
         let now = now.time_s;
         let slot = self.outcomes.open();
         let mailboxes = &mut self.mailboxes;
         if from == Source::Any || (self.has_taken_from_any && takes_from_any(mailboxes, rank)) {
             self.has_taken_from_any = true;
-            self.abroad.iter().for_each(|abroad| abroad.give_up());
+            self.border.iter().for_each(|border| border.give_up());
             mailboxes.wait(rank, from, tag, slot);
             let next = earliest(mailboxes, rank, from, tag).filter(|(arrival_s, _)| arrival_s.is_finite());
             if let Some((arrival_s, _)) = next {
                 self.at(arrival_s.max(now), Action::Probe { rank: rank as u32 });
             }
-            return Begun::Waits(slot);
+            return StepStatus::Waits(slot);
         }
         match mailboxes.take_message(rank, from, tag) {
             Some((_, message)) => self.bind(now, slot, &message),
             None => mailboxes.wait(rank, from, tag, slot),
         }
-        Begun::Waits(slot)
+        StepStatus::Waits(slot)
     }
 
-    fn wait_until(&mut self, rank: usize, now: Placed, until_s: f64) -> Begun<Placed> {
+    fn wait_until(&mut self, rank: usize, now: PlacedTime, until_s: f64) -> StepStatus<PlacedTime> {
         if until_s <= now.time_s {
-            return Begun::Done((now, Received { source: rank as u32, len: 0 }));
+            return StepStatus::Done((now, Received { source: rank as u32, len: 0 }));
         }
         let (slot, rank) = (self.outcomes.open(), rank as u32);
         self.at(until_s, Action::Complete { rank, slot, from: rank, len: 0 });
-        Begun::Waits(slot)
+        StepStatus::Waits(slot)
     }
 
-    fn work(&mut self, rank: usize, now: Placed, duration_s: f64) -> Begun<Placed> {
+    fn work(&mut self, rank: usize, now: PlacedTime, duration_s: f64) -> StepStatus<PlacedTime> {
         let slot = self.outcomes.open();
         let occupation = Occupation::work(rank, now.position(), duration_s);
         let trial = self.trial;
         let end = self.network.work(&mut self.nodes[rank], now, |start| trial.pass(occupation, start));
         let rank = rank as u32;
         self.at(end.time_s, Action::Complete { rank, slot, from: rank, len: 0 });
-        Begun::Waits(slot)
+        StepStatus::Waits(slot)
     }
 
-    fn switch(&mut self, rank: usize, now: Placed, connection: Connection) -> Begun<Placed> {
+    fn switch(&mut self, rank: usize, now: PlacedTime, connection: Connection) -> StepStatus<PlacedTime> {
         let Connection { peer, connects } = connection;
         let slot = self.outcomes.open();
         let (rank, position) = (rank as u32, now.position());
         let (from, to, is_posted, is_new) = (rank, peer, false, false);
         let envelope = Envelope { from, to, len: 0, position, number: 0, gap_packets: 0.0, is_posted, is_new };
         let id = self.flights.add(Flying::new(envelope, now.time_s, Some(slot), None));
-        let placement = self.network.shared().map(|shared| &shared.fabric().placement);
+        let placement = self.network.shared_network().map(|shared_network| &shared_network.fabric().placement);
         let nodes = [rank, peer].map(|rank| placement.map_or(0, |placement| placement.node_of(rank as usize)));
         let ask = Ask { id, ranks: [rank, peer], nodes };
         self.with_circuits(|circuits| match connects {
@@ -1052,10 +1055,10 @@ impl<N: Network> Clockwork for Events<'_, N> {
             false => circuits.disconnect(now.time_s, ask),
         });
         self.decide_later(now.time_s);
-        Begun::Waits(slot)
+        StepStatus::Waits(slot)
     }
 
-    fn take(&mut self, slot: u32) -> Option<Arrival<Placed>> {
+    fn take(&mut self, slot: u32) -> Option<Arrival<PlacedTime>> {
         self.outcomes.take(slot)
     }
 

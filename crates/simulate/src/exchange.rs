@@ -20,11 +20,11 @@ pub struct Exchange<M> {
     regions: usize,
     boards: [Board<M>; 2],
     /// Number of regions that have come to the present meeting, and of meetings so far.
-    come: AtomicUsize,
+    arrivals: AtomicUsize,
     meetings: AtomicUsize,
     /// Number of events of all regions, and the time since which they happen.
     events: AtomicU64,
-    begun: Instant,
+    start: Instant,
     /// Whether regions that mostly wait for each other are stopped.
     is_checked: bool,
     has_stopped: AtomicBool,
@@ -53,10 +53,10 @@ impl<M> Exchange<M> {
         Self {
             regions,
             boards: [board(), board()],
-            come: AtomicUsize::new(0),
+            arrivals: AtomicUsize::new(0),
             meetings: AtomicUsize::new(0),
             events: AtomicU64::new(0),
-            begun: Instant::now(),
+            start: Instant::now(),
             is_checked,
             has_stopped: AtomicBool::new(false),
         }
@@ -107,13 +107,13 @@ impl<M> Exchange<M> {
 
     fn pays_off(&self, meetings: usize, events: u64) -> bool {
         events >= FEWEST_EVENTS * meetings as u64
-            && self.begun.elapsed().as_secs_f64() < LONGEST_EVENT_S * events as f64
+            && self.start.elapsed().as_secs_f64() < LONGEST_EVENT_S * events as f64
     }
 
     /// Waits until all regions have come to this meeting, or one has stopped.
     fn wait(&self, meeting: usize, is_interrupted: &dyn Fn() -> bool) {
-        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == self.regions {
-            self.come.store(0, Ordering::Relaxed);
+        if self.arrivals.fetch_add(1, Ordering::AcqRel) + 1 == self.regions {
+            self.arrivals.store(0, Ordering::Relaxed);
             self.meetings.store(meeting + 1, Ordering::Release);
             return;
         }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn regions_that_are_kept_from_work_are_stopped() {
         let mut exchange = Exchange::<()>::new(1, true);
-        exchange.begun = exchange.begun.checked_sub(Duration::from_secs(1)).unwrap();
+        exchange.start = exchange.start.checked_sub(Duration::from_secs(1)).unwrap();
         let meetings =
             (0..2 * FIRST_CHECK).take_while(|_| exchange.meet(0, &mut [], (0.0, FEWEST_EVENTS), &|| false).is_some());
         assert_eq!(meetings.count(), FIRST_CHECK);

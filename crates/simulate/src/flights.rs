@@ -41,7 +41,7 @@ impl Flying {
 }
 
 /// A message that has no receive yet.
-pub struct Unmatched {
+pub struct UnmatchedMessage {
     pub envelope: Envelope,
     /// The arrival time of the message, or of a rendezvous's request; infinite while unknown.
     pub time_s: f64,

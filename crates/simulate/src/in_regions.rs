@@ -6,7 +6,7 @@ use std::thread;
 
 use hocket_core::{Error, Result};
 
-use crate::abroad::Abroad;
+use crate::border::Border;
 use crate::events::{self, Events, Run};
 use crate::exchange::Exchange;
 use crate::in_time::{InTime, Outcome};
@@ -28,8 +28,9 @@ pub fn useful_threads(ranks: usize, threads: usize) -> usize {
 pub fn run<N: Network + Sync>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { call, network, options, .. } = *run;
     let is_observed = options.trace || options.passages;
-    let shared = network.shared().filter(|_| options.threads > 1 && !is_observed);
-    if let Some(regions) = shared.and_then(|shared| shared.regions(call.ranks, options.threads)) {
+    let shared_network = network.shared_network().filter(|_| options.threads > 1 && !is_observed);
+    if let Some(regions) = shared_network.and_then(|shared_network| shared_network.regions(call.ranks, options.threads))
+    {
         let has_room = events::check_size(run.program, run.call, run.network, regions.count).is_ok();
         if has_room && let Some(outcome) = side_by_side(run, &regions)? {
             return Ok(outcome);
@@ -46,7 +47,7 @@ fn side_by_side<N: Network + Sync>(run: &Run<'_, N>, regions: &Regions) -> Resul
     let in_region = |number: usize, is_interrupted: &dyn Fn() -> bool| {
         let part = Part { regions, number: number as u16 };
         let of_region = Options { is_interrupted, shuffle: options.shuffle, ..Options::default() };
-        let events = Events::new(call, network, trial, &of_region).in_region(Abroad::new(part, &exchange));
+        let events = Events::new(call, network, trial, &of_region).in_region(Border::new(part, &exchange));
         let world = InTime::new(call, call.ranks, events, node, network.post_s(), &Options::default());
         let (events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
         let links = events.into_links().inspect_err(|_| exchange.stop())?;
@@ -63,16 +64,16 @@ fn side_by_side<N: Network + Sync>(run: &Run<'_, N>, regions: &Regions) -> Resul
         std::iter::once(own).chain(others).collect::<Vec<_>>()
     });
     if (options.is_interrupted)() {
-        return Err(Error::interrupted());
+        return Err(Error::interruption());
     }
     if exchange.has_stopped() {
         return Ok(None);
     }
-    Ok(parts.into_iter().collect::<Result<Vec<_>>>().ok().map(|parts| merged(parts, regions)))
+    Ok(parts.into_iter().collect::<Result<Vec<_>>>().ok().map(|parts| merge(parts, regions)))
 }
 
 /// The outcome of all regions.
-fn merged(mut parts: Vec<Outcome>, regions: &Regions) -> Outcome {
+fn merge(mut parts: Vec<Outcome>, regions: &Regions) -> Outcome {
     let mut times: Vec<_> = parts.iter_mut().map(|part| take(&mut part.rank_times_s).into_iter()).collect();
     let rank_times_s = regions.of_ranks().filter_map(|region| times[region].next()).collect();
     let all = parts.into_iter().reduce(|one, other| one.with_region(other));
@@ -86,16 +87,16 @@ mod tests {
 
     use super::*;
     use crate::clock::Trial;
-    use crate::network::{Meeting, Shared};
+    use crate::network::{Meeting, SharedNetwork};
     use crate::{NetworkModel, Platform};
 
     /// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
-    struct Around {
+    struct RingExchange {
         rounds: usize,
         is_from_any: bool,
     }
 
-    impl Program for Around {
+    impl Program for RingExchange {
         async fn run(&self, r: &Rank<'_>, _: &Call) {
             let (next, last) = ((r.rank() + 1) % r.size(), (r.rank() + r.size() - 1) % r.size());
             let from = if self.is_from_any { Source::Any } else { Source::Rank(last as u32) };
@@ -116,21 +117,21 @@ mod tests {
             );
             let platform = Platform::new(&Machine::parse(&text, "torus.toml").unwrap()).unwrap();
             let call = Call::new(Collective::Barrier, 40, 0);
-            let program = Around { rounds: 1000, is_from_any };
-            let shared: &dyn Shared = match &platform.network {
+            let program = RingExchange { rounds: 1000, is_from_any };
+            let network_of_links: &dyn SharedNetwork = match &platform.network {
                 NetworkModel::Links(links) => links,
                 NetworkModel::Packets(packets) => packets,
                 other => panic!("{other:?}"),
             };
-            let network = &Meeting(shared);
+            let network = &Meeting(network_of_links);
             let noise = Noise::default();
             let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
             let options = Options { keeps_threads: true, ..Options::default() };
             let run = Run { program: &program, call: &call, network, trial: &trial, node: &platform.node, options };
-            let regions = shared.regions(call.ranks, 3).unwrap();
-            let found = side_by_side(&run, &regions).unwrap();
+            let regions = network_of_links.regions(call.ranks, 3).unwrap();
+            let outcome = side_by_side(&run, &regions).unwrap();
             let expected = events::run(&run).unwrap();
-            assert_eq!(found, (!is_from_any).then_some(expected), "{model}, from any: {is_from_any}");
+            assert_eq!(outcome, (!is_from_any).then_some(expected), "{model}, from any: {is_from_any}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::trace::{Kind, Record};
 pub type Arrival<C> = (C, Received);
 
 /// The answer of a clockwork to a step: [`Progress`] with the clockwork's type of time.
-pub enum Begun<C> {
+pub enum StepStatus<C> {
     /// The outcome of the step is known.
     Done(Arrival<C>),
     /// The outcome will be in this slot.
@@ -49,16 +49,16 @@ pub trait Clockwork {
     fn after(&self, start: Moment, end: Self::Clock) -> Moment;
 
     /// `rank` sends at `now`.
-    fn send(&mut self, rank: usize, now: Self::Clock, message: &Sending) -> Begun<Self::Clock>;
+    fn send(&mut self, rank: usize, now: Self::Clock, message: &Sending) -> StepStatus<Self::Clock>;
     /// `rank` is ready to receive at `now`.
-    fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> Begun<Self::Clock>;
+    fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> StepStatus<Self::Clock>;
     /// `rank` works for `duration_s` from `now` on, or as soon after as it can.
-    fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> Begun<Self::Clock>;
+    fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> StepStatus<Self::Clock>;
     /// `rank` waits from `now` on until `until_s`.
-    fn wait_until(&mut self, rank: usize, now: Self::Clock, until_s: f64) -> Begun<Self::Clock>;
+    fn wait_until(&mut self, rank: usize, now: Self::Clock, until_s: f64) -> StepStatus<Self::Clock>;
     /// `rank` connects or disconnects at `now`. The outcome has length 1 if a circuit is open or there are none.
-    fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> Begun<Self::Clock> {
-        Begun::Done((now, Received { source: rank as u32, len: usize::from(connection.connects) }))
+    fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> StepStatus<Self::Clock> {
+        StepStatus::Done((now, Received { source: rank as u32, len: usize::from(connection.connects) }))
     }
     /// The outcome of a step that waited, once it is known.
     fn take(&mut self, slot: u32) -> Option<Arrival<Self::Clock>>;
@@ -139,7 +139,7 @@ impl Outcome {
     }
 
     /// The outcome of all ranks, of which the first ones, for which this is the outcome, stand for all.
-    pub(crate) fn of_all(mut self, ranks: usize) -> Self {
+    pub(crate) fn for_all_ranks(mut self, ranks: usize) -> Self {
         let simulated = self.rank_times_s.len();
         if simulated < ranks {
             let times = (ranks / simulated) as u64;
@@ -286,7 +286,7 @@ impl<C: Clockwork> InTime<C> {
     }
 
     #[inline(always)]
-    fn send(&mut self, rank: usize, now: C::Clock, to: usize, len: usize, options: Options) -> Begun<C::Clock> {
+    fn send(&mut self, rank: usize, now: C::Clock, to: usize, len: usize, options: Options) -> StepStatus<C::Clock> {
         self.messages += 1;
         self.message_bytes += (len * self.element_bytes) as u64;
         let Options { tag, mode, gap_packets } = options;
@@ -299,41 +299,48 @@ impl<C: Clockwork> InTime<C> {
     }
 
     /// The rank continues without waiting for the message.
-    fn post(&mut self, rank: usize, now: C::Clock, len: usize, post_s: f64, sent: &Begun<C::Clock>) -> Begun<C::Clock> {
-        if let Begun::Waits(slot) = sent {
+    fn post(
+        &mut self,
+        rank: usize,
+        now: C::Clock,
+        len: usize,
+        post_s: f64,
+        sent: &StepStatus<C::Clock>,
+    ) -> StepStatus<C::Clock> {
+        if let StepStatus::Waits(slot) = sent {
             self.clockwork.withdraw(rank, *slot);
         }
         if post_s > 0.0 {
             return self.clockwork.work(rank, now, post_s);
         }
-        Begun::Done((now, Received { source: rank as u32, len }))
+        StepStatus::Done((now, Received { source: rank as u32, len }))
     }
 
     #[inline(always)]
-    fn work(&mut self, rank: usize, now: C::Clock, duration_s: f64) -> Begun<C::Clock> {
+    fn work(&mut self, rank: usize, now: C::Clock, duration_s: f64) -> StepStatus<C::Clock> {
         if duration_s == 0.0 {
-            return Begun::Done((now, Received { source: rank as u32, len: 0 }));
+            return StepStatus::Done((now, Received { source: rank as u32, len: 0 }));
         }
         self.clockwork.work(rank, now, duration_s)
     }
 
     /// The answer to a step. Inlined for each kind of step, so that it is compiled together with the code of that kind.
     #[inline(always)]
-    fn answer(&mut self, at: At, step: &Step, begun: Begun<C::Clock>) -> Progress {
-        match begun {
-            Begun::Done((end, received)) => {
+    fn answer(&mut self, at: At, step: &Step, status: StepStatus<C::Clock>) -> Progress {
+        match status {
+            StepStatus::Done((end, received)) => {
                 if self.trace.is_some() {
                     self.record(at, end, *step, received);
                 }
                 Progress::Done((self.clockwork.after(at.now, end), received))
             }
-            Begun::Waits(slot) => {
+            StepStatus::Waits(slot) => {
                 if let Some(trace) = &mut self.trace {
                     trace.wait(slot, *step);
                 }
                 Progress::Waits(slot)
             }
-            Begun::Never => Progress::Never,
+            StepStatus::Never => Progress::Never,
         }
     }
 
@@ -377,32 +384,32 @@ impl<C: Clockwork> World for InTime<C> {
         let time = self.clockwork.time(now);
         let duration_s = match *step {
             Step::Send { to, data, options } => {
-                let begun = self.send(rank, time, to, data.len, options);
-                return self.answer(at, step, begun);
+                let status = self.send(rank, time, to, data.len, options);
+                return self.answer(at, step, status);
             }
             Step::Recv { from, tag, .. } => {
-                let begun = self.clockwork.recv(rank, time, from, tag);
-                return self.answer(at, step, begun);
+                let status = self.clockwork.recv(rank, time, from, tag);
+                return self.answer(at, step, status);
             }
             Step::Wait { until_s } => {
-                let begun = self.clockwork.wait_until(rank, time, until_s);
-                return self.answer(at, step, begun);
+                let status = self.clockwork.wait_until(rank, time, until_s);
+                return self.answer(at, step, status);
             }
             Step::Connect { .. } | Step::Disconnect { .. } if !self.has_circuits => {
                 return Progress::Done((now, Received { source: rank as u32, len: 1 }));
             }
             Step::Connect { peer } | Step::Disconnect { peer } => {
                 let connects = matches!(step, Step::Connect { .. });
-                let begun = self.clockwork.switch(rank, time, Connection { peer: peer as u32, connects });
-                return self.answer(at, step, begun);
+                let status = self.clockwork.switch(rank, time, Connection { peer: peer as u32, connects });
+                return self.answer(at, step, status);
             }
             Step::Combine { source, .. } => self.node.reduce.time_s(self.bytes(source.len)),
             Step::Copy { source, target } if source == target => 0.0,
             Step::Copy { source, .. } => self.node.copy.time_s(self.bytes(source.len)),
             Step::Compute { time_s } => time_s,
         };
-        let begun = self.work(rank, time, duration_s);
-        self.answer(at, step, begun)
+        let status = self.work(rank, time, duration_s);
+        self.answer(at, step, status)
     }
 
     #[inline(always)]

@@ -3,13 +3,13 @@
 //! Two engines keep virtual time. In *dataflow*, every rank runs ahead on its own clock, and messages carry their
 //! arrival times. *Events* runs all ranks in the order of time. Where both apply, they agree to the last bit.
 
-mod abroad;
 mod agenda;
+mod border;
 mod bound;
-mod called;
+mod call_demand;
+mod call_overhead;
 mod clock;
 mod dataflow;
-mod demanded;
 mod events;
 mod exchange;
 mod flights;
@@ -29,13 +29,13 @@ mod trace;
 mod trials;
 
 pub use bound::bound;
-pub use called::{Called, as_call};
-pub use demanded::Bound;
+pub use call_demand::Bound;
+pub use call_overhead::{DelayedProgram, with_call_overhead};
 pub use in_regions::useful_threads;
 pub use in_time::Outcome;
 pub use network::{
     Ask, CircuitCounts, Fabric, Fault, Faults, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel,
-    OnDemand, Passage, Passages, Place, Shared, Traffic,
+    OnDemand, Passage, Passages, Place, SharedNetwork, Traffic,
 };
 pub use options::{Engine, Options};
 pub use plan::Ends;

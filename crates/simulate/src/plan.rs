@@ -153,8 +153,8 @@ impl Lanes {
 pub struct Memory {
     places: Vec<Lanes>,
     marks: Vec<Lanes>,
-    /// For [`Draws::known`]: the first words of all ranks, for noise of processors and of the network.
-    known: [Vec<Words>; 2],
+    /// For [`Draws::first_words`]: the first words of all ranks, for noise of processors and of the network.
+    first_words: [Vec<Words>; 2],
 }
 
 impl Plan {
@@ -165,19 +165,19 @@ impl Plan {
         noise: &Noise,
         seed: u64,
         first_trial: u64,
-        Memory { places, marks, known }: &mut Memory,
+        Memory { places, marks, first_words }: &mut Memory,
         stop: &AtomicBool,
     ) -> Option<[Option<Ends>; LANES]> {
         places.resize(self.places, Lanes::START);
         places[0] = Lanes::START;
         marks.clear();
         marks.resize(self.marks, Lanes::START);
-        let side = |number, resource, known| {
+        let side = |number, resource, first_words| {
             let key = Noise::key(seed, resource);
-            let draws = Draws { key, who: 0, first_trial, ranks: self.ends.len(), known: &[], first_gap: None };
-            self.side(noise.on(resource), number, draws, known)
+            let draws = Draws { key, who: 0, first_trial, ranks: self.ends.len(), first_words: &[], first_gap: None };
+            self.side(noise.on(resource), number, draws, first_words)
         };
-        let [of_processors, of_network] = known;
+        let [of_processors, of_network] = first_words;
         let mut counts = [true; LANES];
         let mut sides = [side(0, Resource::Processor, of_processors), side(1, Resource::Network, of_network)];
         for steps in self.steps.chunks(STEPS_PER_LOOK) {
@@ -210,17 +210,17 @@ impl Plan {
         model: Option<&'a NoiseModel>,
         number: usize,
         draws: Draws<'a>,
-        known: &'a mut Vec<Words>,
+        first_words: &'a mut Vec<Words>,
     ) -> Side<'a> {
         if model.is_some_and(Model::is_of_rank) {
-            known.resize(draws.ranks, Words::default());
-            fill_words(&draws, known);
+            first_words.resize(draws.ranks, Words::default());
+            fill_words(&draws, first_words);
         }
         let weight = |length_s: f64| model.map_or(0.0, |model| model.weight(length_s));
         let operation = |length_s: &f64| Operation { length_s: *length_s, weight: weight(*length_s) };
         Side {
             model,
-            draws: Draws { known, ..draws },
+            draws: Draws { first_words, ..draws },
             operations: self.lengths_s.iter().map(operation).collect(),
             sources: &self.sources[number],
             next: 0,
@@ -253,18 +253,18 @@ impl<'a> Side<'a> {
         if place == 0 {
             let mut sources = [0; SOURCES];
             let rest = &self.sources[number..];
-            let known = rest.len().min(SOURCES);
-            sources[..known].copy_from_slice(&rest[..known]);
+            let count = rest.len().min(SOURCES);
+            sources[..count].copy_from_slice(&rest[..count]);
             self.first_gaps = self.draws.first_gaps(sources);
         }
         Draws { who: self.sources[number], first_gap: Some(self.first_gaps[place]), ..self.draws }
     }
 }
 
-/// Computes the first words of all ranks, for [`Draws::known`].
+/// Computes the first words of all ranks, for [`Draws::first_words`].
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn fill_words<'d>(draws: &Draws<'d>, known: &mut [Words]) {
-    for (who, words) in known.iter_mut().enumerate() {
+fn fill_words<'d>(draws: &Draws<'d>, first_words: &mut [Words]) {
+    for (who, words) in first_words.iter_mut().enumerate() {
         words.0 = Draws { who: who as u64, ..*draws }.words(0);
     }
 }
@@ -320,10 +320,10 @@ fn check(places: &[Lanes], a: usize, b: usize, counts: &mut [bool; LANES], f: im
 #[inline(always)]
 fn zip(places: &mut [Lanes], a: usize, b: usize, out: usize, f: impl Fn(f64, f64) -> f64) {
     for i in (0..LANES).step_by(8) {
-        let mut found = [0.0; 8];
-        for (j, found) in found.iter_mut().enumerate() {
-            *found = f(places[a].0[i + j], places[b].0[i + j]);
+        let mut values = [0.0; 8];
+        for (j, value) in values.iter_mut().enumerate() {
+            *value = f(places[a].0[i + j], places[b].0[i + j]);
         }
-        places[out].0[i..i + 8].copy_from_slice(&found);
+        places[out].0[i..i + 8].copy_from_slice(&values);
     }
 }

@@ -22,15 +22,15 @@ impl<C: Clock> Usage<C> {
         Self { ports, free: vec![start; nodes * ports] }
     }
 
-    /// Notes a message that holds a port from `start` (not before `issued`) to `end`. Returns false if it may wait.
+    /// Notes a message that holds a port from `start` (not before `earliest`) to `end`. Returns false if it may wait.
     #[inline(always)]
-    pub fn hold(&mut self, node: usize, issued: C, start: C, end: impl FnOnce() -> C) -> bool {
+    pub fn hold(&mut self, node: usize, earliest: C, start: C, end: impl FnOnce() -> C) -> bool {
         if self.ports == 0 {
             return true;
         }
         let is_after = |time: C, free: C| time.order(free).is_some_and(Ordering::is_ge);
         // The order of a rank's own times takes fewer steps to prove than the order of two ranks' times.
-        let is_free = |free: C| is_after(issued, free) || is_after(start, free);
+        let is_free = |free: C| is_after(earliest, free) || is_after(start, free);
         let port = if self.ports == 1 {
             Some(&mut self.free[node]).filter(|free| is_free(**free))
         } else {
@@ -59,21 +59,21 @@ pub struct Asking {
 /// receiver. Each is served in the order of requests; requests at one time are ordered by node, rank and program. A
 /// message with both ports starts and waits for nothing more, so there is no deadlock.
 pub struct PortQueues {
-    sending: Vec<Direction>,
-    receiving: Vec<Direction>,
+    sending: Vec<PortQueue>,
+    receiving: Vec<PortQueue>,
     /// Messages that could start at the present time.
     asking: Vec<Asking>,
     /// Nodes that released a sending port at the present time, and nodes that released a receiving port.
-    freed: [Vec<u32>; 2],
+    freed_nodes: [Vec<u32>; 2],
 }
 
 /// The ports of one direction of one node.
-struct Direction {
+struct PortQueue {
     free: usize,
     waiting: VecDeque<Asking>,
 }
 
-impl Direction {
+impl PortQueue {
     /// Takes the next message that gets a port, if a message waits and a port is free.
     fn serve(&mut self) -> Option<Asking> {
         let next = if self.free > 0 { self.waiting.pop_front() } else { None };
@@ -85,8 +85,8 @@ impl Direction {
 impl PortQueues {
     /// Nodes with `ports` free ports in each direction.
     pub fn new(nodes: usize, ports: usize) -> Self {
-        let lines = || (0..nodes).map(|_| Direction { free: ports, waiting: VecDeque::new() }).collect();
-        Self { sending: lines(), receiving: lines(), asking: Vec::new(), freed: [Vec::new(), Vec::new()] }
+        let lines = || (0..nodes).map(|_| PortQueue { free: ports, waiting: VecDeque::new() }).collect();
+        Self { sending: lines(), receiving: lines(), asking: Vec::new(), freed_nodes: [Vec::new(), Vec::new()] }
     }
 
     /// A message could start now.
@@ -97,23 +97,23 @@ impl PortQueues {
     /// A message has left this node.
     pub fn sent(&mut self, node: u32) {
         self.sending[node as usize].free += 1;
-        self.freed[0].push(node);
+        self.freed_nodes[0].push(node);
     }
 
     /// A message has reached this node.
     pub fn received(&mut self, node: u32) {
         self.receiving[node as usize].free += 1;
-        self.freed[1].push(node);
+        self.freed_nodes[1].push(node);
     }
 
     /// Whether [`PortQueues::decide`] may assign a port at the present time.
     pub fn is_undecided(&self) -> bool {
-        !self.asking.is_empty() || self.freed.iter().any(|nodes| !nodes.is_empty())
+        !self.asking.is_empty() || self.freed_nodes.iter().any(|nodes| !nodes.is_empty())
     }
 
     /// Assigns ports after all other events of the present time; appends the messages that start.
     pub fn decide(&mut self, starting: &mut Vec<u32>) {
-        let [mut senders, mut receivers] = std::mem::take(&mut self.freed);
+        let [mut senders, mut receivers] = std::mem::take(&mut self.freed_nodes);
         self.asking.sort_unstable_by_key(|message| (message.from, message.order));
         for message in self.asking.drain(..) {
             self.sending[message.from as usize].waiting.push_back(message);

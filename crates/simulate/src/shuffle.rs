@@ -34,9 +34,9 @@ impl Shuffle {
 
     /// The place of an event among those of its time and kind, below 2^`bits`, for the rank or message that it concerns
     /// and the number of events before.
-    pub fn place_of_event(&self, concerned: u32, number: u64, bits: u32) -> u64 {
+    pub fn place_of_event(&self, subject: u32, number: u64, bits: u32) -> u64 {
         const NUMBER_BITS: u32 = 40;
-        let drawn = FxBuildHasher.hash_one((self.seed, concerned)) >> (u64::BITS + NUMBER_BITS - bits);
-        drawn << NUMBER_BITS | number
+        let random_bits = FxBuildHasher.hash_one((self.seed, subject)) >> (u64::BITS + NUMBER_BITS - bits);
+        random_bits << NUMBER_BITS | number
     }
 }

@@ -87,7 +87,7 @@ impl network::Visitor for Single<'_> {
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
         match self.symmetry.map(|symmetry| self.by_dataflow(network, Some(symmetry))) {
             Some(Err(Failure::Inapplicable(_) | Failure::Unordered(_))) if options.engine == Engine::Auto => (),
-            Some(found) => return found.map_err(Failure::into_error),
+            Some(outcome) => return outcome.map_err(Failure::into_error),
             None => (),
         }
         let run = Run { program, call, network, trial: &trial, node, options };
@@ -103,11 +103,11 @@ impl Single<'_> {
     ) -> std::result::Result<Outcome, Failure> {
         let Self { program, call, node, options, .. } = *self;
         let run = |order| dataflow::run(program, call, network, Quiet, node, How { order, symmetry }, options);
-        let found = match run(Order::OfRanks) {
+        let outcome = match run(Order::OfRanks) {
             Err(Failure::Unordered(_)) => run(Order::OfPairs),
             other => other,
         };
-        found.map(|(_, outcome)| outcome)
+        outcome.map(|(_, outcome)| outcome)
     }
 }
 

@@ -142,8 +142,8 @@ impl<'a> Tape<'a> {
     fn find_or_push(&self, node: Node) -> u32 {
         let hash = (u64::from(node.a) << 32 | u64::from(node.b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = (hash >> 52) as usize ^ node.kind as usize;
-        let (known, number) = self.recent.borrow()[place];
-        if known == node {
+        let (earlier, number) = self.recent.borrow()[place];
+        if earlier == node {
             return number;
         }
         let number = self.push(node);
@@ -279,7 +279,7 @@ impl<'t> Symbol<'t> {
     }
 
     /// The same time on this strand at this place.
-    fn placed(self, strand: Strand, place: Position) -> Self {
+    fn at_place(self, strand: Strand, place: Position) -> Self {
         let bases = &mut *self.tape.bases.borrow_mut();
         bases.push(Position(place.0.wrapping_sub(u64::from(strand.step))));
         Self::new(self.tape, self.node(), strand, bases.len() as u32 - 1, self.is_racing())
@@ -405,7 +405,7 @@ impl<'t> Timing for Recording<'t> {
 impl Moments for Recording<'_> {
     fn later(&mut self, one: Moment, other: Moment) -> Moment {
         let (one, other) = (self.symbol(one), self.symbol(other));
-        one.max(other).placed(one.strand(), one.place().joined(other.place())).moment
+        one.max(other).at_place(one.strand(), one.place().join(other.place())).moment
     }
 
     fn is_before(&mut self, _: Moment, _: Moment) -> bool {
@@ -427,12 +427,12 @@ impl Moments for Recording<'_> {
             branches.push(Branch { from, depth, is_race: start.is_racing() });
             Strand { branch: (branches.len() - 1) as u32, step: 0 }
         };
-        start.racing(false).placed(strand, start.place().branch(index)).moment
+        start.racing(false).at_place(strand, start.place().branch(index)).moment
     }
 
     fn after_join(&mut self, start: Moment, end: Moment) -> Moment {
         let (start, end) = (self.symbol(start), self.symbol(end));
-        end.racing(start.is_racing()).placed(start.strand().next(), end.place()).moment
+        end.racing(start.is_racing()).at_place(start.strand().next(), end.place()).moment
     }
 
     fn racing(&mut self, now: Moment) -> Moment {
@@ -444,7 +444,7 @@ impl Moments for Recording<'_> {
         now.max(winner).next().moment
     }
 
-    fn decided(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
+    fn settle_first(&mut self, earlier: Moment, later: Moment) -> (Moment, Moment) {
         let (earlier, later) = (self.symbol(earlier), self.symbol(later));
         let (first, last) = (self.0.earlier(earlier.node(), later.node()), self.0.later(earlier.node(), later.node()));
         (earlier.at(first).moment, later.at(last).moment)
@@ -455,17 +455,17 @@ impl Moments for Recording<'_> {
 fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>, timers: [&[u32]; 2]) -> Plan {
     let needs = needs(&nodes, &timers.concat());
     let mut places = Places { free: Vec::new(), count: 1 };
-    let mut steps = Vec::with_capacity(needs.iter().filter(|need| **need & NEEDED != 0).count());
+    let mut steps = Vec::with_capacity(needs.iter().filter(|need| **need & IS_NEEDED != 0).count());
     // The number of sources passed, and of sources kept; kept ones move to the front.
-    let (mut met, mut kept) = ([0; 2], [0; 2]);
+    let (mut positions, mut counts) = ([0; 2], [0; 2]);
     for number in 1..nodes.len() {
         let (node, need) = (nodes[number], needs[number]);
         if let Some(side) = node.kind.side() {
-            sources[side][kept[side]] = sources[side][met[side]];
-            met[side] += 1;
-            kept[side] += usize::from(need & NEEDED != 0);
+            sources[side][counts[side]] = sources[side][positions[side]];
+            positions[side] += 1;
+            counts[side] += usize::from(need & IS_NEEDED != 0);
         }
-        if need & NEEDED == 0 {
+        if need & IS_NEEDED == 0 {
             continue;
         }
         // A node that has become a step stores its place in the field of its first operand.
@@ -477,17 +477,17 @@ fn compile(mut nodes: Vec<Node>, mut sources: [Vec<u64>; 2], lengths_s: Vec<f64>
         steps.push(Step { kind: node.kind, a, b, out });
         nodes[number].a = out;
     }
-    for (sources, kept) in sources.iter_mut().zip(kept) {
-        sources.truncate(kept);
+    for (sources, count) in sources.iter_mut().zip(counts) {
+        sources.truncate(count);
     }
     let [begins, ends] = timers.map(|times| times.iter().map(|time| nodes[*time as usize].a).collect());
-    let marked = steps.iter().filter(|step| step.kind == StepKind::Mark).map(|step| step.b as usize + 1);
-    let marks = marked.max().unwrap_or(0);
+    let mark_counts = steps.iter().filter(|step| step.kind == StepKind::Mark).map(|step| step.b as usize + 1);
+    let marks = mark_counts.max().unwrap_or(0);
     Plan { steps, sources, lengths_s, places: places.count as usize, begins, ends, marks }
 }
 
 /// The node is needed: by an end or another needed node, or because it has no result (a mark or check).
-const NEEDED: u8 = 1;
+const IS_NEEDED: u8 = 1;
 /// This is the last use of the first operand.
 const LAST_OF_A: u8 = 2;
 /// This is the last use of the second operand.
@@ -496,23 +496,23 @@ const LAST_OF_B: u8 = 4;
 /// These flags of each node.
 fn needs(nodes: &[Node], ends: &[u32]) -> Vec<u8> {
     let mut needs = vec![0; nodes.len()];
-    needs[START as usize] = NEEDED;
+    needs[START as usize] = IS_NEEDED;
     for end in ends {
-        needs[*end as usize] = NEEDED;
+        needs[*end as usize] = IS_NEEDED;
     }
     for (number, node) in nodes.iter().enumerate().rev() {
         if !node.kind.has_result() {
-            needs[number] = NEEDED;
+            needs[number] = IS_NEEDED;
         }
-        if needs[number] & NEEDED == 0 {
+        if needs[number] & IS_NEEDED == 0 {
             continue;
         }
         let [a, b] = node.inputs();
         for (input, last) in [(a, LAST_OF_A), (b, LAST_OF_B)] {
             if let Some(input) = input
-                && needs[input as usize] & NEEDED == 0
+                && needs[input as usize] & IS_NEEDED == 0
             {
-                needs[input as usize] |= NEEDED;
+                needs[input as usize] |= IS_NEEDED;
                 needs[number] |= last;
             }
         }

@@ -51,10 +51,10 @@ pub struct Timetable<T, K = u64> {
     /// The events of that time, the last one first.
     due: Vec<Event<T, K>>,
     /// Events of that time that were added since it became the present.
-    added: BinaryHeap<Added<T, K>>,
+    present_events: BinaryHeap<PresentEvent<T, K>>,
     /// Later events by the highest bit of difference, and the set of bits that have any.
     later: [Later<T, K>; 64],
-    occupied: u64,
+    nonempty: u64,
 }
 
 /// Later events, and the time of the first of them; infinite when there is none.
@@ -63,40 +63,40 @@ struct Later<T, K> {
     first_s: f64,
 }
 
-/// An event in [`Timetable::added`]; the greatest is the one with the least key.
-struct Added<T, K> {
+/// An event in [`Timetable::present_events`]; the greatest is the one with the least key.
+struct PresentEvent<T, K> {
     key: K,
     what: T,
 }
 
-impl<T, K: Ord> Ord for Added<T, K> {
+impl<T, K: Ord> Ord for PresentEvent<T, K> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key)
     }
 }
 
-impl<T, K: Ord> PartialOrd for Added<T, K> {
+impl<T, K: Ord> PartialOrd for PresentEvent<T, K> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T, K: Eq> PartialEq for Added<T, K> {
+impl<T, K: Eq> PartialEq for PresentEvent<T, K> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<T, K: Eq> Eq for Added<T, K> {}
+impl<T, K: Eq> Eq for PresentEvent<T, K> {}
 
 impl<T, K: Ord + Copy> Timetable<T, K> {
     pub fn new() -> Self {
         Self {
             now: 0,
             due: Vec::new(),
-            added: BinaryHeap::new(),
+            present_events: BinaryHeap::new(),
             later: std::array::from_fn(|_| Later { events: Vec::new(), first_s: f64::INFINITY }),
-            occupied: 0,
+            nonempty: 0,
         }
     }
 
@@ -104,7 +104,7 @@ impl<T, K: Ord + Copy> Timetable<T, K> {
     #[inline]
     pub fn push(&mut self, event: Event<T, K>) {
         match event.time_s.to_bits() ^ self.now {
-            0 => self.added.push(Added { key: event.key, what: event.what }),
+            0 => self.present_events.push(PresentEvent { key: event.key, what: event.what }),
             difference => self.keep(event, difference),
         }
     }
@@ -115,7 +115,7 @@ impl<T, K: Ord + Copy> Timetable<T, K> {
         let later = &mut self.later[bit as usize];
         later.first_s = later.first_s.min(event.time_s);
         later.events.push(event);
-        self.occupied |= 1 << bit;
+        self.nonempty |= 1 << bit;
     }
 
     /// The time of the next event; infinite when there is none.
@@ -127,19 +127,19 @@ impl<T, K: Ord + Copy> Timetable<T, K> {
     /// Whether all events of the present time have been taken.
     #[inline]
     fn is_over(&self) -> bool {
-        self.due.is_empty() && self.added.is_empty()
+        self.due.is_empty() && self.present_events.is_empty()
     }
 
     #[inline]
     fn first_later_s(&self) -> f64 {
-        self.later.get(self.occupied.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
+        self.later.get(self.nonempty.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
     }
 
     /// The key of the next event, if it is at this time; events added from now on must be no earlier.
     #[inline]
     pub fn first_key_at(&mut self, time_s: f64) -> Option<K> {
         if self.is_over() && self.first_later_s() == time_s {
-            self.come();
+            self.advance();
         }
         let is_now = f64::from_bits(self.now) == time_s;
         if is_now { self.first_key() } else { None }
@@ -148,8 +148,8 @@ impl<T, K: Ord + Copy> Timetable<T, K> {
     /// The key of the next event of the present time.
     #[inline]
     fn first_key(&self) -> Option<K> {
-        let (due, added) = (self.due.last().map(|due| due.key), self.added.peek().map(|added| added.key));
-        due.into_iter().chain(added).min()
+        let (due, present) = (self.due.last().map(|due| due.key), self.present_events.peek().map(|event| event.key));
+        due.into_iter().chain(present).min()
     }
 
     /// Whether an event certainly comes before all others. Future events are compared by time alone.
@@ -168,27 +168,27 @@ impl<T, K: Ord + Copy> Timetable<T, K> {
             return None;
         }
         if self.is_over() {
-            self.come();
+            self.advance();
         }
-        let is_added = match (self.due.last(), self.added.peek()) {
-            (Some(due), Some(added)) => added.key < due.key,
+        let is_added = match (self.due.last(), self.present_events.peek()) {
+            (Some(due), Some(present)) => present.key < due.key,
             (due, _) => due.is_none(),
         };
         if !is_added {
             return self.due.pop();
         }
-        let Added { key, what } = self.added.pop()?;
+        let PresentEvent { key, what } = self.present_events.pop()?;
         Some(Event { time_s: f64::from_bits(self.now), key, what })
     }
 
     /// Advances to the time of the next events.
-    fn come(&mut self) {
-        if self.occupied == 0 {
+    fn advance(&mut self) {
+        if self.nonempty == 0 {
             return;
         }
-        let lowest = self.occupied.trailing_zeros() as usize;
+        let lowest = self.nonempty.trailing_zeros() as usize;
         self.now = self.later[lowest].first_s.to_bits();
-        self.occupied &= self.occupied - 1;
+        self.nonempty &= self.nonempty - 1;
         self.later[lowest].first_s = f64::INFINITY;
         let mut events = std::mem::take(&mut self.later[lowest].events);
         for event in events.drain(..) {

@@ -67,9 +67,9 @@ impl Trials {
         let Some(share) = until_interval else { return run(first..first + count) };
         let mut ends = Vec::new();
         loop {
-            let done = ends.len() as u64;
-            let next = if done == 0 { self.sure() } else { (2 * done).min(count) };
-            ends.extend(run(first + done..first + next)?);
+            let trials_done = ends.len() as u64;
+            let next = if trials_done == 0 { self.sure() } else { (2 * trials_done).min(count) };
+            ends.extend(run(first + trials_done..first + next)?);
             if next == count || interval_share(&ends, &time_s) <= share {
                 return Ok(ends);
             }
@@ -122,7 +122,7 @@ impl network::Visitor for Repeated<'_> {
 
     fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
         let many = either(self.options.engine, || self.by_dataflow(network), || self.by_events(network))?;
-        self.observed(network, many)
+        self.add_observations(network, many)
     }
 }
 
@@ -149,7 +149,7 @@ impl Repeated<'_> {
     }
 
     /// Adds the trace and the passages of the first trial, if requested.
-    fn observed<N: Network + Sync>(&self, network: &N, mut many: Many) -> Result<Many> {
+    fn add_observations<N: Network + Sync>(&self, network: &N, mut many: Many) -> Result<Many> {
         if self.options.trace || self.options.passages {
             let run = self.event_run(network, self.trials.first, self.options)?;
             (many.first.trace, many.first.passages) = (run.trace, run.passages);
@@ -219,7 +219,7 @@ impl Repeated<'_> {
         let lanes = LANES as u64;
         let groups = trials.start / lanes..trials.end.div_ceil(lanes);
         let (next, stop) = (AtomicU64::new(groups.start), AtomicBool::new(false));
-        let found = Mutex::new(Vec::new());
+        let ends_by_group = Mutex::new(Vec::new());
         let (noise, seed) = (self.noise, self.trials.seed);
         let work = || {
             let mut memory = Memory::default();
@@ -229,23 +229,23 @@ impl Repeated<'_> {
                     return;
                 }
                 let Some(ends) = plan.evaluate(noise, seed, group * lanes, &mut memory, &stop) else { return };
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((group, ends));
+                ends_by_group.lock().unwrap_or_else(PoisonError::into_inner).push((group, ends));
             }
         };
         let threads = (self.trials.threads as u64).min(groups.end - groups.start);
         let tell = || {
-            let done = found.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * lanes;
-            (self.options.on_trials)(trials.start - self.trials.first + done.min(trials.end - trials.start));
+            let trials_done = ends_by_group.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * lanes;
+            (self.options.on_trials)(trials.start - self.trials.first + trials_done.min(trials.end - trials.start));
         };
         thread::scope(|scope| {
             let (at_work, end) = mpsc::channel::<()>();
-            for (begun, at_work) in vec![at_work; threads as usize].into_iter().enumerate() {
-                let until_done = move || {
+            for (number, at_work) in vec![at_work; threads as usize].into_iter().enumerate() {
+                let worker = move || {
                     work();
                     drop(at_work);
                 };
-                match thread::Builder::new().spawn_scoped(scope, until_done) {
-                    Err(error) if begun == 0 => return Err(Error::of_thread(&error)),
+                match thread::Builder::new().spawn_scoped(scope, worker) {
+                    Err(error) if number == 0 => return Err(Error::of_thread(&error)),
                     Err(_) => break, // fewer threads take longer
                     Ok(_) => {}
                 }
@@ -260,11 +260,11 @@ impl Repeated<'_> {
         })?;
         tell();
         if stop.load(Ordering::Relaxed) {
-            return Err(Error::interrupted());
+            return Err(Error::interruption());
         }
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_unstable_by_key(|(group, _)| *group);
-        let all = found.into_iter().flat_map(|(_, ends)| ends);
+        let mut ends_by_group = ends_by_group.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ends_by_group.sort_unstable_by_key(|(group, _)| *group);
+        let all = ends_by_group.into_iter().flat_map(|(_, ends)| ends);
         Ok(all.skip((trials.start % lanes) as usize).take((trials.end - trials.start) as usize).collect())
     }
 

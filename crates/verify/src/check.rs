@@ -14,7 +14,7 @@ pub type Results = Vec<Vec<Value>>;
 /// Checks the results of `world`, also against the results of the first order of messages of each protocol, kept in `first`.
 pub fn results(world: &Symbolic<'_>, first: &mut [Option<Results>; 2]) -> Option<Counterexample> {
     let results: Results = (0..world.call.ranks).map(|rank| world.result(rank)).collect();
-    let is_right = first.iter().flatten().any(|known| *known == results);
+    let is_right = first.iter().flatten().any(|earlier| *earlier == results);
     let wrong = if is_right { None } else { wrong_element(world, &results).or_else(|| ranks_differ(world, &results)) };
     wrong.or_else(|| runs_differ(world, results, &mut first[usize::from(world.is_rendezvous)]))
 }
@@ -30,12 +30,12 @@ fn wrong_element(world: &Symbolic<'_>, results: &Results) -> Option<Counterexamp
 }
 
 /// The expected contributions to an element: one element of each of some ranks, in rank order.
-struct Wanted {
+struct Expectation {
     ranks: Range<u32>,
     element: u32,
 }
 
-impl Wanted {
+impl Expectation {
     fn contributions(&self) -> impl Iterator<Item = Contribution> {
         let element = self.element;
         self.ranks.clone().map(move |rank| Contribution { rank, element })
@@ -43,17 +43,18 @@ impl Wanted {
 }
 
 /// The expected contributions to an element of the result of `rank`.
-fn expected(call: &Call, rank: usize, element: usize) -> Wanted {
-    let of_all = |ranks: usize, element: usize| Wanted { ranks: 0..ranks as u32, element: element as u32 };
+fn expected(call: &Call, rank: usize, element: usize) -> Expectation {
+    let from_first_ranks =
+        |ranks: usize, element: usize| Expectation { ranks: 0..ranks as u32, element: element as u32 };
     let contribution =
-        |rank: usize, element: usize| Wanted { ranks: rank as u32..rank as u32 + 1, element: element as u32 };
+        |rank: usize, element: usize| Expectation { ranks: rank as u32..rank as u32 + 1, element: element as u32 };
     let block_of = || block_with(call, element);
     match call.collective {
-        Collective::Barrier => of_all(0, 0),
-        Collective::Allreduce | Collective::Reduce => of_all(call.ranks, element),
-        Collective::Exscan => of_all(rank, element),
-        Collective::Scan => of_all(rank + 1, element),
-        Collective::ReduceScatter => of_all(call.ranks, call.offset(rank) + element),
+        Collective::Barrier => from_first_ranks(0, 0),
+        Collective::Allreduce | Collective::Reduce => from_first_ranks(call.ranks, element),
+        Collective::Exscan => from_first_ranks(rank, element),
+        Collective::Scan => from_first_ranks(rank + 1, element),
+        Collective::ReduceScatter => from_first_ranks(call.ranks, call.offset(rank) + element),
         Collective::Broadcast => contribution(call.root, element),
         Collective::Scatter | Collective::Scatterv => contribution(call.root, call.offset(rank) + element),
         Collective::Allgather | Collective::Gather | Collective::Gatherv => {
@@ -70,7 +71,7 @@ fn expected(call: &Call, rank: usize, element: usize) -> Wanted {
             let neighbors = call.neighbors();
             let edge = neighbors.of(rank).from.iter().find(|edge| edge.elements.contains(&element));
             let sent = |edge: &Edge| neighbors.of_sender(rank, edge).elements.start + element - edge.elements.start;
-            edge.map_or(of_all(0, 0), |edge| contribution(edge.rank, sent(edge)))
+            edge.map_or(from_first_ranks(0, 0), |edge| contribution(edge.rank, sent(edge)))
         }
         Collective::Alltoall => {
             let block = block_of();
@@ -96,23 +97,23 @@ fn wrong_contributions(
     value: Value,
     walk: &mut Walk,
 ) -> Option<Counterexample> {
-    let wanted = expected(world.call, rank, element);
+    let expectation = expected(world.call, rank, element);
     let arena = &world.arena;
-    let got = arena.contributions(value, 2 * wanted.ranks.len() + 1, walk);
-    if got.iter().copied().eq(wanted.contributions()) {
+    let got = arena.contributions(value, 2 * expectation.ranks.len() + 1, walk);
+    if got.iter().copied().eq(expectation.contributions()) {
         return None;
     }
     got.sort_unstable();
-    let is_complete = got.iter().copied().eq(wanted.contributions());
+    let is_complete = got.iter().copied().eq(expectation.contributions());
     if is_complete && world.call.commutative {
         return None;
     }
-    let wanted: Vec<_> = wanted.contributions().collect();
+    let expectation: Vec<_> = expectation.contributions().collect();
     let kind = if is_complete { Kind::OperandOrder } else { Kind::WrongResult };
     let span = world.call.result_of(rank).part(element, 1);
     let got_text =
         if value == Value::UNDEFINED { "nothing: it was never written".to_owned() } else { arena.show(value) };
-    let mut details = if is_complete { Vec::new() } else { differences(&wanted, got) };
+    let mut details = if is_complete { Vec::new() } else { differences(&expectation, got) };
     details.extend(world.last_write(rank, span));
     Some(Counterexample {
         kind,
@@ -120,7 +121,7 @@ fn wrong_contributions(
         ranks: vec![rank],
         step: None,
         span: Some(span.to_string()),
-        expected: show(&wanted) + if is_complete { ", in rank order" } else { "" },
+        expected: show(&expectation) + if is_complete { ", in rank order" } else { "" },
         got: got_text,
         details,
     })
@@ -135,14 +136,14 @@ fn show(contributions: &[Contribution]) -> String {
     }
 }
 
-fn differences(wanted: &[Contribution], got: &[Contribution]) -> Vec<String> {
+fn differences(expected: &[Contribution], got: &[Contribution]) -> Vec<String> {
     let count = |c: &Contribution| got.iter().filter(|other| *other == c).count();
     let name = |c: &Contribution| format!("element {} of rank {}", c.element, c.rank);
-    let missing: Vec<_> = wanted.iter().filter(|c| count(c) == 0).map(name).collect();
-    let doubled: Vec<_> = wanted.iter().filter(|c| count(c) > 1).map(name).collect();
-    let mut foreign: Vec<_> = got.iter().filter(|c| !wanted.contains(c)).map(name).collect();
+    let missing: Vec<_> = expected.iter().filter(|c| count(c) == 0).map(name).collect();
+    let duplicates: Vec<_> = expected.iter().filter(|c| count(c) > 1).map(name).collect();
+    let mut foreign: Vec<_> = got.iter().filter(|c| !expected.contains(c)).map(name).collect();
     foreign.dedup();
-    [("missing", missing), ("doubled", doubled), ("foreign", foreign)]
+    [("missing", missing), ("doubled", duplicates), ("foreign", foreign)]
         .into_iter()
         .filter(|(_, names)| !names.is_empty())
         .map(|(what, names)| format!("{what}: {}", some(&names)))
@@ -152,8 +153,8 @@ fn differences(wanted: &[Contribution], got: &[Contribution]) -> Vec<String> {
 /// The first few of a list.
 fn some(names: &[String]) -> String {
     const MOST: usize = 6;
-    let shown = names[..names.len().min(MOST)].join(", ");
-    if names.len() > MOST { format!("{shown} and {} more", names.len() - MOST) } else { shown }
+    let text = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST { format!("{text} and {} more", names.len() - MOST) } else { text }
 }
 
 fn ranks_differ(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {

@@ -80,8 +80,8 @@ pub struct Choices {
     limits: Limits,
     runs: usize,
     /// Number of decisions in abandoned exhaustive runs, and in the other runs.
-    given_up: usize,
-    decided: usize,
+    abandoned_decisions: usize,
+    decisions: usize,
     sampler: Option<ChaCha8Rng>,
     script: Script,
     /// The decisions of this run that had alternatives.
@@ -131,8 +131,8 @@ impl Choices {
         Self {
             limits,
             runs: 0,
-            given_up: 0,
-            decided: 0,
+            abandoned_decisions: 0,
+            decisions: 0,
             sampler: None,
             script: Script::default(),
             trail: Vec::new(),
@@ -146,7 +146,7 @@ impl Choices {
 
     /// Takes the next decision, one of `alternatives`.
     pub fn decide(&mut self, alternatives: usize) -> usize {
-        self.decided += 1;
+        self.decisions += 1;
         if let Some(sampler) = &mut self.sampler {
             return sampler.next_u64() as usize % alternatives;
         }
@@ -154,10 +154,10 @@ impl Choices {
         if script.at == script.decisions.len() {
             script.decisions.push((0, alternatives));
         }
-        let (taken, before) = script.decisions[script.at];
+        let (choice, before) = script.decisions[script.at];
         script.at += 1;
         self.has_changed |= alternatives != before;
-        taken.min(alternatives - 1)
+        choice.min(alternatives - 1)
     }
 
     /// Whether a decision had another number of alternatives in an earlier run with the same previous decisions.
@@ -186,16 +186,16 @@ impl Choices {
         self.runs += 1;
         self.trail.clear();
         if self.sampler.is_some() {
-            let is_long = self.decided >= self.limits.most_drawn;
+            let is_long = self.decisions >= self.limits.most_drawn;
             return self.runs < self.limits.samples && (!is_long || self.runs < LEAST_SAMPLES);
         }
         let script = &mut self.script;
-        let is_long = self.decided >= self.limits.most_decisions;
+        let is_long = self.decisions >= self.limits.most_decisions;
         let is_hopeless = script.orders() > HOPELESS * self.limits.most_exhaustive as f64;
         script.at = 0;
-        while let Some((taken, alternatives)) = script.decisions.pop() {
-            if taken + 1 < alternatives {
-                script.decisions.push((taken + 1, alternatives));
+        while let Some((choice, alternatives)) = script.decisions.pop() {
+            if choice + 1 < alternatives {
+                script.decisions.push((choice + 1, alternatives));
                 break;
             }
         }
@@ -204,7 +204,7 @@ impl Choices {
         }
         if self.runs == self.limits.most_exhaustive || is_long || is_hopeless {
             self.runs = 0;
-            self.given_up = std::mem::take(&mut self.decided);
+            self.abandoned_decisions = std::mem::take(&mut self.decisions);
             self.sampler = Some(ChaCha8Rng::seed_from_u64(self.limits.seed));
             return self.limits.samples > 0;
         }
@@ -213,7 +213,7 @@ impl Choices {
 
     /// After the first run, the expected number of runs, and of their decisions, as if all were like the first.
     pub fn expected(&self) -> (usize, usize) {
-        let (orders, each) = (self.script.orders(), self.decided.max(1));
+        let (orders, each) = (self.script.orders(), self.decisions.max(1));
         let Limits { most_exhaustive, most_decisions, most_drawn, samples, .. } = self.limits;
         let most = most_exhaustive.min(most_decisions.div_ceil(each)).max(1);
         let runs = if orders <= most as f64 {
@@ -222,12 +222,12 @@ impl Choices {
             let in_order = if orders > HOPELESS * most_exhaustive as f64 { 1 } else { most };
             in_order + samples.min((most_drawn / each).max(LEAST_SAMPLES))
         };
-        (runs, runs * self.decided)
+        (runs, runs * self.decisions)
     }
 
     /// Number of decisions in all runs.
     pub const fn decisions(&self) -> usize {
-        self.given_up + self.decided
+        self.abandoned_decisions + self.decisions
     }
 
     pub fn exploration(&self) -> Exploration {

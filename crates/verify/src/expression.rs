@@ -26,19 +26,19 @@ pub struct Order(u64);
 impl Order {
     /// The contribution of a rank alone.
     fn of_rank(rank: u32) -> Self {
-        Self(1).then(Self(rank.into()))
+        Self(1).append(Self(rank.into()))
     }
 
     /// What was combined in this order, combined with what was combined in the other: the finalizer of MurmurHash3
     /// (A. Appleby, 2011), twice.
-    fn then(self, other: Self) -> Self {
-        let scrambled = |bits: u64| {
-            let mixed = [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53]
+    fn append(self, other: Self) -> Self {
+        let scramble = |bits: u64| {
+            let hash = [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53]
                 .into_iter()
                 .fold(bits, |bits: u64, factor: u64| (bits ^ bits >> 33).wrapping_mul(factor));
-            mixed ^ mixed >> 33
+            hash ^ hash >> 33
         };
-        Self(scrambled(scrambled(self.0).wrapping_add(other.0)))
+        Self(scramble(scramble(self.0).wrapping_add(other.0)))
     }
 }
 
@@ -59,7 +59,7 @@ enum Node {
 /// Memory that walks through values reuse.
 #[derive(Default)]
 pub struct Walk {
-    found: Vec<Contribution>,
+    contributions: Vec<Contribution>,
     stack: Vec<Value>,
 }
 
@@ -71,7 +71,7 @@ pub struct Arena {
     operands: Vec<[Value; 2]>,
     /// The leftmost contribution of each combined value; the least one if operands may be swapped.
     first: Vec<Value>,
-    known: FxHashMap<[Value; 2], Value>,
+    memo: FxHashMap<[Value; 2], Value>,
     is_commutative: bool,
     /// Why there is no room for more values; then whatever is combined is undefined.
     refusal: Option<Error>,
@@ -98,7 +98,7 @@ impl Arena {
             contributions: (0..call.ranks as u32).flat_map(of_rank).collect(),
             operands: Vec::with_capacity(FEW),
             first: Vec::with_capacity(FEW),
-            known: FxHashMap::default(),
+            memo: FxHashMap::default(),
             is_commutative: call.commutative,
             refusal: None,
         }
@@ -125,8 +125,8 @@ impl Arena {
         let first = |value| self.place(value).map_or(value, |at| self.first[at]);
         let is_swapped = self.is_commutative && (first(right), right) < (first(left), left);
         let (operands, first) = if is_swapped { ([right, left], first(right)) } else { ([left, right], first(left)) };
-        if let Some(known) = self.known.get(&operands) {
-            return *known;
+        if let Some(value) = self.memo.get(&operands) {
+            return *value;
         }
         if let Err(refusal) = self.make_room() {
             self.refusal = Some(refusal);
@@ -135,21 +135,21 @@ impl Arena {
         self.operands.push(operands);
         self.first.push(first);
         let value = Value((self.contributions.len() + self.operands.len()) as u32);
-        self.known.insert(operands, value);
+        self.memo.insert(operands, value);
         value
     }
 
     /// Makes room for one more value. While the table doubles, the old and the new one exist.
     fn make_room(&mut self) -> Result<()> {
         let values = self.operands.len();
-        if values < self.operands.capacity() && self.known.len() < self.known.capacity() {
+        if values < self.operands.capacity() && self.memo.len() < self.memo.capacity() {
             return Ok(());
         }
         let more = bytes_of(0.0, values as f64) + TABLE_BYTES * values as f64;
         budget::check(format_args!("{values} expressions and as many more"), more)?;
         self.operands.reserve_exact(values);
         self.first.reserve_exact(values);
-        self.known.reserve(values);
+        self.memo.reserve(values);
         Ok(())
     }
 
@@ -163,21 +163,21 @@ impl Arena {
 
     /// The first `most` contributions of a value, leftmost first, without undefined operands.
     pub fn contributions<'w>(&self, value: Value, most: usize, walk: &'w mut Walk) -> &'w mut [Contribution] {
-        let Walk { found, stack } = walk;
-        found.clear();
+        let Walk { contributions, stack } = walk;
+        contributions.clear();
         stack.clear();
         stack.push(value);
         while let Some(value) = stack.pop() {
             match self.node(value) {
                 Node::Undefined => {}
-                Node::Leaf(contribution) => found.push(contribution),
+                Node::Leaf(contribution) => contributions.push(contribution),
                 Node::Combined([left, right]) => stack.extend([right, left]),
             }
-            if found.len() == most {
+            if contributions.len() == most {
                 break;
             }
         }
-        found
+        contributions
     }
 
     /// The order in which the contributions to each value are combined, whichever elements they are; none of undefined
@@ -190,7 +190,7 @@ impl Arena {
                 Node::Undefined => None,
                 Node::Leaf(contribution) => Some(Order::of_rank(contribution.rank)),
                 Node::Combined([left, right]) => {
-                    orders[left.index()].zip(orders[right.index()]).map(|(left, right)| left.then(right))
+                    orders[left.index()].zip(orders[right.index()]).map(|(left, right)| left.append(right))
                 }
             });
         }

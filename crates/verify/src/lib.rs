@@ -27,13 +27,13 @@ use messages::Messages;
 use world::Symbolic;
 
 /// Runs `program` symbolically and judges it, up to the first counterexample. The call must be valid, see
-/// [`Call::check`]. The ranks of `apart`, the same program, share no state: its first run must take the same steps.
+/// [`Call::check`]. The ranks of `second_program`, the same program, share no state: its first run must take the same steps.
 ///
 /// # Errors
 /// Too little memory for the expressions or the steps, or `is_interrupted` returns true.
 pub fn verify(
     program: &dyn AnyProgram,
-    apart: Option<&dyn AnyProgram>,
+    second_program: Option<&dyn AnyProgram>,
     call: &Call,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
@@ -41,27 +41,30 @@ pub fn verify(
     let mut arena = Arena::new(call);
     let mut results = [None, None];
     let mut overtaking = 0;
-    let again = limits.runs_again.then_some((Kind::NotRepeatable, program));
-    let mut further: Vec<_> = again.into_iter().chain(apart.map(|apart| (Kind::SharedState, apart))).collect();
-    let verdict = explore(&BOTH, limits, |is_rendezvous, choices| {
+    let repetition = limits.runs_again.then_some((Kind::NotRepeatable, program));
+    let mut further: Vec<_> = repetition
+        .into_iter()
+        .chain(second_program.map(|second_program| (Kind::SharedState, second_program)))
+        .collect();
+    let verdict = explore(&PROTOCOLS, limits, |is_rendezvous, choices| {
         let world = Symbolic::new(call, is_rendezvous, &mut arena, choices, is_interrupted);
         let world = run(program, call, world);
         world.check_ran()?;
         overtaking = overtaking.max(world.overtaking());
-        let found = world.finding().or_else(|| check::results(&world, &mut results));
-        if found.is_some() || further.is_empty() {
-            return Ok(found);
+        let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
+        if counterexample.is_some() || further.is_empty() {
+            return Ok(counterexample);
         }
-        let first = world.deeds();
+        let first = world.step_records();
         let is_reversed = choices.exploration() == Exploration::Deterministic;
         for (kind, program) in further.drain(..) {
             let mut choices = Choices::new(limits);
             let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices, is_interrupted);
             let world = run(program, call, world.in_reverse(is_reversed));
             world.check_ran()?;
-            let found = world.differs_from(&first, kind).or_else(|| check::results(&world, &mut results));
-            if found.is_some() {
-                return Ok(found);
+            let counterexample = world.differs_from(&first, kind).or_else(|| check::results(&world, &mut results));
+            if counterexample.is_some() {
+                return Ok(counterexample);
             }
         }
         Ok(None)
@@ -73,7 +76,7 @@ pub fn verify(
 ///
 /// # Errors
 /// As [`verify`].
-pub fn sound(
+pub fn estimate_runs(
     program: &dyn AnyProgram,
     call: &Call,
     limits: Limits,
@@ -86,7 +89,7 @@ pub fn sound(
         return Ok((1, choices.decisions()));
     }
     let (runs, decisions) = choices.expected();
-    Ok((BOTH.len() * runs + usize::from(limits.runs_again), BOTH.len() * decisions))
+    Ok((PROTOCOLS.len() * runs + usize::from(limits.runs_again), PROTOCOLS.len() * decisions))
 }
 
 /// Runs a schedule symbolically with eager sends, and judges its results as those of the call. All of its receives must
@@ -122,21 +125,21 @@ pub fn verify_messages(
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Verdict> {
-    explore(if sends_wait { &BOTH } else { &BOTH[..1] }, limits, |is_rendezvous, choices| {
+    explore(if sends_wait { &PROTOCOLS } else { &PROTOCOLS[..1] }, limits, |is_rendezvous, choices| {
         run(program, call, Messages::new(call, is_rendezvous, choices, is_interrupted)).finding()
     })
 }
 
 /// The exploration of a program. A program that is not repeatable has more orders than its decisions show.
-fn explored(verdict: &Verdict, choices: &Choices) -> Exploration {
+fn exploration_of(verdict: &Verdict, choices: &Choices) -> Exploration {
     match &verdict.counterexample {
-        Some(found) if found.kind == Kind::NotRepeatable => Exploration::Sampled,
+        Some(counterexample) if counterexample.kind == Kind::NotRepeatable => Exploration::Sampled,
         _ => choices.exploration(),
     }
 }
 
 /// Eager sends, then rendezvous sends.
-const BOTH: [bool; 2] = [false, true];
+const PROTOCOLS: [bool; 2] = [false, true];
 
 /// Tries orders of messages, with sends that are rendezvous or not, up to the first counterexample.
 fn explore(
@@ -149,11 +152,12 @@ fn explore(
     for is_rendezvous in rendezvous.iter().copied() {
         let mut choices = Choices::new(limits);
         loop {
-            let found = run(is_rendezvous, &mut choices)?;
-            verdict.counterexample = found.map(|found| found.with_details(choices.in_words()));
+            let counterexample = run(is_rendezvous, &mut choices)?;
+            verdict.counterexample =
+                counterexample.map(|counterexample| counterexample.with_details(choices.in_words()));
             verdict.orders += 1;
             if verdict.counterexample.is_some() {
-                verdict.exploration = explored(&verdict, &choices);
+                verdict.exploration = exploration_of(&verdict, &choices);
                 verdict.decisions += choices.decisions();
                 return Ok(verdict);
             }

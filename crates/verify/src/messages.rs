@@ -16,12 +16,12 @@ pub struct Messages<'a> {
     call: &'a Call,
     is_rendezvous: bool,
     choices: &'a mut Choices,
-    mailboxes: Mailboxes<Unreceived, Receive>,
+    mailboxes: Mailboxes<WaitingMessage, Receive>,
     slots: Slots<Received>,
     /// The waiting operations, by slot.
-    waiting: FxHashMap<u32, Blocked>,
+    waiting: FxHashMap<u32, BlockedOperation>,
     /// By rank, the receives that need a decision: from any source, or posted behind such a receive.
-    undecided: BTreeMap<usize, Vec<UndecidedReceive>>,
+    undecided_receives: BTreeMap<usize, Vec<UndecidedReceive>>,
     ready: ReadyRanks,
     has_ended: Vec<bool>,
     finding: Option<Counterexample>,
@@ -33,7 +33,7 @@ pub struct Messages<'a> {
 /// Number of resumptions of ranks between two calls of `is_interrupted`.
 const RESUMES_PER_LOOK: u32 = 1 << 16;
 
-struct Unreceived {
+struct WaitingMessage {
     len: usize,
     /// The slot of a rendezvous send that waits for the receive.
     sender: Option<u32>,
@@ -46,7 +46,7 @@ struct Receive {
 }
 
 #[derive(Clone, Copy)]
-struct Blocked {
+struct BlockedOperation {
     rank: usize,
     what: Side,
 }
@@ -83,7 +83,7 @@ impl<'a> Messages<'a> {
             mailboxes: Mailboxes::new(call.ranks),
             slots: Slots::default(),
             waiting: FxHashMap::default(),
-            undecided: BTreeMap::new(),
+            undecided_receives: BTreeMap::new(),
             ready: ReadyRanks::all(call.ranks),
             has_ended: vec![false; call.ranks],
             finding: None,
@@ -96,17 +96,17 @@ impl<'a> Messages<'a> {
     /// # Errors
     /// The run was interrupted.
     pub fn finding(self) -> Result<Option<Counterexample>> {
-        if self.is_stopped { Err(Error::interrupted()) } else { Ok(self.finding) }
+        if self.is_stopped { Err(Error::interruption()) } else { Ok(self.finding) }
     }
 
     fn wait(&mut self, rank: usize, what: Side) -> u32 {
         let slot = self.slots.open();
-        self.waiting.insert(slot, Blocked { rank, what });
+        self.waiting.insert(slot, BlockedOperation { rank, what });
         slot
     }
 
     fn finish(&mut self, slot: u32, received: Received) {
-        if let Some(Blocked { rank, .. }) = self.waiting.remove(&slot) {
+        if let Some(BlockedOperation { rank, .. }) = self.waiting.remove(&slot) {
             self.slots.fill(slot, received);
             self.ready.push(rank);
         }
@@ -114,32 +114,32 @@ impl<'a> Messages<'a> {
 
     fn send(&mut self, rank: usize, to: usize, len: usize, tag: Tag) -> Progress {
         let sender = self.is_rendezvous.then(|| self.wait(rank, Side::Send { to, tag, len }));
-        let message = Unreceived { len, sender };
+        let message = WaitingMessage { len, sender };
         match self.mailboxes.take_receive(to, rank as u32, tag) {
             Some(receive) => self.transfer((rank, to), tag, receive, message),
             None => drop(self.mailboxes.hold(to, rank as u32, tag, message)),
         }
-        sender.map_or(done(rank), Progress::Waits)
+        sender.map_or(done_progress(rank), Progress::Waits)
     }
 
     fn receive(&mut self, rank: usize, source: Source, room: usize, tag: Tag) -> Progress {
         let slot = self.wait(rank, Side::Recv { from: source, tag, room });
         let receive = Receive { slot, room };
         let is_behind = |from: u32| {
-            self.undecided.get(&rank).is_some_and(|earlier| earlier.iter().any(|one| one.accepts(from, tag)))
+            self.undecided_receives.get(&rank).is_some_and(|earlier| earlier.iter().any(|one| one.accepts(from, tag)))
         };
         match source {
             Source::Rank(from) if !is_behind(from) => match self.mailboxes.take_message(rank, source, tag) {
                 Some((from, message)) => self.transfer((from as usize, rank), tag, receive, message),
                 None => self.mailboxes.wait(rank, source, tag, receive),
             },
-            _ => self.undecided.entry(rank).or_default().push(UndecidedReceive { source, tag, receive }),
+            _ => self.undecided_receives.entry(rank).or_default().push(UndecidedReceive { source, tag, receive }),
         }
         Progress::Waits(slot)
     }
 
     /// A message meets its receive.
-    fn transfer(&mut self, (from, to): (usize, usize), tag: Tag, receive: Receive, message: Unreceived) {
+    fn transfer(&mut self, (from, to): (usize, usize), tag: Tag, receive: Receive, message: WaitingMessage) {
         let (len, room) = (message.len, receive.room);
         if len > room {
             let text = |len| bytes(self.call, len);
@@ -158,12 +158,12 @@ impl<'a> Messages<'a> {
     /// Gives one undecided receive a message. Returns true if there was a receive that can have one.
     fn decide(&mut self) -> bool {
         let mut alternatives = Vec::new();
-        for (rank, receives) in &self.undecided {
+        for (rank, receives) in &self.undecided_receives {
             for (index, receive) in receives.iter().enumerate() {
-                let held = self.mailboxes.unexpected(*rank).map(|(from, tag, _)| (from, tag));
-                let wanted = held.filter(|(from, tag)| receive.accepts(*from, *tag));
+                let messages = self.mailboxes.unexpected(*rank).map(|(from, tag, _)| (from, tag));
+                let acceptable = messages.filter(|(from, tag)| receive.accepts(*from, *tag));
                 let is_first = |(from, tag): &(u32, Tag)| !receives[..index].iter().any(|one| one.accepts(*from, *tag));
-                let mut senders: Vec<_> = wanted.filter(is_first).map(|(from, _)| from).collect();
+                let mut senders: Vec<_> = acceptable.filter(is_first).map(|(from, _)| from).collect();
                 senders.sort_unstable();
                 senders.dedup();
                 alternatives.extend(senders.into_iter().map(|from| (*rank, index, from)));
@@ -178,7 +178,7 @@ impl<'a> Messages<'a> {
         if alternatives.len() > 1 {
             self.choices.note(Decision { rank, step: None, from: Some(from) });
         }
-        let Some(receives) = self.undecided.get_mut(&rank) else { return false };
+        let Some(receives) = self.undecided_receives.get_mut(&rank) else { return false };
         let UndecidedReceive { tag, receive, .. } = receives.remove(index);
         if let Some((_, message)) = self.mailboxes.take_message(rank, Source::Rank(from), tag) {
             self.transfer((from as usize, rank), tag, receive, message);
@@ -213,15 +213,15 @@ impl<'a> Messages<'a> {
         let oldest = |rank: usize| Some((rank, self.mailboxes.oldest(rank)?));
         let Some((rank, (from, tag, message))) = (0..self.call.ranks).find_map(oldest) else { return };
         let got = format!("a message of {} from rank {from} (tag {tag}) left over", bytes(self.call, message.len));
-        let found = self.counterexample(Kind::LeftOverMessage, vec![rank, from as usize]);
-        self.report(Counterexample { expected: "every message to be received".to_owned(), got, ..found });
+        let counterexample = self.counterexample(Kind::LeftOverMessage, vec![rank, from as usize]);
+        self.report(Counterexample { expected: "every message to be received".to_owned(), got, ..counterexample });
     }
 
     /// The first circle of ranks that wait for each other, or the first rank that waits for no rank in particular.
     fn deadlock(&self, stuck: usize) -> Counterexample {
         const MOST: usize = 8;
         let mut waits = BTreeMap::new();
-        for (slot, Blocked { rank, what }) in &self.waiting {
+        for (slot, BlockedOperation { rank, what }) in &self.waiting {
             let earliest = waits.entry(*rank).or_insert((*slot, *what));
             *earliest = if *slot < earliest.0 { (*slot, *what) } else { *earliest };
         }
@@ -265,7 +265,7 @@ fn bytes(call: &Call, len: usize) -> String {
     format!("{} B", len * call.element_bytes)
 }
 
-fn done(rank: usize) -> Progress {
+fn done_progress(rank: usize) -> Progress {
     Progress::Done((Default::default(), Received { source: rank as u32, len: 0 }))
 }
 
@@ -292,7 +292,7 @@ impl World for Messages<'_> {
         match *step {
             Step::Send { to, data, options } => self.send(at.rank, to, data.len, options.tag),
             Step::Recv { from, into, tag } => self.receive(at.rank, from, into.len, tag),
-            _ => done(at.rank),
+            _ => done_progress(at.rank),
         }
     }
 
@@ -304,7 +304,7 @@ impl World for Messages<'_> {
         self.slots.abandon(ticket);
         self.waiting.remove(&ticket);
         self.mailboxes.withdraw(rank, |receive| receive.slot == ticket);
-        if let Some(receives) = self.undecided.get_mut(&rank) {
+        if let Some(receives) = self.undecided_receives.get_mut(&rank) {
             receives.retain(|one| one.receive.slot != ticket);
         }
     }

@@ -31,7 +31,7 @@ impl Set {
     }
 
     /// This set with an additional number.
-    pub fn with(&self, number: usize) -> Self {
+    pub fn insert(&self, number: usize) -> Self {
         let (at, bit) = (number / 64, 1 << (number % 64));
         if at == self.full && self.first | bit != u64::MAX {
             return Self { first: self.first | bit, ..self.clone() };
@@ -90,8 +90,8 @@ mod tests {
         let numbers = [0, 1, 63, 64, 65, 127, 128, 200];
         let all = (0..192).filter(|number| *number != 70).chain([300]);
         let (up, down) = (all.clone().collect::<Vec<_>>(), all.collect::<Vec<_>>().into_iter().rev());
-        let up = up.into_iter().fold(Set::default(), |set, number| set.with(number));
-        let down = down.fold(Set::default(), |set, number| set.with(number));
+        let up = up.into_iter().fold(Set::default(), |set, number| set.insert(number));
+        let down = down.fold(Set::default(), |set, number| set.insert(number));
         assert_eq!(up, down);
         assert_eq!(up.missing(194).collect::<Vec<_>>(), [70, 192, 193]);
         for number in numbers {
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_union_has_the_numbers_of_both() {
-        let low = (0..64).fold(Set::default().with(130), |set, number| set.with(number));
-        let high = (64..128).fold(Set::default(), |set, number| set.with(number));
+        let low = (0..64).fold(Set::default().insert(130), |set, number| set.insert(number));
+        let high = (64..128).fold(Set::default(), |set, number| set.insert(number));
         assert_eq!(low.union(&high), high.union(&low));
         assert_eq!(low.union(&high).missing(133).collect::<Vec<_>>(), [128, 129, 131, 132]);
         assert_eq!(low.union(&Set::default()), low);

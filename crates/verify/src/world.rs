@@ -5,10 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::num::Wrapping;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::units::counted;
+use hocket_core::units::count_in_words;
 use hocket_core::{
     At, Buffer, Call, Collective, Error, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result,
-    Side, Source, Span, Step as Asked, Tag, World, budget,
+    Side, Source, Span, Step as IssuedStep, Tag, World, budget,
 };
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -24,13 +24,13 @@ pub struct Symbolic<'a> {
     pub arena: &'a mut Arena,
     choices: &'a mut Choices,
     ranks: Vec<State>,
-    mailboxes: Mailboxes<Message, Posted>,
+    mailboxes: Mailboxes<Message, PostedReceive>,
     slots: Slots<Received>,
     /// The operation of each slot.
     waiting: Vec<Waiting>,
     /// Operations whose completion is a decision: receives from any source, operations that race, and receives posted
     /// behind a receive from any source, which could take the same message.
-    undecided: Vec<Undecided>,
+    undecided_operations: Vec<UndecidedOperation>,
     /// For each rank, whether messages or undecided operations have come or gone since the latest decision.
     has_news: Vec<bool>,
     ready: ReadyRanks,
@@ -55,13 +55,13 @@ struct Message {
     number: usize,
     values: Vec<Value>,
     /// The ranks known by its sender to have come to the barrier.
-    come: Set,
+    arrivals: Set,
     /// The waiting send, if it is a rendezvous.
     sender: Option<Waiting>,
 }
 
 #[derive(Clone, Copy)]
-struct Posted {
+struct PostedReceive {
     waiting: Waiting,
     into: Span,
 }
@@ -76,7 +76,7 @@ struct Waiting {
 }
 
 /// A step that has begun.
-enum Begun {
+enum StepStatus {
     /// The step is done, and its branch continues at this moment.
     Ended(Moment),
     /// The outcome of the step will be, or is, in this slot.
@@ -84,7 +84,7 @@ enum Begun {
 }
 
 /// An operation that waits for a decision.
-struct Undecided {
+struct UndecidedOperation {
     waiting: Waiting,
     what: What,
     /// The senders whose messages the receive may take, as last determined; none for a completion.
@@ -99,13 +99,13 @@ enum What {
     Receive { into: Span, source: Source, tag: Tag },
 }
 
-impl Undecided {
+impl UndecidedOperation {
     /// Whether this is a receive of `rank` that accepts a message from `from` with `tag`.
     fn accepts(&self, rank: usize, from: u32, tag: Tag) -> bool {
         match self.what {
             What::Completion(_) => false,
-            What::Receive { source, tag: wanted, .. } => {
-                self.waiting.rank == rank && wanted == tag && source.accepts(from)
+            What::Receive { source, tag: own_tag, .. } => {
+                self.waiting.rank == rank && own_tag == tag && source.accepts(from)
             }
         }
     }
@@ -128,12 +128,12 @@ impl Undecided {
     }
 
     /// Updates the senders whose messages the receive may take, without those for a receive posted `earlier`.
-    fn look(&mut self, earlier: &[Self], mailboxes: &Mailboxes<Message, Posted>) {
+    fn look(&mut self, earlier: &[Self], mailboxes: &Mailboxes<Message, PostedReceive>) {
         let What::Receive { source, tag, .. } = self.what else { return };
         let rank = self.waiting.rank;
-        let held = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
+        let messages = mailboxes.unexpected(rank).filter(|(from, sent, _)| *sent == tag && source.accepts(*from));
         self.senders.clear();
-        self.senders.extend(held.map(|(from, ..)| from));
+        self.senders.extend(messages.map(|(from, ..)| from));
         self.senders.sort_unstable();
         self.senders.dedup();
         self.senders.retain(|from| !earlier.iter().any(|receive| receive.accepts(rank, *from, tag)));
@@ -155,10 +155,10 @@ struct State {
     end: Option<Moment>,
 }
 
-/// A step for comparison with another run of the same call. Deeds are equal in spite of other numbers, which depend on
+/// A step for comparison with another run of the same call. Records are equal in spite of other numbers, which depend on
 /// timing.
 #[derive(Eq)]
-pub struct Deed {
+pub struct StepRecord {
     text: String,
     /// A hash of the step, of the steps that are finished before it begins, and of its place among the branches that
     /// begin with it. Two runs have the same marks if every branch takes the same steps in the same order.
@@ -166,7 +166,7 @@ pub struct Deed {
     number: usize,
 }
 
-impl PartialEq for Deed {
+impl PartialEq for StepRecord {
     fn eq(&self, other: &Self) -> bool {
         (&self.text, self.mark) == (&other.text, other.mark)
     }
@@ -180,7 +180,7 @@ struct Step {
     /// The moment at which the step began.
     start: Moment,
     /// For a receive, the ranks that have come to the barrier according to its message.
-    come: Set,
+    arrivals: Set,
     is_done: bool,
     /// Whether its branch was dropped before it was done.
     is_withdrawn: bool,
@@ -198,14 +198,17 @@ enum Verb {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tagged = |f: &mut fmt::Formatter<'_>, tag: Tag| if tag == 0 { Ok(()) } else { write!(f, " (tag {tag})") };
+        let write_tag =
+            |f: &mut fmt::Formatter<'_>, tag: Tag| if tag == 0 { Ok(()) } else { write!(f, " (tag {tag})") };
         match (self.verb, self.reads, self.writes) {
-            (Verb::Send(to, tag), Some(data), _) => write!(f, "send {data} to rank {to}").and_then(|()| tagged(f, tag)),
+            (Verb::Send(to, tag), Some(data), _) => {
+                write!(f, "send {data} to rank {to}").and_then(|()| write_tag(f, tag))
+            }
             (Verb::Recv(Source::Rank(from), tag), _, Some(into)) => {
-                write!(f, "recv {into} from rank {from}").and_then(|()| tagged(f, tag))
+                write!(f, "recv {into} from rank {from}").and_then(|()| write_tag(f, tag))
             }
             (Verb::Recv(Source::Any, tag), _, Some(into)) => {
-                write!(f, "recv {into} from any rank").and_then(|()| tagged(f, tag))
+                write!(f, "recv {into} from any rank").and_then(|()| write_tag(f, tag))
             }
             (Verb::Combine, Some(source), Some(target)) => write!(f, "combine {source} into {target}"),
             (Verb::Copy, Some(source), Some(target)) => write!(f, "copy {source} to {target}"),
@@ -217,10 +220,11 @@ impl fmt::Display for Step {
 
 impl Step {
     /// The step as text, independent of the position of its scratch.
-    fn deed(&self) -> String {
-        let placed = |span: Span| if span.buffer == Buffer::Scratch { Span { offset: 0, ..span } } else { span };
-        let (reads, writes) = (self.reads.map(placed), self.writes.map(placed));
-        Self { reads, writes, come: Set::default(), ..*self }.to_string()
+    fn text(&self) -> String {
+        let without_offset =
+            |span: Span| if span.buffer == Buffer::Scratch { Span { offset: 0, ..span } } else { span };
+        let (reads, writes) = (self.reads.map(without_offset), self.writes.map(without_offset));
+        Self { reads, writes, arrivals: Set::default(), ..*self }.to_string()
     }
 
     /// Whether this step and one under way when it begins use the same elements, and one of the two writes them. The
@@ -280,7 +284,7 @@ impl State {
 pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
     let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
-    let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<Finished>()) as f64;
+    let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<History>()) as f64;
     let contributions = (0..call.ranks).map(|rank| call.input_of(rank).len as f64).sum::<f64>();
     let vector = call.input_of(0).len as f64;
     let combined = if call.collective.reduces() { contributions - vector } else { 0.0 };
@@ -306,11 +310,11 @@ impl<'a> Symbolic<'a> {
             mailboxes: Mailboxes::new(call.ranks),
             slots: Slots::default(),
             waiting: Vec::new(),
-            undecided: Vec::new(),
+            undecided_operations: Vec::new(),
             has_news: vec![false; call.ranks],
             ready: ReadyRanks::all(call.ranks),
             is_reversed: false,
-            points: Points { all: vec![Finished::default()], refusal: None, has_tasks: false },
+            points: Points { all: vec![History::default()], refusal: None, has_tasks: false },
             finding: None,
             sent: 0,
             overtaking: 0,
@@ -357,7 +361,7 @@ impl<'a> Symbolic<'a> {
         }
         if self.work >= WORK_PER_LOOK && self.stop.is_none() {
             self.work = 0;
-            self.stop = (self.is_interrupted)().then(Error::interrupted);
+            self.stop = (self.is_interrupted)().then(Error::interruption);
         }
         self.stop.is_some()
     }
@@ -378,14 +382,14 @@ impl<'a> Symbolic<'a> {
         if let Some(rank) = stuck.first() {
             return self.report(self.deadlock(*rank, &stuck));
         }
-        self.left_over_message().into_iter().for_each(|found| self.report(found));
+        self.left_over_message().into_iter().for_each(|counterexample| self.report(counterexample));
         for rank in 0..self.call.ranks {
             let state = &self.ranks[rank];
             let Some(end) = state.end else { continue };
             if !state.has_left {
                 self.leave(rank, end);
             }
-            self.unfinished_send(rank, end).into_iter().for_each(|found| self.report(found));
+            self.unfinished_send(rank, end).into_iter().for_each(|counterexample| self.report(counterexample));
         }
     }
 
@@ -500,16 +504,16 @@ impl<'a> Symbolic<'a> {
     /// Lets one undecided operation go on. Returns true if there was one that can.
     fn decide(&mut self) -> bool {
         let Some((index, from)) = self.next_decision() else { return false };
-        if let Some(found) = self.changed() {
-            self.report(found);
+        if let Some(counterexample) = self.changed_choices() {
+            self.report(counterexample);
             return true;
         }
-        let Undecided { waiting, what, .. } = self.undecided.remove(index);
+        let UndecidedOperation { waiting, what, .. } = self.undecided_operations.remove(index);
         self.has_news[waiting.rank] = true;
         match what {
             What::Completion(received) => self.finish(waiting, received),
             What::Receive { into, source, tag } => {
-                self.take_message(&Posted { waiting, into }, from.map_or(source, Source::Rank), tag);
+                self.take_message(&PostedReceive { waiting, into }, from.map_or(source, Source::Rank), tag);
             }
         }
         true
@@ -517,10 +521,10 @@ impl<'a> Symbolic<'a> {
 
     /// The undecided operation that goes on, and the sender of the message that it takes.
     fn next_decision(&mut self) -> Option<(usize, Option<u32>)> {
-        let undecided = &mut self.undecided;
+        let undecided_operations = &mut self.undecided_operations;
         let mut ways = 0;
-        for index in 0..undecided.len() {
-            let (earlier, rest) = undecided.split_at_mut(index);
+        for index in 0..undecided_operations.len() {
+            let (earlier, rest) = undecided_operations.split_at_mut(index);
             let one = &mut rest[0];
             if self.has_news[one.waiting.rank] {
                 one.look(earlier, &self.mailboxes);
@@ -531,11 +535,11 @@ impl<'a> Symbolic<'a> {
         if ways == 0 {
             return None;
         }
-        if let Some(index) = undecided.iter().position(|one| one.is_decided() && one.ways() > 0) {
-            return Some((index, undecided[index].senders.first().copied()));
+        if let Some(index) = undecided_operations.iter().position(|one| one.is_decided() && one.ways() > 0) {
+            return Some((index, undecided_operations[index].senders.first().copied()));
         }
         let mut way = self.choices.decide(ways);
-        for (index, one) in undecided.iter().enumerate() {
+        for (index, one) in undecided_operations.iter().enumerate() {
             if way < one.ways() {
                 let from = one.senders.get(way).copied();
                 if ways > 1 {
@@ -549,8 +553,8 @@ impl<'a> Symbolic<'a> {
     }
 
     /// A counterexample if decisions differ from those after the same decisions in an earlier run.
-    fn changed(&self) -> Option<Counterexample> {
-        let rank = self.undecided.first().map_or(0, |one| one.waiting.rank);
+    fn changed_choices(&self) -> Option<Counterexample> {
+        let rank = self.undecided_operations.first().map_or(0, |one| one.waiting.rank);
         let got = "other messages to choose from".to_owned();
         self.choices.has_changed().then(|| self.unlike(Kind::NotRepeatable, rank, got))
     }
@@ -571,58 +575,60 @@ impl<'a> Symbolic<'a> {
     }
 
     /// The steps of each rank, in an order that does not depend on timing.
-    pub fn deeds(&self) -> Vec<Vec<Deed>> {
-        self.ranks.iter().map(|state| self.deeds_of(state)).collect()
+    pub fn step_records(&self) -> Vec<Vec<StepRecord>> {
+        self.ranks.iter().map(|state| self.step_records_of(state)).collect()
     }
 
-    fn deeds_of(&self, state: &State) -> Vec<Deed> {
-        let mut deeds: Vec<Deed> = Vec::with_capacity(state.steps.len());
+    fn step_records_of(&self, state: &State) -> Vec<StepRecord> {
+        let mut step_records: Vec<StepRecord> = Vec::with_capacity(state.steps.len());
         let mut marks_of_all = Wrapping(0);
-        let mut begun_at: FxHashMap<u64, usize> = FxHashMap::default();
+        let mut branches_by_start: FxHashMap<u64, usize> = FxHashMap::default();
         for (number, step) in state.steps.iter().enumerate() {
             let under_way = self.points.at(step.start).steps.missing(number);
-            let marks_before = marks_of_all - under_way.map(|at| Wrapping(deeds[at].mark)).sum::<Wrapping<u64>>();
-            let branch = begun_at.entry(step.start.words()[0]).or_default();
-            let text = step.deed();
+            let marks_before =
+                marks_of_all - under_way.map(|at| Wrapping(step_records[at].mark)).sum::<Wrapping<u64>>();
+            let branch = branches_by_start.entry(step.start.words()[0]).or_default();
+            let text = step.text();
             let mut hasher = FxHasher::default();
             (&text, marks_before.0, *branch).hash(&mut hasher);
             *branch += 1;
             marks_of_all += hasher.finish();
-            deeds.push(Deed { text, mark: hasher.finish(), number });
+            step_records.push(StepRecord { text, mark: hasher.finish(), number });
         }
-        deeds.sort_unstable_by(|one, other| (&one.text, one.mark).cmp(&(&other.text, other.mark)));
-        deeds
+        step_records.sort_unstable_by(|one, other| (&one.text, one.mark).cmp(&(&other.text, other.mark)));
+        step_records
     }
 
     /// A counterexample of this kind if this further run of a correct program differs from the `first` one.
-    pub fn differs_from(&self, first: &[Vec<Deed>], kind: Kind) -> Option<Counterexample> {
+    pub fn differs_from(&self, first: &[Vec<StepRecord>], kind: Kind) -> Option<Counterexample> {
         let [_, now] = kind.of_further_run();
-        if let Some(found) = &self.finding {
-            let got = format!("{} {now}: {}", found.kind.name(), found.got);
-            return Some(self.unlike(kind, found.ranks[0], got).with_details(found.details.clone()));
+        if let Some(counterexample) = &self.finding {
+            let got = format!("{} {now}: {}", counterexample.kind.name(), counterexample.got);
+            return Some(self.unlike(kind, counterexample.ranks[0], got).with_details(counterexample.details.clone()));
         }
-        let second = self.deeds();
+        let second = self.step_records();
         let rank = (0..first.len()).find(|rank| first[*rank] != second[*rank])?;
         let (before, after) = (&first[rank], &second[rank]);
-        let has_same_steps = before.iter().map(|deed| &deed.text).eq(after.iter().map(|deed| &deed.text));
-        let steps = counted(before.len(), "step");
+        let has_same_steps = before.iter().map(|record| &record.text).eq(after.iter().map(|record| &record.text));
+        let steps = count_in_words(before.len(), "step");
         let got = if has_same_steps {
             format!("the same {steps}, in another order {now}")
         } else {
             format!("{steps} at first, {} {now}", after.len())
         };
-        let is_like = |deed: &Deed, other: &Deed| deed.text == other.text && (!has_same_steps || deed == other);
-        let only = |when: &str, these: &[Deed], those: &[Deed]| {
-            let is_missing = |deed: &&Deed| !those.iter().any(|other| is_like(deed, other));
-            let deed = these.iter().filter(is_missing).min_by_key(|deed| deed.number)?;
-            Some(format!("step {} {when}: {}", deed.number + 1, deed.text))
+        let is_like =
+            |record: &StepRecord, other: &StepRecord| record.text == other.text && (!has_same_steps || record == other);
+        let only = |when: &str, these: &[StepRecord], those: &[StepRecord]| {
+            let is_missing = |record: &&StepRecord| !those.iter().any(|other| is_like(record, other));
+            let record = these.iter().filter(is_missing).min_by_key(|record| record.number)?;
+            Some(format!("step {} {when}: {}", record.number + 1, record.text))
         };
         let details = [only("at first", before, after), only(now, after, before)].into_iter().flatten().collect();
         Some(self.unlike(kind, rank, got).with_details(details))
     }
 
     /// Gives a receive the earliest message that it accepts.
-    fn take_message(&mut self, posted: &Posted, source: Source, tag: Tag) {
+    fn take_message(&mut self, posted: &PostedReceive, source: Source, tag: Tag) {
         let rank = posted.waiting.rank;
         if let Some((from, message)) = self.mailboxes.take_message(rank, source, tag) {
             self.transfer(from as usize, posted, message);
@@ -635,22 +641,23 @@ impl<'a> Symbolic<'a> {
     }
 
     /// A message meets its receive.
-    fn transfer(&mut self, from: usize, posted: &Posted, message: Message) {
+    fn transfer(&mut self, from: usize, posted: &PostedReceive, message: Message) {
         let Waiting { rank, step, .. } = posted.waiting;
         let len = message.values.len();
         if len > posted.into.len {
-            let expected = format!("at most {}", counted(posted.into.len, "element"));
-            let got = format!("a message of {} from rank {from}", counted(len, "element"));
+            let expected = format!("at most {}", count_in_words(posted.into.len, "element"));
+            let got = format!("a message of {} from rank {from}", count_in_words(len, "element"));
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
-        let is_overtaken =
-            |(other, _, held): (u32, Tag, &Message)| other as usize == from && held.number < message.number;
+        let is_overtaken = |(other, _, waiting_message): (u32, Tag, &Message)| {
+            other as usize == from && waiting_message.number < message.number
+        };
         if self.mailboxes.unexpected(rank).any(is_overtaken) {
             self.overtaking += 1;
         }
         let state = &mut self.ranks[rank];
         state.write(posted.into.part(0, len), message.values);
-        state.steps[step].come = message.come;
+        state.steps[step].arrivals = message.arrivals;
         self.finish(posted.waiting, Received { source: from as u32, len });
         if let Some(sender) = message.sender {
             self.complete_step(sender, Received { source: rank as u32, len });
@@ -661,7 +668,7 @@ impl<'a> Symbolic<'a> {
     fn complete_step(&mut self, waiting: Waiting, received: Received) {
         if waiting.is_racing {
             let what = What::Completion(received);
-            self.undecided.push(Undecided { waiting, what, senders: Vec::new() });
+            self.undecided_operations.push(UndecidedOperation { waiting, what, senders: Vec::new() });
         } else {
             self.finish(waiting, received);
         }
@@ -715,7 +722,7 @@ impl<'a> Symbolic<'a> {
             expected: "every message to be received".to_owned(),
             got: format!(
                 "a message of {} from rank {from} (tag {tag}) left over",
-                counted(message.values.len(), "element")
+                count_in_words(message.values.len(), "element")
             ),
             details: self.sender_of_left_over(rank, from, tag).into_iter().collect(),
         })
@@ -747,14 +754,15 @@ impl<'a> Symbolic<'a> {
         writes: Option<Span>,
     ) -> (usize, bool) {
         let steps = &mut self.ranks[rank].steps;
-        let come = Set::default();
-        steps.push(Step { verb, reads, writes, start, come, is_done: false, is_withdrawn: false });
+        let arrivals = Set::default();
+        steps.push(Step { verb, reads, writes, start, arrivals, is_done: false, is_withdrawn: false });
         let number = steps.len() - 1;
-        let found = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
-        let found = found.or_else(|| self.race_of(rank, number)).or_else(|| self.ambiguity(rank, number));
-        let found = found.or_else(|| self.runaway(rank));
-        let is_wrong = found.is_some();
-        found.into_iter().for_each(|found| self.report(found));
+        let counterexample = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
+        let counterexample =
+            counterexample.or_else(|| self.race_of(rank, number)).or_else(|| self.ambiguity(rank, number));
+        let counterexample = counterexample.or_else(|| self.runaway(rank));
+        let is_wrong = counterexample.is_some();
+        counterexample.into_iter().for_each(|counterexample| self.report(counterexample));
         (number, is_wrong)
     }
 
@@ -774,7 +782,7 @@ impl<'a> Symbolic<'a> {
         let is_outside = |span: &Span| span.offset + span.len > state.buffer(span.buffer).len();
         let span = [step.reads, step.writes].into_iter().flatten().find(is_outside)?;
         let room = state.buffer(span.buffer).len();
-        Some(finding(format!("a span inside its buffer of {}", counted(room, "element")), span.to_string()))
+        Some(finding(format!("a span inside its buffer of {}", count_in_words(room, "element")), span.to_string()))
     }
 
     fn write_to_input(&self, rank: usize, number: usize) -> Option<Counterexample> {
@@ -782,8 +790,8 @@ impl<'a> Symbolic<'a> {
         let step = &state.steps[number];
         let target = step.writes.filter(|span| !self.call.may_write(rank, *span))?;
         let (expected, got) = ("the input to be only read".to_owned(), format!("{target} written"));
-        let found = self.counterexample(Kind::WriteToInput, rank, number, expected, got);
-        Some(Counterexample { span: Some(target.to_string()), ..found })
+        let counterexample = self.counterexample(Kind::WriteToInput, rank, number, expected, got);
+        Some(Counterexample { span: Some(target.to_string()), ..counterexample })
     }
 
     /// Counts a turn. Returns a counterexample if the program seems endless.
@@ -797,23 +805,27 @@ impl<'a> Symbolic<'a> {
 
     /// An operation that does nothing and is no step.
     fn idle(&mut self, at: At) -> Progress {
-        let Some(found) = self.runaway(at.rank) else {
+        let Some(counterexample) = self.runaway(at.rank) else {
             return Progress::Done((at.now, Received { source: at.rank as u32, len: 1 }));
         };
-        self.report(found);
+        self.report(counterexample);
         Progress::Never
     }
 
     /// The ranks that `rank` knows to have come to the barrier.
-    fn come(&self, rank: usize, now: Moment) -> Set {
-        if self.call.collective == Collective::Barrier { self.points.at(now).come.with(rank) } else { Set::default() }
+    fn arrivals(&self, rank: usize, now: Moment) -> Set {
+        if self.call.collective == Collective::Barrier {
+            self.points.at(now).arrivals.insert(rank)
+        } else {
+            Set::default()
+        }
     }
 
     /// The collective returns to its caller, who may now use the result and the input: noted as a step that never ends.
     fn leave(&mut self, rank: usize, now: Moment) {
         let call = self.call;
         if call.collective == Collective::Barrier
-            && let Some(missing) = self.come(rank, now).missing(call.ranks).next()
+            && let Some(missing) = self.arrivals(rank, now).missing(call.ranks).next()
         {
             self.report(self.left_too_early(rank, missing));
         }
@@ -834,13 +846,13 @@ impl<'a> Symbolic<'a> {
             return None;
         }
         let is_barrier = self.call.collective == Collective::Barrier;
-        let finished = |step: &Step| self.points.at(step.start);
+        let history = |step: &Step| self.points.at(step.start);
         let is_nothing = |step: &Step| !is_barrier && step.reads.or(step.writes).is_none_or(Span::is_empty);
-        let other = finished(step).steps.missing(number).find(|at| {
+        let other = history(step).steps.missing(number).find(|at| {
             let other = &state.steps[*at];
             other.verb == step.verb
                 && !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
-                && finished(other).steps != finished(step).steps
+                && history(other).steps != history(step).steps
                 && !(is_nothing(other) && is_nothing(step))
         })?;
         Some(self.concurrent(
@@ -855,9 +867,9 @@ impl<'a> Symbolic<'a> {
     /// Two steps that must not be under way at the same time.
     fn concurrent(&self, kind: Kind, rank: usize, number: usize, other: usize, expected: &str) -> Counterexample {
         let got = "both in flight at the same time".to_owned();
-        let mut found = self.counterexample(kind, rank, number, expected.to_owned(), got);
-        found.details.insert(0, format!("{}: {}", self.name_of(rank, other), self.ranks[rank].steps[other]));
-        found
+        let mut counterexample = self.counterexample(kind, rank, number, expected.to_owned(), got);
+        counterexample.details.insert(0, format!("{}: {}", self.name_of(rank, other), self.ranks[rank].steps[other]));
+        counterexample
     }
 
     /// An earlier step that may be unfinished and uses the same elements, where one of the two writes them.
@@ -871,11 +883,11 @@ impl<'a> Symbolic<'a> {
 
     /// Ends a step. Returns the moment at which its branch continues.
     fn end_of(&mut self, at: At, step: usize) -> Moment {
-        let done = &mut self.ranks[at.rank].steps[step];
-        done.is_done = true;
-        let Finished { steps, come, is_racing } = self.points.at(at.now);
-        let (steps, come, is_racing) = (steps.with(step), come.union(&done.come), *is_racing);
-        self.points.add(Finished { steps, come, is_racing })
+        let ended_step = &mut self.ranks[at.rank].steps[step];
+        ended_step.is_done = true;
+        let History { steps, arrivals, is_racing } = self.points.at(at.now);
+        let (steps, arrivals, is_racing) = (steps.insert(step), arrivals.union(&ended_step.arrivals), *is_racing);
+        self.points.add(History { steps, arrivals, is_racing })
     }
 
     /// Opens a slot for a step that waits; the outcome may come at once.
@@ -890,21 +902,21 @@ impl<'a> Symbolic<'a> {
     }
 
     /// A local operation is done; if it races, a decision tells when.
-    fn end_local(&mut self, at: At, step: usize) -> Begun {
+    fn end_local(&mut self, at: At, step: usize) -> StepStatus {
         if !self.points.at(at.now).is_racing {
-            return Begun::Ended(self.end_of(at, step));
+            return StepStatus::Ended(self.end_of(at, step));
         }
         let waiting = self.wait(at, step);
         self.complete_step(waiting, Received { source: at.rank as u32, len: 0 });
-        Begun::Waits(waiting.slot)
+        StepStatus::Waits(waiting.slot)
     }
 
-    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<Begun> {
+    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<StepStatus> {
         let step = self.begin(at, Verb::Send(to, tag), Some(data), None)?;
         let values = self.ranks[at.rank].read(data).to_vec();
-        let come = self.come(at.rank, at.now);
+        let arrivals = self.arrivals(at.rank, at.now);
         let waiting = self.wait(at, step);
-        let message = Message { number: self.sent, values, come, sender: self.is_rendezvous.then_some(waiting) };
+        let message = Message { number: self.sent, values, arrivals, sender: self.is_rendezvous.then_some(waiting) };
         self.sent += 1;
         match self.mailboxes.take_receive(to, at.rank as u32, tag) {
             Some(posted) => self.transfer(at.rank, &posted, message),
@@ -916,21 +928,22 @@ impl<'a> Symbolic<'a> {
         if !self.is_rendezvous {
             self.complete_step(waiting, Received { source: to as u32, len: data.len });
         }
-        Some(Begun::Waits(waiting.slot))
+        Some(StepStatus::Waits(waiting.slot))
     }
 
-    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<Begun> {
+    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<StepStatus> {
         let step = self.begin(at, Verb::Recv(from, tag), None, Some(into))?;
         let waiting = self.wait(at, step);
-        let posted = Posted { waiting, into };
-        let is_behind = |source: u32| self.undecided.iter().any(|earlier| earlier.accepts(at.rank, source, tag));
+        let posted = PostedReceive { waiting, into };
+        let is_behind =
+            |source: u32| self.undecided_operations.iter().any(|earlier| earlier.accepts(at.rank, source, tag));
         let is_undecided = match from {
             Source::Any => true,
             Source::Rank(source) => waiting.is_racing || is_behind(source),
         };
         if is_undecided {
             let what = What::Receive { into, source: from, tag };
-            self.undecided.push(Undecided { waiting, what, senders: Vec::new() });
+            self.undecided_operations.push(UndecidedOperation { waiting, what, senders: Vec::new() });
             self.has_news[at.rank] = true;
         } else {
             match self.mailboxes.take_message(at.rank, from, tag) {
@@ -938,10 +951,10 @@ impl<'a> Symbolic<'a> {
                 None => self.mailboxes.wait(at.rank, from, tag, posted),
             }
         }
-        Some(Begun::Waits(waiting.slot))
+        Some(StepStatus::Waits(waiting.slot))
     }
 
-    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<Begun> {
+    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<StepStatus> {
         let step = self.begin(at, Verb::Combine, Some(source), Some(target))?;
         let state = &self.ranks[at.rank];
         let (sources, targets) = (state.read(source), state.read(target));
@@ -963,7 +976,7 @@ impl<'a> Symbolic<'a> {
         Some(self.end_local(at, step))
     }
 
-    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<Begun> {
+    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<StepStatus> {
         let step = self.begin(at, Verb::Copy, Some(source), Some(target))?;
         let state = &mut self.ranks[at.rank];
         let values = state.read(source).to_vec();
@@ -974,17 +987,17 @@ impl<'a> Symbolic<'a> {
 
 /// The steps and arrivals that have certainly happened before a branch continues.
 #[derive(Clone, Default)]
-struct Finished {
+struct History {
     /// The steps of its rank that are finished.
     steps: Set,
     /// The ranks known to have come to the barrier.
-    come: Set,
+    arrivals: Set,
     is_racing: bool,
 }
 
 /// The finished steps at each moment; the first word of a moment is the index. Index 0: none.
 struct Points {
-    all: Vec<Finished>,
+    all: Vec<History>,
     /// Why there is no room for more.
     refusal: Option<Error>,
     /// Whether branches are tasks of a schedule, whose numbers are the second words of moments.
@@ -992,13 +1005,13 @@ struct Points {
 }
 
 impl Points {
-    fn at(&self, moment: Moment) -> &Finished {
+    fn at(&self, moment: Moment) -> &History {
         &self.all[moment.words()[0] as usize]
     }
 
-    fn add(&mut self, finished: Finished) -> Moment {
+    fn add(&mut self, history: History) -> Moment {
         match budget::room_for_one(&mut self.all, "the order of steps") {
-            Ok(()) => self.all.push(finished),
+            Ok(()) => self.all.push(history),
             Err(refusal) => self.refusal = Some(refusal),
         }
         Moment::of([self.all.len() as u64 - 1, 0])
@@ -1008,9 +1021,9 @@ impl Points {
 impl Moments for Points {
     fn later(&mut self, one: Moment, other: Moment) -> Moment {
         let (one, other) = (self.at(one), self.at(other));
-        let (steps, come) = (one.steps.union(&other.steps), one.come.union(&other.come));
+        let (steps, arrivals) = (one.steps.union(&other.steps), one.arrivals.union(&other.arrivals));
         let is_racing = one.is_racing;
-        self.add(Finished { steps, come, is_racing })
+        self.add(History { steps, arrivals, is_racing })
     }
 
     fn branch(&mut self, start: Moment, index: usize) -> Moment {
@@ -1021,8 +1034,8 @@ impl Moments for Points {
         if self.has_tasks {
             return now;
         }
-        let finished = self.at(now).clone();
-        self.add(Finished { is_racing: true, ..finished })
+        let history = self.at(now).clone();
+        self.add(History { is_racing: true, ..history })
     }
 }
 
@@ -1044,24 +1057,29 @@ impl World for Symbolic<'_> {
         None
     }
 
-    fn issue(&mut self, at: At, step: &Asked) -> Progress {
+    fn issue(&mut self, at: At, step: &IssuedStep) -> Progress {
         if self.is_stopped(step.elements()) {
             return Progress::Never;
         }
-        let begun = match *step {
-            Asked::Send { to, data, options } => self.send(at, to, data, options.tag),
-            Asked::Recv { from, into, tag } => self.receive(at, from, into, tag),
-            Asked::Combine { source, target, side } => self.combine(at, source, target, side),
-            Asked::Copy { source, target } if source != target => self.copy(at, source, target),
-            Asked::Compute { .. } => self.begin(at, Verb::Compute, None, None).map(|step| self.end_local(at, step)),
-            Asked::Copy { .. } | Asked::Wait { .. } | Asked::Connect { .. } | Asked::Disconnect { .. } => {
+        let status = match *step {
+            IssuedStep::Send { to, data, options } => self.send(at, to, data, options.tag),
+            IssuedStep::Recv { from, into, tag } => self.receive(at, from, into, tag),
+            IssuedStep::Combine { source, target, side } => self.combine(at, source, target, side),
+            IssuedStep::Copy { source, target } if source != target => self.copy(at, source, target),
+            IssuedStep::Compute { .. } => {
+                self.begin(at, Verb::Compute, None, None).map(|step| self.end_local(at, step))
+            }
+            IssuedStep::Copy { .. }
+            | IssuedStep::Wait { .. }
+            | IssuedStep::Connect { .. }
+            | IssuedStep::Disconnect { .. } => {
                 return self.idle(at);
             }
         };
-        let Some(waiting) = begun else { return Progress::Never };
-        match waiting {
-            Begun::Ended(moment) => Progress::Done((moment, Received { source: at.rank as u32, len: 0 })),
-            Begun::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
+        let Some(status) = status else { return Progress::Never };
+        match status {
+            StepStatus::Ended(moment) => Progress::Done((moment, Received { source: at.rank as u32, len: 0 })),
+            StepStatus::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
         }
     }
 
@@ -1076,7 +1094,7 @@ impl World for Symbolic<'_> {
         self.ranks[rank].steps[step].is_withdrawn = true;
         self.slots.abandon(ticket);
         self.mailboxes.withdraw(rank, |posted| posted.waiting.slot == ticket);
-        self.undecided.retain(|undecided| undecided.waiting.slot != ticket);
+        self.undecided_operations.retain(|undecided_operations| undecided_operations.waiting.slot != ticket);
         self.has_news[rank] = true;
     }
 
@@ -1119,13 +1137,13 @@ mod tests {
     use super::*;
     use crate::choices::Limits;
 
-    fn found(is_rendezvous: bool, steps: impl FnOnce(&mut Symbolic<'_>)) -> Option<Kind> {
+    fn finding_kind(is_rendezvous: bool, steps: impl FnOnce(&mut Symbolic<'_>)) -> Option<Kind> {
         let call = Call::new(Collective::Allreduce, 2, 2);
         let (mut arena, mut choices) = (Arena::new(&call), Choices::new(Limits::default()));
         let mut world = Symbolic::new(&call, is_rendezvous, &mut arena, &mut choices, &|| false);
         steps(&mut world);
         while world.next().is_some() {}
-        world.finding().map(|found| found.kind)
+        world.finding().map(|finding| finding.kind)
     }
 
     fn at(rank: usize) -> At {
@@ -1135,27 +1153,27 @@ mod tests {
     const INPUT: Span = Span::new(Buffer::Input, 2);
     const RESULT: Span = Span::new(Buffer::Result, 2);
 
-    fn recv(from: u32) -> Asked {
-        Asked::Recv { from: Source::Rank(from), into: RESULT, tag: 0 }
+    fn recv(from: u32) -> IssuedStep {
+        IssuedStep::Recv { from: Source::Rank(from), into: RESULT, tag: 0 }
     }
 
     #[test]
     fn two_receives_at_one_moment_race_for_one_span() {
-        let kind = found(false, |world| {
+        let kind = finding_kind(false, |world| {
             world.issue(at(0), &recv(1));
-            assert_eq!(world.issue(at(0), &Asked::Copy { source: INPUT, target: RESULT }), Progress::Never);
+            assert_eq!(world.issue(at(0), &IssuedStep::Copy { source: INPUT, target: RESULT }), Progress::Never);
         });
         assert_eq!(kind, Some(Kind::BufferRace));
     }
 
     #[test]
     fn steps_one_after_the_other_do_not_race() {
-        let kind = found(false, |world| {
-            let copy = Asked::Copy { source: INPUT, target: RESULT };
+        let kind = finding_kind(false, |world| {
+            let copy = IssuedStep::Copy { source: INPUT, target: RESULT };
             let mut now = Moment::default();
             for _ in 0..2 {
-                let Progress::Done((done, _)) = world.issue(At { rank: 0, now }, &copy) else { panic!("a copy waits") };
-                now = done;
+                let Progress::Done((end, _)) = world.issue(At { rank: 0, now }, &copy) else { panic!("a copy waits") };
+                now = end;
             }
             world.end(0, now);
             world.end(1, Moment::default());
@@ -1166,14 +1184,14 @@ mod tests {
     #[test]
     fn a_rendezvous_waits_for_its_receive_and_an_eager_send_is_left_over() {
         let send = |world: &mut Symbolic<'_>| {
-            let step = Asked::Send { to: 1, data: INPUT, options: Options::default() };
+            let step = IssuedStep::Send { to: 1, data: INPUT, options: Options::default() };
             let progress = world.issue(at(0), &step);
             if let Progress::Done((now, _)) = progress {
                 world.end(0, now);
             }
             world.end(1, Moment::default());
         };
-        assert_eq!(found(true, send), Some(Kind::Deadlock));
-        assert_eq!(found(false, send), Some(Kind::LeftOverMessage));
+        assert_eq!(finding_kind(true, send), Some(Kind::Deadlock));
+        assert_eq!(finding_kind(false, send), Some(Kind::LeftOverMessage));
     }
 }

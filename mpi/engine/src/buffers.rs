@@ -25,7 +25,7 @@ pub struct Buffers {
     result: *mut u8,
     pieces: Vec<Piece>,
     /// Number of elements of working memory in use.
-    used: usize,
+    used_bytes: usize,
 }
 
 /// A piece of working memory; it never moves, since messages may be on their way to it.
@@ -72,13 +72,13 @@ impl Drop for Memory {
 impl Buffers {
     /// No working memory yet.
     pub fn new(layout: Layout) -> Self {
-        Self { layout, input: std::ptr::null_mut(), result: std::ptr::null_mut(), pieces: Vec::new(), used: 0 }
+        Self { layout, input: std::ptr::null_mut(), result: std::ptr::null_mut(), pieces: Vec::new(), used_bytes: 0 }
     }
 
     /// Prepares a call: working memory is free again, in one piece if it is kept.
     pub fn restart(&mut self, input: *mut u8, result: *mut u8) {
         (self.input, self.result) = (input, result);
-        let len = std::mem::take(&mut self.used);
+        let len = std::mem::take(&mut self.used_bytes);
         if KEPT_BYTES.load(Relaxed) > MOST_BYTES_KEPT {
             self.pieces.clear();
         } else if self.pieces.len() > 1 {
@@ -94,10 +94,10 @@ impl Buffers {
 
     /// `len` more elements of working memory.
     pub fn scratch(&mut self, len: usize) -> Span {
-        let offset = self.used;
-        self.used += len;
+        let offset = self.used_bytes;
+        self.used_bytes += len;
         let room = self.pieces.last().map_or(0, |piece| piece.first + piece.len);
-        if len > 0 && self.used > room {
+        if len > 0 && self.used_bytes > room {
             if let Some(piece) = self.pieces.last_mut() {
                 piece.len = offset - piece.first;
             }

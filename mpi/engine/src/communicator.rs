@@ -9,14 +9,14 @@ use crate::buffers::Layout;
 use crate::operation::Operation;
 use crate::transport::Transport;
 
-/// Whether the operation for `kept` can also run `call`. Parameters follow from the rest and are not compared.
-fn are_alike(call: &Call, kept: &Call) -> bool {
-    call.collective == kept.collective
-        && call.root == kept.root
-        && call.counts == kept.counts
-        && call.in_place == kept.in_place
-        && call.commutative == kept.commutative
-        && call.element_bytes == kept.element_bytes
+/// Whether the operation for `earlier` can also run `call`. Parameters follow from the rest and are not compared.
+fn are_alike(call: &Call, earlier: &Call) -> bool {
+    call.collective == earlier.collective
+        && call.root == earlier.root
+        && call.counts == earlier.counts
+        && call.in_place == earlier.in_place
+        && call.commutative == earlier.commutative
+        && call.element_bytes == earlier.element_bytes
 }
 
 /// The algorithms of one communicator.
@@ -29,7 +29,7 @@ pub struct Communicator {
     #[expect(clippy::vec_box, reason = "C is given the boxes, and a new one would have to be allocated")]
     idle: Vec<Box<Operation>>,
     /// Calls that are left to MPI: the call, whether it is nonblocking, and the reason.
-    passed: Vec<(Call, bool, CString)>,
+    calls_left_to_mpi: Vec<(Call, bool, CString)>,
 }
 
 /// The largest number of kept operations, and of remembered calls that are left to MPI.
@@ -38,7 +38,7 @@ const MOST_KEPT: usize = 32;
 impl Communicator {
     /// A communicator as seen by its rank `rank`.
     pub fn new(rank: usize, transport: Transport) -> Self {
-        Self { rank, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), passed: Vec::new() }
+        Self { rank, transport, rules: None, idle: Vec::with_capacity(MOST_KEPT + 1), calls_left_to_mpi: Vec::new() }
     }
 
     /// The algorithm that `rules` choose for the call, not yet started. Different rules than before drop everything
@@ -56,7 +56,7 @@ impl Communicator {
         if self.rules.is_none_or(|last| !std::ptr::eq(last, rules)) {
             self.rules = Some(rules);
             self.idle.clear();
-            self.passed.clear();
+            self.calls_left_to_mpi.clear();
         }
         let fits = |operation: &Operation| {
             operation.is_nonblocking == is_nonblocking && operation.layout == layout && are_alike(call, &operation.call)
@@ -64,9 +64,10 @@ impl Communicator {
         if let Some(index) = self.idle.iter().rposition(|operation| fits(operation)) {
             return Ok(self.idle.remove(index));
         }
-        let is_passed = |(kept, kind, _): &(Call, bool, CString)| *kind == is_nonblocking && are_alike(call, kept);
-        if let Some(index) = self.passed.iter().position(is_passed) {
-            return Err(&self.passed[index].2);
+        let is_passed =
+            |(earlier, kind, _): &(Call, bool, CString)| *kind == is_nonblocking && are_alike(call, earlier);
+        if let Some(index) = self.calls_left_to_mpi.iter().position(is_passed) {
+            return Err(&self.calls_left_to_mpi[index].2);
         }
         match rules.decide_by_rule(call, is_nonblocking) {
             Ok((rule, entry, call)) => {
@@ -77,9 +78,9 @@ impl Communicator {
             }
             Err(reason) => {
                 let reason = CString::new(reason.to_string()).unwrap_or_default();
-                self.passed.truncate(MOST_KEPT);
-                self.passed.insert(0, (call.clone(), is_nonblocking, reason));
-                Err(&self.passed[0].2)
+                self.calls_left_to_mpi.truncate(MOST_KEPT);
+                self.calls_left_to_mpi.insert(0, (call.clone(), is_nonblocking, reason));
+                Err(&self.calls_left_to_mpi[0].2)
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts, Nodes, Pairs};
 
-use crate::log::{Answer, JOB_LOG_VERSION, Job, Log, Logged};
+use crate::log::{Answer, CallRecord, JOB_LOG_VERSION, Job, Log};
 use crate::neighbors::NeighborsC;
 use crate::{Communicator, Layout, Operation, Progress, Transport};
 
@@ -58,7 +58,7 @@ impl CallC {
                 let counts = [self.counts, self.counts_from];
                 (*self.neighbors).counts(rank, call.ranks, same, counts, self.is_uniform != 0)
             },
-            false => Counts::Pairs(Arc::new(Pairs::of_one(rank, list(self.counts), list(self.counts_from)))),
+            false => Counts::Pairs(Arc::new(Pairs::one_rank(rank, list(self.counts), list(self.counts_from)))),
         });
         call.root = usize::try_from(self.root).ok()?;
         let knows_own = call.collective.has_root() && !call.collective.size_is_known() && rank != call.root;
@@ -121,7 +121,7 @@ unsafe fn set_rules(
 ) -> c_int {
     // SAFETY: as the header asks.
     let (rules, file) = unsafe { (text(rules), text(file)) };
-    match Rules::parse(&rules, &file).and_then(|rules| earlier.clone().followed_by(rules)) {
+    match Rules::parse(&rules, &file).and_then(|rules| earlier.clone().with_fallback(rules)) {
         Ok(all) => {
             hocket_rules.store(Box::into_raw(Box::new(all)), Ordering::Release);
             0
@@ -161,16 +161,16 @@ pub unsafe extern "C" fn hocket_add_rules(
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_int {
-    let named = COLLECTIVES.get(collective as usize).copied();
-    rules().mention(named, is_nonblocking != 0).into()
+    let collective = COLLECTIVES.get(collective as usize).copied();
+    rules().mention(collective, is_nonblocking != 0).into()
 }
 
 /// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_left_below(collective: i32, ranks: i32) -> u64 {
     let rules = rules();
-    let named = COLLECTIVES.get(collective as usize).filter(|_| !rules.mention(None, true));
-    named.map_or(0, |&collective| rules.left_below(collective, ranks as usize, false))
+    let collective = COLLECTIVES.get(collective as usize).filter(|_| !rules.mention(None, true));
+    collective.map_or(0, |&collective| rules.bytes_left_to_mpi(collective, ranks as usize, false))
 }
 
 /// See `hocket.h`.
@@ -296,7 +296,7 @@ unsafe fn count(call: *const LoggedC, answer: Answer) {
     let call = unsafe { &*call };
     // SAFETY: the header asks for a text.
     let function = unsafe { text(call.function) };
-    let logged = Logged {
+    let record = CallRecord {
         function: &function,
         collective: COLLECTIVES[call.collective as usize],
         ranks: call.ranks as u32,
@@ -305,7 +305,7 @@ unsafe fn count(call: *const LoggedC, answer: Answer) {
         bytes: call.bytes as u64,
         time_s: call.time_s,
     };
-    log().count(&logged, answer);
+    log().count(&record, answer);
 }
 
 fn log() -> MutexGuard<'static, Log> {
@@ -371,17 +371,17 @@ pub unsafe extern "C" fn hocket_log_job(job: *const JobC, into: *mut c_char, roo
     // SAFETY: as the header asks.
     let job = unsafe { &*job };
     // SAFETY: as the header asks.
-    let known = |from: *const c_char| (!from.is_null()).then(|| unsafe { text(from) }.into_owned());
+    let text_of = |from: *const c_char| (!from.is_null()).then(|| unsafe { text(from) }.into_owned());
     let about = Job {
         hocket_job_log: JOB_LOG_VERSION,
         hocket: env!("CARGO_PKG_VERSION"),
-        mpi: known(job.mpi),
-        program: known(job.program),
-        user: known(job.user),
-        host: known(job.host),
-        job: known(job.job),
-        rules: known(job.rules),
-        start: known(job.start),
+        mpi: text_of(job.mpi),
+        program: text_of(job.program),
+        user: text_of(job.user),
+        host: text_of(job.host),
+        job: text_of(job.job),
+        rules: text_of(job.rules),
+        start: text_of(job.start),
         elapsed_s: job.elapsed_s,
         ranks: job.ranks,
         nodes: job.nodes,

@@ -16,4 +16,4 @@ mod world;
 pub use buffers::Layout;
 pub use communicator::Communicator;
 pub use operation::{Operation, Progress};
-pub use transport::{ANY_SOURCE, Ended, Failure, Transport};
+pub use transport::{ANY_SOURCE, Completion, Failure, Transport};

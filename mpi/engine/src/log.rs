@@ -52,7 +52,7 @@ impl Job {
 
 /// A call of a collective for the log.
 #[derive(Clone, Copy, Debug)]
-pub struct Logged<'a> {
+pub struct CallRecord<'a> {
     /// The MPI function that was called.
     pub function: &'a str,
     /// Its collective.
@@ -171,12 +171,12 @@ struct Line {
 
 impl Log {
     /// Counts a call.
-    pub fn count(&mut self, call: &Logged, answer: Answer) {
+    pub fn count(&mut self, call: &CallRecord, answer: Answer) {
         let count = Count { calls: call.is_counted.into(), own_calls: 1, bytes: call.bytes, time_s: call.time_s };
         self.add(call, answer, call.size_bytes.map(SizeClass::of), Some(call.ranks), count);
     }
 
-    fn add(&mut self, call: &Logged, answer: Answer, class: Option<SizeClass>, ranks: Option<u32>, count: Count) {
+    fn add(&mut self, call: &CallRecord, answer: Answer, class: Option<SizeClass>, ranks: Option<u32>, count: Count) {
         let (answer, rule) = match answer {
             Answer::Algorithm { name, rule } => (name, Some(self.texts.number(rule))),
             Answer::Passed { reason } => (reason, None),
@@ -196,7 +196,7 @@ impl Log {
     pub fn merge(&mut self, lines: &str) -> Result<()> {
         for line in lines.lines() {
             let line: Line = serde_json::from_str(line).map_err(|error| Error::new(error.to_string()))?;
-            let collective = Collective::named(&line.collective).ok_or_else(|| Error::new("unknown collective"))?;
+            let collective = Collective::from_name(&line.collective).ok_or_else(|| Error::new("unknown collective"))?;
             let answer = match (&line.algorithm, &line.rule, &line.reason) {
                 (Some(name), Some(rule), None) => Answer::Algorithm { name, rule },
                 (None, None, Some(reason)) => Answer::Passed { reason },
@@ -205,7 +205,7 @@ impl Log {
             let time_s = line.time_s.unwrap_or(f64::NAN);
             let count = Count { calls: line.calls, own_calls: 0, bytes: line.bytes, time_s };
             let (function, ranks, is_counted) = (line.function.as_str(), 0, false);
-            let call = Logged { function, collective, ranks, is_counted, size_bytes: None, bytes: 0, time_s };
+            let call = CallRecord { function, collective, ranks, is_counted, size_bytes: None, bytes: 0, time_s };
             self.add(&call, answer, line.size_from_bytes.map(SizeClass::of), line.ranks, count);
         }
         Ok(())
@@ -249,16 +249,16 @@ impl fmt::Display for Log {
     /// This process's calls, a line per function and algorithm or reason; numbers come first, to be aligned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>9} {:>15} {:>11}  function, algorithm", "calls", "bytes", "time")?;
-        let (mut ran, mut passed) = (BTreeMap::<_, Count>::new(), BTreeMap::<_, Count>::new());
+        let (mut ran, mut left_to_mpi) = (BTreeMap::<_, Count>::new(), BTreeMap::<_, Count>::new());
         for (key, count) in &self.counts {
             let what = (self.texts.text(key.function), key.collective.name(), self.texts.text(key.answer));
-            let counts = if key.rule.is_some() { &mut ran } else { &mut passed };
+            let counts = if key.rule.is_some() { &mut ran } else { &mut left_to_mpi };
             counts.entry(what).or_default().add(*count);
         }
         for ((function, collective, name), Count { own_calls, bytes, time_s, .. }) in ran {
             writeln!(f, "{own_calls:>9} {bytes:>15} {time_s:>9.6} s  {function} {collective} {name}")?;
         }
-        for ((function, _, reason), Count { own_calls, .. }) in passed {
+        for ((function, _, reason), Count { own_calls, .. }) in left_to_mpi {
             writeln!(f, "{own_calls:>9} {:>15} {:>11}  {function} left to MPI: {reason}", "", "")?;
         }
         Ok(())
@@ -271,9 +271,9 @@ mod tests {
 
     const RING: Answer = Answer::Algorithm { name: "ring", rule: "allreduce: ring" };
 
-    fn call(function: &str, ranks: u32, size_bytes: u64, time_s: f64) -> Logged<'_> {
+    fn call(function: &str, ranks: u32, size_bytes: u64, time_s: f64) -> CallRecord<'_> {
         let (collective, bytes) = (Collective::Allreduce, size_bytes);
-        Logged { function, collective, ranks, is_counted: true, size_bytes: Some(size_bytes), bytes, time_s }
+        CallRecord { function, collective, ranks, is_counted: true, size_bytes: Some(size_bytes), bytes, time_s }
     }
 
     #[test]
@@ -295,10 +295,10 @@ mod tests {
         let mut logs = [Log::default(), Log::default()];
         for (rank, log) in logs.iter_mut().enumerate() {
             for size_bytes in [0, 8, 15, 16] {
-                log.count(&Logged { is_counted: rank == 0, ..call("MPI_Allreduce", 2, size_bytes, 0.5) }, RING);
+                log.count(&CallRecord { is_counted: rank == 0, ..call("MPI_Allreduce", 2, size_bytes, 0.5) }, RING);
             }
             let reason = Answer::Passed { reason: "a rule says \"native\"" };
-            log.count(&Logged { size_bytes: None, ..call("MPI_Iallreduce", 2, 3, f64::NAN) }, reason);
+            log.count(&CallRecord { size_bytes: None, ..call("MPI_Iallreduce", 2, 3, f64::NAN) }, reason);
         }
         let [mut first, second] = logs;
         first.merge(&second.lines()).expect("its lines");
@@ -311,15 +311,15 @@ mod tests {
         };
         // Bytes and times of both ranks are added; calls are counted by the first.
         let expected = [entry(0, 1, 0, 1.0), entry(8, 2, 46, 2.0), entry(16, 1, 32, 1.0)].concat();
-        let (ran, passed) = (first.lines(), "\"size_from_bytes\":null,\"calls\":2,\"bytes\":6,\"time_s\":null}\n");
+        let (ran, rest) = (first.lines(), "\"size_from_bytes\":null,\"calls\":2,\"bytes\":6,\"time_s\":null}\n");
         assert!(
-            ran.starts_with(&expected) && ran.ends_with(passed) && ran.contains("a rule says \\\"native\\\""),
+            ran.starts_with(&expected) && ran.ends_with(rest) && ran.contains("a rule says \\\"native\\\""),
             "{ran}"
         );
-        let mut again = Log::default();
-        again.merge(&ran).expect("its own lines");
-        assert_eq!(again.lines(), ran);
-        assert!(again.merge("{}").is_err() && again.merge("[").is_err());
+        let mut second = Log::default();
+        second.merge(&ran).expect("its own lines");
+        assert_eq!(second.lines(), ran);
+        assert!(second.merge("{}").is_err() && second.merge("[").is_err());
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl NeighborsC {
             None => (0..from.len()).collect(),
         };
         let edges = Neighborhood::new(sent, &blocks(&from, counts[1]), arriving.into_iter());
-        Counts::Neighbors(Arc::new(Neighbors::of_one(rank, ranks_of_call, edges, is_uniform, stencil)))
+        Counts::Neighbors(Arc::new(Neighbors::one_rank(rank, ranks_of_call, edges, is_uniform, stencil)))
     }
 
     /// The grid, if all ranks know it.
@@ -71,7 +71,10 @@ impl NeighborsC {
         Some(Stencil {
             dims: sizes.iter().map(|size| *size as usize).collect(),
             is_periodic: self.is_periodic != 0,
-            offsets: offsets.chunks(dimensions).map(|place| place.iter().map(|by| *by as isize).collect()).collect(),
+            offsets: offsets
+                .chunks(dimensions)
+                .map(|place| place.iter().map(|shift| *shift as isize).collect())
+                .collect(),
         })
     }
 }

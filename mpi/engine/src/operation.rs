@@ -89,6 +89,6 @@ impl Operation {
 
     fn resume(&mut self) {
         self.program.resume();
-        self.process.world.borrow_mut().polled();
+        self.process.world.borrow_mut().note_poll();
     }
 }

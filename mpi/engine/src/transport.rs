@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 /// An operation that has ended.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ended {
+pub struct Completion {
     /// The number under which it was started.
     pub slot: u32,
     /// The sender of a receive's message.
@@ -28,8 +28,8 @@ pub struct Transport {
     pub send: unsafe extern "C" fn(*mut c_void, u32, *const c_void, usize, i32, u32) -> c_int,
     /// Starts to receive up to `count` elements into `into`, from a rank or [`ANY_SOURCE`].
     pub receive: unsafe extern "C" fn(*mut c_void, u32, *mut c_void, usize, i32, u32) -> c_int,
-    /// Takes up to `room` operations that have ended; if `may_wait`, waits for one.
-    pub test: unsafe extern "C" fn(*mut c_void, c_int, *mut Ended, usize, *mut usize) -> c_int,
+    /// Takes up to `room` operations that have completions; if `may_wait`, waits for one.
+    pub test: unsafe extern "C" fn(*mut c_void, c_int, *mut Completion, usize, *mut usize) -> c_int,
     /// target = source ∘ target, for `count` elements.
     pub reduce: unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, usize) -> c_int,
     /// target = source, for `count` elements.
@@ -48,7 +48,7 @@ pub struct Link<'t> {
 /// The caller's error code.
 pub type Failure = c_int;
 
-fn checked(code: c_int) -> Result<(), Failure> {
+fn check_code(code: c_int) -> Result<(), Failure> {
     if code == 0 { Ok(()) } else { Err(code) }
 }
 
@@ -57,34 +57,34 @@ impl Link<'_> {
     /// See [`Transport::send`].
     pub fn send(&self, slot: u32, data: *const u8, count: usize, to: usize, tag: u32) -> Result<(), Failure> {
         // SAFETY: the span lies inside its buffer, which the caller keeps until the operation has ended.
-        checked(unsafe { (self.table.send)(self.user, slot, data.cast(), count, to as i32, tag) })
+        check_code(unsafe { (self.table.send)(self.user, slot, data.cast(), count, to as i32, tag) })
     }
 
     /// See [`Transport::receive`].
     pub fn receive(&self, slot: u32, into: *mut u8, count: usize, from: i32, tag: u32) -> Result<(), Failure> {
         // SAFETY: as for `send`.
-        checked(unsafe { (self.table.receive)(self.user, slot, into.cast(), count, from, tag) })
+        check_code(unsafe { (self.table.receive)(self.user, slot, into.cast(), count, from, tag) })
     }
 
-    /// See [`Transport::test`]. Returns the ended operations, at the beginning of `ended`.
-    pub fn test<'e>(&self, may_wait: bool, ended: &'e mut [Ended]) -> Result<&'e [Ended], Failure> {
+    /// See [`Transport::test`]. Returns the completions operations, at the beginning of `ended`.
+    pub fn test<'e>(&self, may_wait: bool, completions: &'e mut [Completion]) -> Result<&'e [Completion], Failure> {
         let mut count = 0;
-        // SAFETY: `ended` has room for this many.
-        checked(unsafe {
-            (self.table.test)(self.user, may_wait.into(), ended.as_mut_ptr(), ended.len(), &raw mut count)
+        // SAFETY: `completions` has room for this many.
+        check_code(unsafe {
+            (self.table.test)(self.user, may_wait.into(), completions.as_mut_ptr(), completions.len(), &raw mut count)
         })?;
-        Ok(&ended[..count])
+        Ok(&completions[..count])
     }
 
     /// See [`Transport::reduce`].
     pub fn reduce(&self, source: *const u8, target: *mut u8, count: usize) -> Result<(), Failure> {
         // SAFETY: as for `send`.
-        checked(unsafe { (self.table.reduce)(self.user, source.cast(), target.cast(), count) })
+        check_code(unsafe { (self.table.reduce)(self.user, source.cast(), target.cast(), count) })
     }
 
     /// See [`Transport::copy`].
     pub fn copy(&self, source: *const u8, target: *mut u8, count: usize) -> Result<(), Failure> {
         // SAFETY: as for `send`.
-        checked(unsafe { (self.table.copy)(self.user, source.cast(), target.cast(), count) })
+        check_code(unsafe { (self.table.copy)(self.user, source.cast(), target.cast(), count) })
     }
 }

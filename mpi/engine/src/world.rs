@@ -12,7 +12,7 @@ use hocket_core::{
 };
 
 use crate::buffers::{Buffers, Layout};
-use crate::transport::{ANY_SOURCE, Ended, Failure, HAS_LEFT, Link, Transport};
+use crate::transport::{ANY_SOURCE, Completion, Failure, HAS_LEFT, Link, Transport};
 
 /// The world of one operation, in which this process is a rank.
 pub struct Process {
@@ -111,7 +111,7 @@ impl Messages {
     }
 
     /// The program was polled, so no branch is known to be able to go on.
-    pub fn polled(&mut self) {
+    pub fn note_poll(&mut self) {
         self.woken = Woken::NONE;
         self.woken_again = Woken::NONE;
     }
@@ -123,16 +123,16 @@ impl Messages {
 
     /// Takes ended messages. Returns true if there were any. Waits for one if it `may_wait` and no branch computes.
     pub fn look(&mut self, may_wait: bool) -> bool {
-        let mut room = [Ended::default(); ENDED_AT_A_LOOK];
+        let mut room = [Completion::default(); ENDED_AT_A_LOOK];
         let may_wait = may_wait && !self.is_computing();
-        let ended = match (Link { table: &self.transport, user: self.user }).test(may_wait, &mut room) {
-            Ok(ended) => ended,
+        let completions = match (Link { table: &self.transport, user: self.user }).test(may_wait, &mut room) {
+            Ok(completions) => completions,
             Err(failure) => {
                 self.failure = Some(failure);
                 return false;
             }
         };
-        for Ended { slot, source, count } in ended {
+        for Completion { slot, source, count } in completions {
             self.under_way -= 1;
             let received = Received { source: *source, len: *count };
             self.slots.fill(*slot, received).into_iter().for_each(|path| self.woken.add(path));
@@ -140,7 +140,7 @@ impl Messages {
         if !self.computing.is_empty() {
             self.woken.add(Path::WHOLE);
         }
-        !ended.is_empty()
+        !completions.is_empty()
     }
 
     fn link(&self) -> Link<'_> {
@@ -204,7 +204,7 @@ impl Messages {
         }
     }
 
-    fn done(&self, at: At) -> Progress {
+    fn done_progress(&self, at: At) -> Progress {
         Progress::Done((at.now, Received { source: at.rank as u32, len: 1 }))
     }
 
@@ -239,7 +239,7 @@ impl World for Messages {
                 let slot = self.send(to, data, options.tag);
                 if options.mode == Mode::Posted {
                     self.slots.abandon(slot);
-                    return self.done(at);
+                    return self.done_progress(at);
                 }
                 slot
             }
@@ -247,13 +247,13 @@ impl World for Messages {
             Step::Compute { time_s } => self.compute(time_s),
             Step::Combine { source, target, side } => {
                 self.combine(source, target, side);
-                return self.done(at);
+                return self.done_progress(at);
             }
             Step::Copy { source, target } => {
                 self.copy(source, target);
-                return self.done(at);
+                return self.done_progress(at);
             }
-            Step::Wait { .. } | Step::Connect { .. } | Step::Disconnect { .. } => return self.done(at),
+            Step::Wait { .. } | Step::Connect { .. } | Step::Disconnect { .. } => return self.done_progress(at),
         };
         self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done)
     }

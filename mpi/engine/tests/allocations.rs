@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Counts};
-use hocket_mpi::{Communicator, Ended, Layout, Progress, Transport};
+use hocket_mpi::{Communicator, Completion, Layout, Progress, Transport};
 
 /// Counts what is allocated.
 struct Counting;
@@ -46,12 +46,12 @@ unsafe extern "C" fn receive(_: *mut c_void, slot: u32, _: *mut c_void, _: usize
     0
 }
 
-unsafe extern "C" fn test(_: *mut c_void, _: c_int, into: *mut Ended, _: usize, count: *mut usize) -> c_int {
+unsafe extern "C" fn test(_: *mut c_void, _: c_int, into: *mut Completion, _: usize, count: *mut usize) -> c_int {
     let slot = ENDED.with_borrow_mut(VecDeque::pop_front);
     unsafe {
         *count = slot.is_some().into();
         if let Some(slot) = slot {
-            *into = Ended { slot, source: 0, count: 0 };
+            *into = Completion { slot, source: 0, count: 0 };
         }
     }
     0

@@ -11,7 +11,7 @@ use hocket_algorithms::rules::Rules;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Side};
 use hocket_memory::{Operator, operator};
-use hocket_mpi::{ANY_SOURCE, Communicator, Ended, Layout, Operation, Progress, Transport};
+use hocket_mpi::{ANY_SOURCE, Communicator, Completion, Layout, Operation, Progress, Transport};
 
 /// All ranks of a test: messages that wait for their receives, and the other way round.
 struct World<'a> {
@@ -24,7 +24,7 @@ struct World<'a> {
 struct State {
     sends: Vec<VecDeque<Message>>,
     receives: Vec<VecDeque<Message>>,
-    ended: Vec<Vec<Ended>>,
+    ended: Vec<Vec<Completion>>,
     random: u64,
 }
 
@@ -56,8 +56,8 @@ impl World<'_> {
     fn deliver(&self, state: &mut State, to: usize, send: &Message, receive: &Message) {
         assert!(send.count <= receive.count, "a message of {} into room for {}", send.count, receive.count);
         self.copy(send.at, receive.at, send.count);
-        state.ended[to].push(Ended { slot: receive.slot, source: send.from as u32, count: send.count });
-        state.ended[send.from as usize].push(Ended { slot: send.slot, source: 0, count: 0 });
+        state.ended[to].push(Completion { slot: receive.slot, source: send.from as u32, count: send.count });
+        state.ended[send.from as usize].push(Completion { slot: send.slot, source: 0, count: 0 });
     }
 }
 
@@ -103,7 +103,7 @@ unsafe extern "C" fn receive(
 }
 
 /// Ends one message at most, any one.
-unsafe extern "C" fn test(at: *mut c_void, _: c_int, ended: *mut Ended, _: usize, count: *mut usize) -> c_int {
+unsafe extern "C" fn test(at: *mut c_void, _: c_int, ended: *mut Completion, _: usize, count: *mut usize) -> c_int {
     let User { world, rank } = unsafe { user(at) };
     let state = &mut *world.state.borrow_mut();
     state.random = state.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -13,7 +13,7 @@ use hocket_memory::{Operator, operator};
 use hocket_mpi::multicast::{
     Domain, IN_FLIGHT, MOST_BYTES_IN_FLIGHT, Members, Message, Outcome, PAPER, SIMULATED, rules,
 };
-use hocket_mpi::{ANY_SOURCE, Ended, Layout, Progress, Transport};
+use hocket_mpi::{ANY_SOURCE, Completion, Layout, Progress, Transport};
 use proptest::prelude::*;
 
 /// Numbers that look random.
@@ -38,7 +38,7 @@ struct State {
     /// Of each rank, messages that came and no receive wanted, and receives.
     unexpected: Vec<VecDeque<Sent>>,
     receives: Vec<VecDeque<Receive>>,
-    ended: Vec<Vec<Ended>>,
+    ended: Vec<Vec<Completion>>,
 }
 
 struct Sent {
@@ -99,9 +99,9 @@ impl State {
             unsafe { receive.into.copy_from_nonoverlapping(data, bytes) };
         }
         let count = bytes / receive.extent;
-        self.ended[to].push(Ended { slot: receive.slot, source: sent.from as u32, count });
+        self.ended[to].push(Completion { slot: receive.slot, source: sent.from as u32, count });
         if matches!(sent.data, Data::Lies(..)) {
-            self.ended[sent.from].push(Ended { slot: sent.slot, source: 77, count: 0 });
+            self.ended[sent.from].push(Completion { slot: sent.slot, source: 77, count: 0 });
         }
     }
 
@@ -149,7 +149,7 @@ unsafe extern "C" fn send(at: *mut c_void, slot: u32, data: *const c_void, count
         Data::Lies(data, bytes)
     };
     if matches!(data, Data::Copied(_)) {
-        state.ended[*rank].push(Ended { slot, source: 77, count: 0 });
+        state.ended[*rank].push(Completion { slot, source: 77, count: 0 });
     }
     let ranks = state.ended.len();
     state.under_way[rank * ranks + to as usize].push_back(Sent { slot, from: *rank, tag, data });
@@ -178,7 +178,7 @@ unsafe extern "C" fn receive(
     0
 }
 
-unsafe extern "C" fn test(at: *mut c_void, _: c_int, ended: *mut Ended, _: usize, count: *mut usize) -> c_int {
+unsafe extern "C" fn test(at: *mut c_void, _: c_int, ended: *mut Completion, _: usize, count: *mut usize) -> c_int {
     let User { world, rank, .. } = unsafe { user(at) };
     let state = &mut *world.state.borrow_mut();
     state.one_comes(*rank);

@@ -11,7 +11,7 @@ use hocket_core::demand::{Demand, Spread, blocks_of, is_split};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
-    leaving: |c, within| if is_split(c, within) { blocks_of(c, within) } else { 0 },
-    carried: |c| c.total().saturating_mul(c.ranks - 1),
-    combined: |_| 0,
+    leaving: |c, contains| if is_split(c, contains) { blocks_of(c, contains) } else { 0 },
+    sent_elements: |c| c.total().saturating_mul(c.ranks - 1),
+    combinations: |_| 0,
 };

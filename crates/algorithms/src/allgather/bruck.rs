@@ -38,18 +38,18 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let rotation = rotated_blocks(c, rank);
     let rotated = r.scratch(c.total());
     r.copy(c.input(r), rotation.part(rotated, 0..1)).await;
-    for here in powers(c) {
+    for power in powers(c) {
         let exchange = |distance: usize| {
-            let more = here.min(size - distance);
+            let more = power.min(size - distance);
             let (to, from) = ((rank + size - distance) % size, (rank + distance) % size);
             let arriving = rotation.part(rotated, distance..distance + more);
             r.sendrecv(to, rotation.part(rotated, 0..more), from, arriving)
         };
         // With radix 2, a rank has one exchange at a time and needs no branches.
         if most_others(c) == 1 {
-            exchange(here).await;
+            exchange(power).await;
         } else {
-            r.join_all(distances(c, here).map(exchange)).await;
+            r.join_all(distances(c, power).map(exchange)).await;
         }
     }
     for (ordered, rotated) in rotation.pieces(c.result(r), rotated) {

@@ -58,9 +58,9 @@ fn pieces(c: &Call) -> Vec<Piece> {
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
     let (group, place) = levels.place(r.rank());
-    GATHER.run_within(r, c, &levels, (c.input(r), levels.blocks(c, result, group))).await;
+    GATHER.run_within_groups(r, c, &levels, (c.input(r), levels.blocks(c, result, group))).await;
     if place == 0 {
-        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result)).await;
+        NETWORK.run_between_groups(r, c, &levels, 0, (Span::EMPTY, result)).await;
     }
-    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result)).await;
+    BROADCAST.run_within_groups(r, c, &levels, (Span::EMPTY, result)).await;
 }

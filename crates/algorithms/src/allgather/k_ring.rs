@@ -39,10 +39,10 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         let origin = groups.members(own + groups.count - phase);
         let part = |position: usize| part(c, result, &origin, position % count, count);
         if phase > 0 {
-            let passed_on = groups.members(own + 1 + groups.count - phase);
+            let onward = groups.members(own + 1 + groups.count - phase);
             let pass_on = async {
                 for place in (position..next.len()).step_by(count) {
-                    r.send(next.start + place, self::part(c, result, &passed_on, place, next.len())).await;
+                    r.send(next.start + place, self::part(c, result, &onward, place, next.len())).await;
                 }
             };
             r.join(pass_on, r.recv(previous.start + position % previous.len(), part(position))).await;

@@ -44,12 +44,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     }
     let me = fold.virtual_rank(rank);
     for groups in steps {
-        let held = |virtual_rank| {
+        let blocks = |virtual_rank| {
             let first = group_start(virtual_rank, groups.distance);
             let (start, end) = (fold.first_rank(first), fold.first_rank(first + groups.distance));
             c.blocks(result, start, end - start)
         };
-        let exchange = |other| r.sendrecv(fold.rank_of(other), held(me), fold.rank_of(other), held(other));
+        let exchange = |other| r.sendrecv(fold.rank_of(other), blocks(me), fold.rank_of(other), blocks(other));
         r.join_all(groups.others(me).map(|(_, other)| exchange(other))).await;
     }
     if fold.speaks_for_two(rank) {

@@ -28,8 +28,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let steps = size.next_power_of_two().ilog2();
     for distance in (0..steps).rev().map(|step| 1 << step) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-        let left_of = |rank: usize| (distance..size).step_by(2 * distance).map(move |way| (rank + size - way) % size);
-        let (sent, received) = (BlockRow::new(c, left_of(to), outgoing), BlockRow::new(c, left_of(rank), arriving));
+        let blocks_of = |rank: usize| (distance..size).step_by(2 * distance).map(move |way| (rank + size - way) % size);
+        let (sent, received) = (BlockRow::new(c, blocks_of(to), outgoing), BlockRow::new(c, blocks_of(rank), arriving));
         for (block, place) in &sent.places {
             r.copy(c.block(result, *block), *place).await;
         }

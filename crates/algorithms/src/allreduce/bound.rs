@@ -15,7 +15,7 @@ use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
-    leaving: |c, within| if is_split(c, within) { c.count(0) } else { 0 },
-    carried: |c| 2 * (c.ranks - 1) * c.count(0),
-    combined: |c| (c.ranks - 1) * c.count(0),
+    leaving: |c, contains| if is_split(c, contains) { c.count(0) } else { 0 },
+    sent_elements: |c| 2 * (c.ranks - 1) * c.count(0),
+    combinations: |c| (c.ranks - 1) * c.count(0),
 };

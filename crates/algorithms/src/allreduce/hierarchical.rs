@@ -57,9 +57,9 @@ fn pieces(c: &Call) -> Vec<Piece> {
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
-    REDUCE.run_within(r, c, &levels, (c.input(r), result)).await;
+    REDUCE.run_within_groups(r, c, &levels, (c.input(r), result)).await;
     if levels.place(r.rank()).1 == 0 {
-        NETWORK.run_between(r, c, &levels, 0, (Span::EMPTY, result)).await;
+        NETWORK.run_between_groups(r, c, &levels, 0, (Span::EMPTY, result)).await;
     }
-    BROADCAST.run_within(r, c, &levels, (Span::EMPTY, result)).await;
+    BROADCAST.run_within_groups(r, c, &levels, (Span::EMPTY, result)).await;
 }

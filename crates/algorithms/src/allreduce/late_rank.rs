@@ -106,8 +106,8 @@ impl Cube {
         let (lower, is_lower) = (self.me & !bit, self.me & bit == 0);
         let peer = self.me ^ bit;
         if lower == 0 {
-            let both = Some(round).filter(|segment| *segment < self.segments);
-            return Crossing { peer, to_send: both, to_receive: both, with_late: true };
+            let segment = Some(round).filter(|segment| *segment < self.segments);
+            return Crossing { peer, to_send: segment, to_receive: segment, with_late: true };
         }
         let (up, down) = (self.up(round, lower), round.checked_sub(self.dimensions));
         let (to_send, to_receive) = if is_lower { (up, down) } else { (down, up) };

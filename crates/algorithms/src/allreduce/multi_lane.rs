@@ -22,7 +22,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, chunked, group, most_ports, needs_order_or_commutative, number_of,
+    Levels, OUTER, PartParameter, Piece, choice, chunk_call, group, most_ports, needs_order_or_commutative, number_of,
     part_call,
 };
 
@@ -50,9 +50,9 @@ fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
     let allreduce = |count| Call { in_place: true, ..part_call(c, Collective::Allreduce, levels.count(), count) };
     vec![
-        REDUCE_SCATTER.within(c, &levels, |group| chunked(c, Collective::ReduceScatter, &levels, group)),
+        REDUCE_SCATTER.within(c, &levels, |group| chunk_call(c, Collective::ReduceScatter, &levels, group)),
         NETWORK.in_lanes(c, &levels, allreduce),
-        ALLGATHER.within(c, &levels, |group| chunked(c, Collective::Allgather, &levels, group)),
+        ALLGATHER.within(c, &levels, |group| chunk_call(c, Collective::Allgather, &levels, group)),
     ]
 }
 
@@ -60,9 +60,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
     let (group, place) = levels.place(r.rank());
     let own = r.scratch(REDUCE_SCATTER.call(c, group).count(place));
-    REDUCE_SCATTER.run_within(r, c, &levels, (c.input(r), own)).await;
+    REDUCE_SCATTER.run_within_groups(r, c, &levels, (c.input(r), own)).await;
     if place < levels.lanes() {
         NETWORK.run_in_lane(r, c, &levels, (Span::EMPTY, own)).await;
     }
-    ALLGATHER.run_within(r, c, &levels, (own, result)).await;
+    ALLGATHER.run_within_groups(r, c, &levels, (own, result)).await;
 }

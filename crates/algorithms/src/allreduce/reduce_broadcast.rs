@@ -22,5 +22,5 @@ pub const ABOUT: About = About::new("ceil(log2(P))*(2*alpha + 2*n*beta + n*gamma
 pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), c.result(r)).await;
     reduce_to(r, 0, c.result(r)).await;
-    broadcast::binomial::program(r, &c.with(Collective::Broadcast, 0)).await;
+    broadcast::binomial::program(r, &c.in_collective(Collective::Broadcast, 0)).await;
 }

@@ -21,7 +21,7 @@ use hocket_core::{Call, Rank, Symmetry};
 
 use crate::About;
 use crate::about::{flips_evenly, needs_commutative};
-use crate::shapes::{Fold, Halves, halve_and_double, halved};
+use crate::shapes::{Fold, Halves, half_range, halve_and_double};
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
@@ -41,7 +41,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let Some(me) = fold.enter(r, result, scratch).await else { return };
     let active = fold.active();
     let chunks = |who: usize, steps: u32| {
-        let range = halved(label(who, active), steps, active);
+        let range = half_range(label(who, active), steps, active);
         result.chunks(range.start, range.len(), active)
     };
     let halves = |step: u32| {

@@ -24,7 +24,7 @@ use crate::allreduce::swing::{label, swing};
 use crate::shapes::torus::{
     AXES, Port, Torus, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
 };
-use crate::shapes::{Halves, halve_and_double, halved};
+use crate::shapes::{Halves, half_range, halve_and_double};
 
 pub const ABOUT: About =
     About::new("turns*(2*log2(P)*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*log2(P)")
@@ -56,15 +56,15 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 
 async fn swing_part(r: &Rank<'_>, port: &Port, part: Span, tag: Tag) {
     let (rank, size, steps) = (r.rank(), r.size(), steps(port));
-    let kept = |who: usize, step: u32| {
-        let range = halved(torus_label(port, &steps, who), step + 1, size);
+    let half_of = |who: usize, step: u32| {
+        let range = half_range(torus_label(port, &steps, who), step + 1, size);
         part.chunks(range.start, range.len(), size)
     };
     let halves = |step: u32| {
         let (axis, swings) = steps[step as usize];
         let partner = swing(port.coordinate(rank, axis), swings, port.torus.sizes[axis]);
         let peer = port.moved(rank, axis, partner);
-        Halves { peer, own: kept(rank, step), its: kept(peer, step) }
+        Halves { peer, own: half_of(rank, step), its: half_of(peer, step) }
     };
     halve_and_double(r, size.ilog2(), halves, tag).await;
 }

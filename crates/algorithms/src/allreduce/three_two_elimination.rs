@@ -43,7 +43,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let scratch = r.scratch(result.chunks(0, (1 << steps) / 2, 1 << steps).len);
     let more = r.scratch(scratch.len);
 
-    let (mut first_chunk, mut place, mut shared_by) = (0, rank, Vec::new());
+    let (mut first_chunk, mut place, mut groups) = (0, rank, Vec::new());
     for step in 0..steps {
         let group = group(r.size(), result, rank, step, place, first_chunk);
         halve(r, &group, scratch, more).await;
@@ -51,12 +51,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         let is_third = group.third == Some(rank);
         first_chunk += usize::from(is_second) << (steps - step - 1);
         place = (place / 2).min((r.size() >> step) / 2 - 1);
-        shared_by.push(group);
+        groups.push(group);
         if is_third {
             break;
         }
     }
-    for group in shared_by.iter().rev() {
+    for group in groups.iter().rev() {
         double(r, group).await;
     }
 }
@@ -65,15 +65,15 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 ///
 /// These ranks are 2^step apart. The ranks at places 2 i and 2 i + 1 get place i of the two halves.
 fn group(ranks: usize, result: Span, rank: usize, step: u32, place: usize, first_chunk: usize) -> Group {
-    let (steps, here) = (ranks.ilog2(), ranks >> step);
-    let pair = (place / 2).min(here / 2 - 1);
+    let (steps, active) = (ranks.ilog2(), ranks >> step);
+    let pair = (place / 2).min(active / 2 - 1);
     let rank_at = |other: usize| rank + (other << step) - (place << step);
     let half = 1 << (steps - step - 1);
     let chunks = |first| result.chunks(first, half, 1 << steps);
     Group {
         first: rank_at(2 * pair),
         second: rank_at(2 * pair + 1),
-        third: (!here.is_multiple_of(2) && pair == here / 2 - 1).then(|| rank_at(2 * pair + 2)),
+        third: (!active.is_multiple_of(2) && pair == active / 2 - 1).then(|| rank_at(2 * pair + 2)),
         lower: chunks(first_chunk),
         upper: chunks(first_chunk + half),
     }

@@ -12,10 +12,10 @@ use hocket_core::demand::{Demand, Spread, ranks_of_vector};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
-    leaving: |c, within| {
-        let inside = (0..c.ranks).filter(|rank| within(*rank)).count();
+    leaving: |c, contains| {
+        let inside = (0..c.ranks).filter(|rank| contains(*rank)).count();
         (inside * (c.ranks - inside)).saturating_mul(c.count(0))
     },
-    carried: |c| (c.ranks * (c.ranks - 1)).saturating_mul(c.count(0)),
-    combined: |_| 0,
+    sent_elements: |c| (c.ranks * (c.ranks - 1)).saturating_mul(c.count(0)),
+    combinations: |_| 0,
 };

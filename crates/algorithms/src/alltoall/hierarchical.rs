@@ -63,17 +63,17 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let of_pair = |group: usize, from: usize, to: usize| c.block(pairs, (group * size + from) * size + to);
     let all = || (0..groups).flat_map(|group| (0..size * size).map(move |pair| (group, pair / size, pair % size)));
 
-    GATHER.run_within(r, c, &levels, (c.input(r), members)).await;
+    GATHER.run_within_groups(r, c, &levels, (c.input(r), members)).await;
     if leads {
         for (group, own, other) in all() {
             r.copy(of_member(own, levels.rank(group, other)), of_pair(group, own, other)).await;
         }
-        let exchanged = r.scratch(of_group);
-        NETWORK.run_between(r, c, &levels, 0, (pairs, exchanged)).await;
+        let incoming = r.scratch(of_group);
+        NETWORK.run_between_groups(r, c, &levels, 0, (pairs, incoming)).await;
         for (group, other, own) in all() {
-            let from = c.block(exchanged, (group * size + other) * size + own);
+            let from = c.block(incoming, (group * size + other) * size + own);
             r.copy(from, of_member(own, levels.rank(group, other))).await;
         }
     }
-    SCATTER.run_within(r, c, &levels, (members, c.result(r))).await;
+    SCATTER.run_within_groups(r, c, &levels, (members, c.result(r))).await;
 }

@@ -59,7 +59,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for (group, place) in pairs() {
         r.copy(c.block(c.input(r), levels.rank(group, place)), lane_of(outgoing, place, group)).await;
     }
-    LOCAL.run_within(r, c, &levels, (outgoing, arrived)).await;
+    LOCAL.run_within_groups(r, c, &levels, (outgoing, arrived)).await;
     for (group, place) in pairs() {
         r.copy(lane_of(arrived, place, group), group_of(outgoing, group, place)).await;
     }

@@ -67,7 +67,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         }
         rounds.end().await;
     } else {
-        overlapped(r, c, &blocks, phases, ports / 4).await;
+        overlap_set_up(r, c, &blocks, phases, ports / 4).await;
     }
     for way in 0..size {
         r.copy(c.block(blocks.travelling, way), c.block(result, (rank + size - way) % size)).await;
@@ -76,19 +76,19 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 
 /// All phases, in groups of `group` phases. The next group's circuits are set up while one group's circuits carry
 /// messages.
-async fn overlapped(r: &Rank<'_>, c: &Call, blocks: &Blocks, phases: usize, group: usize) {
+async fn overlap_set_up(r: &Rank<'_>, c: &Call, blocks: &Blocks, phases: usize, group: usize) {
     let peers = |first: usize| distinct((first..phases.min(first + group)).flat_map(|phase| neighbours(r, phase)));
     let mut open = peers(0);
     change(r, &[], &open).await;
     for first in (0..phases).step_by(group) {
-        let needed = distinct([peers(first), peers(first + group)].concat());
+        let next = distinct([peers(first), peers(first + group)].concat());
         let messages = async {
             for phase in first..phases.min(first + group) {
                 blocks.travel(r, c, phase).await;
             }
         };
-        r.join(messages, change(r, &open, &needed)).await;
-        open = needed;
+        r.join(messages, change(r, &open, &next)).await;
+        open = next;
     }
     release(r, &open).await;
 }
@@ -103,9 +103,9 @@ struct Blocks {
 impl Blocks {
     async fn travel(&self, r: &Rank<'_>, c: &Call, phase: usize) {
         let [right, left] = neighbours(r, phase);
-        let there = self.move_those_of(r, c, (right, left), (phase, 1));
-        let back = self.move_those_of(r, c, (left, right), (phase, -1));
-        r.join(there, back).await;
+        let rightwards = self.move_those_of(r, c, (right, left), (phase, 1));
+        let leftwards = self.move_those_of(r, c, (left, right), (phase, -1));
+        r.join(rightwards, leftwards).await;
     }
 
     /// Sends the blocks with this digit to one rank, and stores the blocks that come from the other rank.
@@ -159,9 +159,9 @@ fn digit(number: i64) -> i64 {
 }
 
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
-    let both = |phase: usize| [1, -1].map(|digit| moving(c.ranks, (phase, digit)).count() as u64);
+    let messages_of_phase = |phase: usize| [1, -1].map(|digit| moving(c.ranks, (phase, digit)).count() as u64);
     let (mut blocks, mut sends) = (0, 0);
-    for [right, left] in (0..phases(c.ranks)).map(both) {
+    for [right, left] in (0..phases(c.ranks)).map(messages_of_phase) {
         blocks += right.max(left);
         sends += u64::from(right > 0) + u64::from(left > 0);
     }

@@ -32,42 +32,42 @@ pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "inside + (g
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let groups = Groups::of(c);
     let members = groups.members(r.rank() / groups.size);
-    let carried = carried_by(c, &members, r.rank() - members.start);
-    let bundles = r.scratch(carried.len() * members.len() * c.count(0));
+    let destinations = destinations_of(c, &members, r.rank() - members.start);
+    let bundles = r.scratch(destinations.len() * members.len() * c.count(0));
     within(r, c, &members, bundles).await;
-    between(r, c, &carried, bundles).await;
+    between(r, c, &destinations, bundles).await;
 }
 
 /// Each member receives the blocks that it carries: for each destination, a bundle of blocks from all members.
 async fn within(r: &Rank<'_>, c: &Call, members: &Range<usize>, bundles: Span) {
     let (place, count) = (r.rank() - members.start, members.len());
-    let most = carried_by(c, members, 0).len() * c.count(0);
+    let most = destinations_of(c, members, 0).len() * c.count(0);
     let (outgoing, arrived) = (r.scratch(most), r.scratch(most));
-    let destinations = carried_by(c, members, place).len();
+    let own_count = destinations_of(c, members, place).len();
     for on in 0..count {
         let (to, from) = ((place + on) % count, (place + count - on) % count);
-        let carried = carried_by(c, members, to);
-        for (ordered, packed) in packed_blocks(c, &carried, c.input(r), outgoing) {
+        let destinations = destinations_of(c, members, to);
+        for (ordered, packed) in packed_blocks(c, &destinations, c.input(r), outgoing) {
             r.copy(ordered, packed).await;
         }
         if on > 0 {
-            let (data, into) = (c.blocks(outgoing, 0, carried.len()), c.blocks(arrived, 0, destinations));
+            let (data, into) = (c.blocks(outgoing, 0, destinations.len()), c.blocks(arrived, 0, own_count));
             r.sendrecv(members.start + to, data, members.start + from, into).await;
         }
-        let taken_in = if on > 0 { arrived } else { outgoing };
-        for i in 0..destinations {
-            r.copy(c.block(taken_in, i), c.block(bundles, i * count + from)).await;
+        let bundle_source = if on > 0 { arrived } else { outgoing };
+        for i in 0..own_count {
+            r.copy(c.block(bundle_source, i), c.block(bundles, i * count + from)).await;
         }
     }
 }
 
 /// Each member sends its bundles to their destinations, group by group.
-async fn between(r: &Rank<'_>, c: &Call, carried: &[usize], bundles: Span) {
+async fn between(r: &Rank<'_>, c: &Call, destinations: &[usize], bundles: Span) {
     let (rank, groups) = (r.rank(), Groups::of(c));
     let own = rank / groups.size;
     let (place, count) = (rank % groups.size, groups.members(own).len());
     let bundle_for = |destination: usize| {
-        let i = carried.binary_search(&destination).ok()?;
+        let i = destinations.binary_search(&destination).ok()?;
         Some(c.blocks(bundles, i * count, count))
     };
     for on in 0..groups.count {
@@ -88,7 +88,7 @@ async fn between(r: &Rank<'_>, c: &Call, carried: &[usize], bundles: Span) {
 
 /// The destinations to which a member of a group carries blocks: the ranks in its place, and its share of the places
 /// that its group lacks.
-fn carried_by(c: &Call, members: &Range<usize>, place: usize) -> Vec<usize> {
+fn destinations_of(c: &Call, members: &Range<usize>, place: usize) -> Vec<usize> {
     let (size, count) = (Groups::of(c).size, members.len());
     (0..c.ranks).filter(|rank| rank % size % count == place).collect()
 }

@@ -11,13 +11,13 @@ use hocket_core::demand::{Demand, Spread};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| {
-        let heard = |rank: &usize| (0..c.ranks).filter(|to| to != rank && c.pair_count(*rank, *to) > 0).count();
-        let most = (0..c.ranks).max_by_key(heard)?;
-        Spread::from_rank(most, 1 + heard(&most))
+        let sources = |rank: &usize| (0..c.ranks).filter(|to| to != rank && c.pair_count(*rank, *to) > 0).count();
+        let most = (0..c.ranks).max_by_key(sources)?;
+        Spread::from_rank(most, 1 + sources(&most))
     },
-    leaving: |c, within| between(c, |from, to| within(from) && !within(to)),
-    carried: |c| between(c, |from, to| from != to),
-    combined: |_| 0,
+    leaving: |c, contains| between(c, |from, to| contains(from) && !contains(to)),
+    sent_elements: |c| between(c, |from, to| from != to),
+    combinations: |_| 0,
 };
 
 /// Number of elements between the pairs of ranks for which `counts` holds.

@@ -14,17 +14,17 @@ use crate::automatic::{Automatic, Decide, Noise, Surroundings};
 use crate::shapes::redundancy::EXCHANGES;
 
 /// The T with the least expected time on a machine with Poisson noise; 0 without noise.
-pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, on };
+pub const AUTOMATIC: Automatic = Automatic { parameter: EXCHANGES.name, read };
 
 /// About how many exchanges all ranks make in all trials together: these take a tenth of a second.
 const MOST_UPDATES: usize = 1 << 25;
 const LEAST_TRIALS: usize = 64;
 const MOST_TRIALS: usize = 100_000;
 
-fn on(surroundings: &Surroundings) -> Result<Decide> {
+fn read(surroundings: &Surroundings) -> Result<Decide> {
     let Some(noise) = surroundings.noise.clone()? else { return Ok(Arc::new(|_| 0)) };
-    let (messages, held) = (surroundings.messages.clone()?, surroundings.held);
-    let known = Mutex::new(HashMap::new());
+    let (messages, processor_noise) = (surroundings.messages.clone()?, surroundings.processor_noise);
+    let cache = Mutex::new(HashMap::new());
     Ok(Arc::new(move |call: &Call| {
         let steps = call.ranks.ilog2();
         let transfer_s = (messages.transfer_s)(call.size_bytes());
@@ -33,10 +33,10 @@ fn on(surroundings: &Surroundings) -> Result<Decide> {
             transfer_s,
             overhead_s: messages.overhead_s,
             late: Hit::new(noise, transfer_s),
-            held: held.map_or(Hit::NEVER, |noise| Hit::new(noise, messages.overhead_s)),
+            processor_hit: processor_noise.map_or(Hit::NEVER, |noise| Hit::new(noise, messages.overhead_s)),
         };
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry((steps, transfer_s.to_bits())).or_insert_with(|| exchanges.best())
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        *cache.entry((steps, transfer_s.to_bits())).or_insert_with(|| exchanges.best())
     }))
 }
 
@@ -51,7 +51,7 @@ struct Exchanges {
     /// The effect of noise on a transfer.
     late: Hit,
     /// The effect of noise on a processor that sends.
-    held: Hit,
+    processor_hit: Hit,
 }
 
 /// A hit by an event of noise.
@@ -93,7 +93,7 @@ impl Exchanges {
     fn add_trial(&self, trial: u64, ranks: &mut Ranks, sums_s: &mut [f64]) {
         let random = ChaCha8Rng::seed_from_u64(trial);
         let mut late = Hits::new(random.clone(), 0, self.late);
-        let mut held = Hits::new(random, 1, self.held);
+        let mut processor_hits = Hits::new(random, 1, self.processor_hit);
         let transfers_s = [self.transfer_s, self.transfer_s + self.late.duration_s];
         ranks.times_s.fill(0.0);
         for step in 0..self.steps {
@@ -102,7 +102,7 @@ impl Exchanges {
         sums_s[0] += ranks.latest_s();
         for (exchange, sum_s) in (0..).zip(&mut sums_s[1..]) {
             ranks.meet(exchange, &mut late, transfers_s, |_, other_s| other_s);
-            ranks.send(&mut held, [self.overhead_s, self.held.duration_s]);
+            ranks.send(&mut processor_hits, [self.overhead_s, self.processor_hit.duration_s]);
             *sum_s += ranks.latest_s();
         }
     }

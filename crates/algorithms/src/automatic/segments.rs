@@ -24,13 +24,15 @@ pub const TRINARYX3: f64 = 3.0;
 /// The segment with the least time. It is the default if the machine has no links, or if its processors spend no time
 /// on messages.
 pub const AUTOMATIC: Automatic =
-    Automatic { parameter: SEGMENT.name, on: |surroundings| on(surroundings, |_| TRINARYX3) };
+    Automatic { parameter: SEGMENT.name, read: |surroundings| read(surroundings, |_| TRINARYX3) };
 
 /// The same for the number of trees with which a call is completed.
-pub const OF_TREES: Automatic =
-    Automatic { parameter: SEGMENT.name, on: |surroundings| on(surroundings, |call| call.parameter("trees") as f64) };
+pub const OF_TREES: Automatic = Automatic {
+    parameter: SEGMENT.name,
+    read: |surroundings| read(surroundings, |call| call.parameter("trees") as f64),
+};
 
-fn on(surroundings: &Surroundings, trees: fn(&Call) -> f64) -> Result<Decide> {
+fn read(surroundings: &Surroundings, trees: fn(&Call) -> f64) -> Result<Decide> {
     let links = surroundings.links;
     Ok(Arc::new(move |call: &Call| {
         let default = call.parameter(SEGMENT.name);
@@ -84,7 +86,7 @@ impl Pipeline {
         let spare_s = [broadcasts.then_some(link_s), reduces.then_some(link_s - size_bytes / reduce_bytes_per_s)];
         let spare_s: Vec<f64> = spare_s.into_iter().flatten().collect();
         let where_sides_change = spare_s.iter().filter(|spare_s| **spare_s > 0.0).map(|spare_s| messages_s / spare_s);
-        let between = (1..=spare_s.len()).map(|held| (held as f64 * messages_s / slope).sqrt());
+        let between = (1..=spare_s.len()).map(|sides| (sides as f64 * messages_s / slope).sqrt());
         let part_bytes = size_bytes / trees;
         let candidates = where_sides_change.chain(between).filter(|segment_bytes| *segment_bytes > 0.0);
         let time_s = |segment_bytes: &f64| {

@@ -10,4 +10,4 @@ use hocket_core::demand::{Demand, Spread};
 
 /// The demand on every algorithm.
 pub const DEMAND: Demand =
-    Demand { spread: |c| Spread::from_rank(0, c.ranks), leaving: |_, _| 0, carried: |_| 0, combined: |_| 0 };
+    Demand { spread: |c| Spread::from_rank(0, c.ranks), leaving: |_, _| 0, sent_elements: |_| 0, combinations: |_| 0 };

@@ -44,9 +44,9 @@ fn pieces(c: &Call) -> Vec<Piece> {
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, nothing) = (Levels::of(c), (Span::EMPTY, Span::EMPTY));
-    LOCAL.run_within(r, c, &levels, nothing).await;
+    LOCAL.run_within_groups(r, c, &levels, nothing).await;
     if levels.place(r.rank()).1 == 0 {
-        NETWORK.run_between(r, c, &levels, 0, nothing).await;
+        NETWORK.run_between_groups(r, c, &levels, 0, nothing).await;
     }
-    LOCAL.run_within(r, c, &levels, nothing).await;
+    LOCAL.run_within_groups(r, c, &levels, nothing).await;
 }

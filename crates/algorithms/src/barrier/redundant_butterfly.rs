@@ -29,5 +29,5 @@ pub const ABOUT: About = About::new(
 .with_automatic(allreduce::ABOUT.automatic);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    allreduce::program(r, &c.with(Collective::Allreduce, 0)).await;
+    allreduce::program(r, &c.in_collective(Collective::Allreduce, 0)).await;
 }

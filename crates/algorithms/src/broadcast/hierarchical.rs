@@ -50,7 +50,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, spans) = (Levels::of(c), (Span::EMPTY, c.result(r)));
     let (group, place) = levels.place(r.rank());
     if place == LOCAL.call(c, group).root {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, spans).await;
+        NETWORK.run_between_groups(r, c, &levels, levels.place(c.root).1, spans).await;
     }
-    LOCAL.run_within(r, c, &levels, spans).await;
+    LOCAL.run_within_groups(r, c, &levels, spans).await;
 }

@@ -20,7 +20,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunked, group, most_ports, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, number_of, part_call,
 };
 
 const SCATTER: PartParameter = choice(
@@ -50,11 +50,11 @@ pub const ABOUT: About = About::new("scatter + network + allgather", "scatter + 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);
     let (root, place) = levels.place(c.root);
-    let scatter = Call { root: place, in_place: true, ..chunked(c, Collective::Scatter, &levels, root) };
+    let scatter = Call { root: place, in_place: true, ..chunk_call(c, Collective::Scatter, &levels, root) };
     let broadcast = |count| Call { root, ..part_call(c, Collective::Broadcast, levels.count(), count) };
-    let allgather = |group| Call { in_place: true, ..chunked(c, Collective::Allgather, &levels, group) };
+    let allgather = |group| Call { in_place: true, ..chunk_call(c, Collective::Allgather, &levels, group) };
     vec![
-        SCATTER.within_one(c, &scatter),
+        SCATTER.within_one_group(c, &scatter),
         NETWORK.in_lanes(c, &levels, broadcast),
         ALLGATHER.within(c, &levels, allgather),
     ]
@@ -65,10 +65,10 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (group, place) = levels.place(r.rank());
     let own = ALLGATHER.call(c, group).block(result, place);
     if group == levels.place(c.root).0 {
-        SCATTER.run_within_one(r, c, &levels, (result, own)).await;
+        SCATTER.run_within_own_group(r, c, &levels, (result, own)).await;
     }
     if place < levels.lanes() {
         NETWORK.run_in_lane(r, c, &levels, (Span::EMPTY, own)).await;
     }
-    ALLGATHER.run_within(r, c, &levels, (Span::EMPTY, result)).await;
+    ALLGATHER.run_within_groups(r, c, &levels, (Span::EMPTY, result)).await;
 }

@@ -58,11 +58,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let (mut sends, mut rounds, mut chunks) = (0, 0, 0);
     for group in steps(c.ranks) {
-        let alone = without_partner(group, c.ranks);
-        let passes = if alone > 0 { group.ilog2() as usize } else { 0 };
-        sends += with_partner(group, c.ranks) + alone;
+        let unpaired_ranks = without_partner(group, c.ranks);
+        let passes = if unpaired_ranks > 0 { group.ilog2() as usize } else { 0 };
+        sends += with_partner(group, c.ranks) + unpaired_ranks;
         rounds += 1 + passes;
-        chunks += group + passes * (group - alone);
+        chunks += group + passes * (group - unpaired_ranks);
     }
     vec![("sends", sends as u64), ("rounds", rounds as u64), ("chunks", chunks as u64)]
 }

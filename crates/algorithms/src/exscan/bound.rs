@@ -10,4 +10,4 @@ use hocket_core::demand::Demand;
 use crate::scan::bound;
 
 /// The demand on every algorithm.
-pub const DEMAND: Demand = Demand { combined: |c| c.ranks.saturating_sub(2) * c.count(0), ..bound::DEMAND };
+pub const DEMAND: Demand = Demand { combinations: |c| c.ranks.saturating_sub(2) * c.count(0), ..bound::DEMAND };

@@ -43,7 +43,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, input) = (Levels::of(c), c.input(r));
     let (group, place) = levels.place(r.rank());
     let [within, before] = [(); 2].map(|()| r.scratch(input.len));
-    EXSCAN.run_within(r, c, &levels, (input, within)).await;
+    EXSCAN.run_within_groups(r, c, &levels, (input, within)).await;
     if place + 1 == levels.size(group) {
         let through = r.scratch(input.len);
         r.copy(input, through).await;
@@ -53,7 +53,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         NETWORK.run_between_last(r, c, &levels, (through, before)).await;
     }
     if group > 0 {
-        BROADCAST.run_within(r, c, &levels, (Span::EMPTY, before)).await;
+        BROADCAST.run_within_groups(r, c, &levels, (Span::EMPTY, before)).await;
         if place > 0 {
             r.combine(within, before, Side::Right).await;
         }

@@ -25,16 +25,16 @@ pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1")
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BineTree::new(r.rank(), c.root, r.size());
     let rotation = rotated_blocks(c, tree.first_of_subtree());
-    let held = r.scratch(rotation.len(tree.ranks_of_subtree()));
-    r.copy(c.input(r), rotation.part(held, tree.place()..tree.place() + 1)).await;
+    let subtree_blocks = r.scratch(rotation.len(tree.ranks_of_subtree()));
+    r.copy(c.input(r), rotation.part(subtree_blocks, tree.place()..tree.place() + 1)).await;
     for (child, subtree) in tree.subtrees().rev() {
-        r.recv(child, rotation.part(held, subtree)).await;
+        r.recv(child, rotation.part(subtree_blocks, subtree)).await;
     }
     if let Some((_, parent)) = tree.parent() {
-        r.send(parent, held).await;
+        r.send(parent, subtree_blocks).await;
         return;
     }
-    for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+    for (ordered, rotated) in rotation.pieces(c.result(r), subtree_blocks) {
         r.copy(rotated, ordered).await;
     }
 }

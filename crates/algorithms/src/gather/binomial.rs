@@ -20,16 +20,16 @@ pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1")
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
     let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), rotated_blocks(c, rank));
-    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
-    r.copy(c.input(r), rotation.part(held, 0..1)).await;
+    let subtree_blocks = r.scratch(rotation.len(tree.subtree(rank).len()));
+    r.copy(c.input(r), rotation.part(subtree_blocks, 0..1)).await;
     for child in tree.children() {
-        r.recv(child, rotation.part(held, tree.subtree(child))).await;
+        r.recv(child, rotation.part(subtree_blocks, tree.subtree(child))).await;
     }
     if let Some(parent) = tree.parent() {
-        r.send(parent, held).await;
+        r.send(parent, subtree_blocks).await;
         return;
     }
-    for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+    for (ordered, rotated) in rotation.pieces(c.result(r), subtree_blocks) {
         r.copy(rotated, ordered).await;
     }
 }

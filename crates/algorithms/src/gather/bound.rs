@@ -11,7 +11,7 @@ use hocket_core::demand::{Demand, Spread, blocks_of, ranks_of_blocks};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::to_rank(c.root, ranks_of_blocks(c)),
-    leaving: |c, within| if within(c.root) { 0 } else { blocks_of(c, within) },
-    carried: |c| c.total() - c.count(c.root),
-    combined: |_| 0,
+    leaving: |c, contains| if contains(c.root) { 0 } else { blocks_of(c, contains) },
+    sent_elements: |c| c.total() - c.count(c.root),
+    combinations: |_| 0,
 };

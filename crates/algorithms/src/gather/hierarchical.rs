@@ -59,8 +59,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         true if r.rank() == c.root => levels.blocks(c, result, group),
         takes_in => r.scratch(if takes_in { within.total() } else { 0 }),
     };
-    LOCAL.run_within(r, c, &levels, (c.input(r), blocks)).await;
+    LOCAL.run_within_groups(r, c, &levels, (c.input(r), blocks)).await;
     if place == within.root {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (blocks, result)).await;
+        NETWORK.run_between_groups(r, c, &levels, levels.place(c.root).1, (blocks, result)).await;
     }
 }

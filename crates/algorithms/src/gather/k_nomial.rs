@@ -31,17 +31,17 @@ pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
     let (tree, rotation) = (k_nomial(r, c), rotated_blocks(c, rank));
-    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
-    r.copy(c.input(r), rotation.part(held, 0..1)).await;
+    let subtree_blocks = r.scratch(rotation.len(tree.subtree(rank).len()));
+    r.copy(c.input(r), rotation.part(subtree_blocks, 0..1)).await;
     for level in 0..tree.height() {
-        let receive = |child| r.recv(child, rotation.part(held, tree.subtree(child)));
+        let receive = |child| r.recv(child, rotation.part(subtree_blocks, tree.subtree(child)));
         r.join_all(tree.children_at(level).map(receive)).await;
     }
     if let Some(parent) = tree.parent() {
-        r.send(parent, held).await;
+        r.send(parent, subtree_blocks).await;
         return;
     }
-    for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+    for (ordered, rotated) in rotation.pieces(c.result(r), subtree_blocks) {
         r.copy(rotated, ordered).await;
     }
 }

@@ -18,7 +18,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::told::{counts, subtrees};
+use crate::shapes::subtree_sizes::{counts, subtrees};
 use crate::shapes::{BinomialTree, rotated_blocks};
 
 pub const ABOUT: About =
@@ -31,22 +31,22 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BinomialTree::new(rank, c.root, r.size());
     let sizes = subtrees(r, c, &tree).await;
     let Some(parent) = tree.parent() else {
-        let (rotation, held) = (rotated_blocks(c, rank), r.scratch(c.total()));
-        r.copy(input, rotation.part(held, 0..1)).await;
+        let (rotation, subtree_blocks) = (rotated_blocks(c, rank), r.scratch(c.total()));
+        r.copy(input, rotation.part(subtree_blocks, 0..1)).await;
         for child in tree.children() {
-            r.recv(child, rotation.part(held, tree.subtree(child))).await;
+            r.recv(child, rotation.part(subtree_blocks, tree.subtree(child))).await;
         }
-        for (ordered, rotated) in rotation.pieces(c.result(r), held) {
+        for (ordered, rotated) in rotation.pieces(c.result(r), subtree_blocks) {
             r.copy(rotated, ordered).await;
         }
         return;
     };
-    let held = r.scratch(input.len + sizes.iter().sum::<usize>());
-    r.copy(input, held.part(0, input.len)).await;
+    let subtree_blocks = r.scratch(input.len + sizes.iter().sum::<usize>());
+    r.copy(input, subtree_blocks.part(0, input.len)).await;
     let mut end = input.len;
     for (child, size) in tree.children().zip(sizes) {
-        r.recv(child, held.part(end, size)).await;
+        r.recv(child, subtree_blocks.part(end, size)).await;
         end += size;
     }
-    r.send(parent, held).await;
+    r.send(parent, subtree_blocks).await;
 }

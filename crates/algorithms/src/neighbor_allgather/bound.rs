@@ -13,10 +13,10 @@ use crate::shapes::neighborhood::{gathering, sources};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: gathering,
-    leaving: |c, within| {
-        let is_for_outside = |rank: &usize| c.neighbors().of(*rank).to.iter().any(|edge| !within(edge.rank));
-        (0..c.ranks).filter(|rank| within(*rank) && is_for_outside(rank)).map(|rank| c.input_len(rank)).sum()
+    leaving: |c, contains| {
+        let is_for_outside = |rank: &usize| c.neighbors().of(*rank).to.iter().any(|edge| !contains(edge.rank));
+        (0..c.ranks).filter(|rank| contains(*rank) && is_for_outside(rank)).map(|rank| c.input_len(rank)).sum()
     },
-    carried: |c| (0..c.ranks).map(|rank| sources(c, rank).map(|(_, elements)| elements).sum::<usize>()).sum(),
-    combined: |_| 0,
+    sent_elements: |c| (0..c.ranks).map(|rank| sources(c, rank).map(|(_, elements)| elements).sum::<usize>()).sum(),
+    combinations: |_| 0,
 };

@@ -36,10 +36,10 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let stencil = c.neighbors().stencil().expect("others are refused");
     let (count, of_neighbors) = places(stencil);
     let [_, arriving] = edges_by_place(c, stencil, r.rank());
-    let passed = r.scratch(count * input.len);
-    let held = |place| if place == 0 { input } else { passed.part((place - 1) * input.len, input.len) };
-    pass_on(r, stencil, &allgather_rounds(stencil), held).await;
+    let scratch = r.scratch(count * input.len);
+    let block_at = |place| if place == 0 { input } else { scratch.part((place - 1) * input.len, input.len) };
+    pass_on(r, stencil, &allgather_rounds(stencil), block_at).await;
     for (place, edge) in arriving {
-        copy(r, held(of_neighbors[place]), block(result, edge)).await;
+        copy(r, block_at(of_neighbors[place]), block(result, edge)).await;
     }
 }

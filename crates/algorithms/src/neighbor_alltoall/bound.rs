@@ -12,9 +12,9 @@ use crate::shapes::neighborhood::{elements_to, gathering};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: gathering,
-    leaving: |c, within| {
-        (0..c.ranks).filter(|rank| within(*rank)).map(|rank| elements_to(c, rank, &|to| !within(to))).sum()
+    leaving: |c, contains| {
+        (0..c.ranks).filter(|rank| contains(*rank)).map(|rank| elements_to(c, rank, &|to| !contains(to))).sum()
     },
-    carried: |c| (0..c.ranks).map(|rank| elements_to(c, rank, &|to| to != rank)).sum(),
-    combined: |_| 0,
+    sent_elements: |c| (0..c.ranks).map(|rank| elements_to(c, rank, &|to| to != rank)).sum(),
+    combinations: |_| 0,
 };

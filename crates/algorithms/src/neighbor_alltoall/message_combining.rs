@@ -34,12 +34,12 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let stencil = c.neighbors().stencil().expect("others are refused");
     let [leaving, arriving] = edges_by_place(c, stencil, r.rank());
     let travelling = r.scratch(stencil.offsets.len() * c.count(0));
-    let held = |place| travelling.part(place * c.count(0), c.count(0));
+    let block_at = |place| travelling.part(place * c.count(0), c.count(0));
     for (place, edge) in leaving {
-        copy(r, block(input, edge), held(place)).await;
+        copy(r, block(input, edge), block_at(place)).await;
     }
-    pass_on(r, stencil, &alltoall_rounds(stencil), held).await;
+    pass_on(r, stencil, &alltoall_rounds(stencil), block_at).await;
     for (place, edge) in arriving {
-        copy(r, held(place), block(result, edge)).await;
+        copy(r, block_at(place), block(result, edge)).await;
     }
 }

@@ -12,7 +12,7 @@ use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::to_rank(c.root, ranks_of_vector(c)),
-    leaving: |c, within| if !within(c.root) && is_split(c, within) { c.count(0) } else { 0 },
-    carried: |c| (c.ranks - 1) * c.count(0),
-    combined: |c| (c.ranks - 1) * c.count(0),
+    leaving: |c, contains| if !contains(c.root) && is_split(c, contains) { c.count(0) } else { 0 },
+    sent_elements: |c| (c.ranks - 1) * c.count(0),
+    combinations: |c| (c.ranks - 1) * c.count(0),
 };

@@ -53,8 +53,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (group, place) = levels.place(r.rank());
     let takes_in = place == LOCAL.call(c, group).root;
     let total = if takes_in && r.rank() != c.root { r.scratch(input.len) } else { c.result(r) };
-    LOCAL.run_within(r, c, &levels, (input, total)).await;
+    LOCAL.run_within_groups(r, c, &levels, (input, total)).await;
     if takes_in {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (total, total)).await;
+        NETWORK.run_between_groups(r, c, &levels, levels.place(c.root).1, (total, total)).await;
     }
 }

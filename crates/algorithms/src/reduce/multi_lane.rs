@@ -21,7 +21,7 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunked, group, most_ports, needs_order_or_commutative,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, needs_order_or_commutative,
     number_of, part_call,
 };
 
@@ -50,9 +50,9 @@ fn pieces(c: &Call) -> Vec<Piece> {
     let (root, place) = levels.place(c.root);
     let reduce = |count| Call { root, in_place: true, ..part_call(c, Collective::Reduce, levels.count(), count) };
     vec![
-        REDUCE_SCATTER.within(c, &levels, |group| chunked(c, Collective::ReduceScatter, &levels, group)),
+        REDUCE_SCATTER.within(c, &levels, |group| chunk_call(c, Collective::ReduceScatter, &levels, group)),
         NETWORK.in_lanes(c, &levels, reduce),
-        GATHER.within_one(c, &Call { root: place, ..chunked(c, Collective::Gather, &levels, root) }),
+        GATHER.within_one_group(c, &Call { root: place, ..chunk_call(c, Collective::Gather, &levels, root) }),
     ]
 }
 
@@ -60,11 +60,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let levels = Levels::of(c);
     let (group, place) = levels.place(r.rank());
     let own = r.scratch(REDUCE_SCATTER.call(c, group).count(place));
-    REDUCE_SCATTER.run_within(r, c, &levels, (c.input(r), own)).await;
+    REDUCE_SCATTER.run_within_groups(r, c, &levels, (c.input(r), own)).await;
     if place < levels.lanes() {
         NETWORK.run_in_lane(r, c, &levels, (own, own)).await;
     }
     if group == levels.place(c.root).0 {
-        GATHER.run_within_one(r, c, &levels, (own, c.result(r))).await;
+        GATHER.run_within_own_group(r, c, &levels, (own, c.result(r))).await;
     }
 }

@@ -19,7 +19,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::{Fold, Halves, halve, halved};
+use crate::shapes::{Fold, Halves, half_range, halve};
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
@@ -51,7 +51,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 
     let me = fold.virtual_rank(rank);
     let chunks = |who: usize, steps: u32| {
-        let range = halved(who, steps, active);
+        let range = half_range(who, steps, active);
         total.chunks(range.start, range.len(), active)
     };
     let halves = |step: u32| {

@@ -87,7 +87,7 @@ fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let mut steps = vec![0; c.ranks];
     for relative in (0..c.ranks).rev() {
         let below = children(c, relative).into_iter().map(|child| steps[child]);
-        steps[relative] = below.fold(0, |done: u64, ready: u64| done.max(ready) + 1);
+        steps[relative] = below.fold(0, |latest: u64, ready: u64| latest.max(ready) + 1);
     }
     vec![("steps", steps[0]), ("children", most_children(c) as u64)]
 }

@@ -35,10 +35,10 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for step in (0..steps).rev() {
         rounds.enter((steps - 1 - step) as usize).await;
         let Exchange { peer, own, its } = butterfly.exchange(step);
-        let kept = blocks.part(rotated, own);
-        let arrived = scratch.part(0, kept.len);
+        let own_blocks = blocks.part(rotated, own);
+        let arrived = scratch.part(0, own_blocks.len);
         r.sendrecv(peer, blocks.part(rotated, its), peer, arrived).await;
-        r.reduce(peer, arrived, kept).await;
+        r.reduce(peer, arrived, own_blocks).await;
     }
     rounds.end().await;
     r.copy(blocks.part(rotated, butterfly.place()..butterfly.place() + 1), c.result(r)).await;

@@ -15,7 +15,7 @@ pub const DEMAND: Demand = Demand {
         true => Spread::from_rank(0, c.ranks),
         false => Spread::to_rank((0..c.ranks).find(|rank| c.count(*rank) > 0)?, c.ranks),
     },
-    leaving: |c, within| if is_split(c, within) { c.total() - blocks_of(c, within) } else { 0 },
-    carried: |c| c.total().saturating_mul(c.ranks - 1),
-    combined: |c| c.total().saturating_mul(c.ranks - 1),
+    leaving: |c, contains| if is_split(c, contains) { c.total() - blocks_of(c, contains) } else { 0 },
+    sent_elements: |c| c.total().saturating_mul(c.ranks - 1),
+    combinations: |c| c.total().saturating_mul(c.ranks - 1),
 };

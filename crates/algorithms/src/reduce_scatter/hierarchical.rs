@@ -59,9 +59,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let leads = place == 0;
     let total = r.scratch(if leads { input.len } else { 0 });
     let blocks = r.scratch(if leads { SCATTER.call(c, group).total() } else { 0 });
-    REDUCE.run_within(r, c, &levels, (input, total)).await;
+    REDUCE.run_within_groups(r, c, &levels, (input, total)).await;
     if leads {
-        NETWORK.run_between(r, c, &levels, 0, (total, blocks)).await;
+        NETWORK.run_between_groups(r, c, &levels, 0, (total, blocks)).await;
     }
-    SCATTER.run_within(r, c, &levels, (blocks, c.result(r))).await;
+    SCATTER.run_within_groups(r, c, &levels, (blocks, c.result(r))).await;
 }

@@ -78,9 +78,9 @@ impl Outside {
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let (mut sends, mut rounds, mut blocks) = (0, 0, 0);
     for bit in steps(c.ranks) {
-        let alone = without_partner(bit, c.ranks);
-        sends += with_partner(bit, c.ranks) + alone;
-        let depth = 1 + if alone > 0 { bit.ilog2() as usize } else { 0 };
+        let unpaired_ranks = without_partner(bit, c.ranks);
+        sends += with_partner(bit, c.ranks) + unpaired_ranks;
+        let depth = 1 + if unpaired_ranks > 0 { bit.ilog2() as usize } else { 0 };
         let fewest_kept = if c.ranks.is_multiple_of(bit) { bit } else { c.ranks % bit };
         rounds += depth;
         blocks += depth * (c.ranks - fewest_kept);

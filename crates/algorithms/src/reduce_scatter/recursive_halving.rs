@@ -51,10 +51,10 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     };
     for step in (0..fold.active().ilog2()).rev() {
         let (half, partner) = (1 << step, me ^ (1 << step));
-        let (peer, kept) = (fold.rank_of(partner), blocks(me, half));
-        let arrived = scratch.part(0, kept.len);
+        let (peer, own_blocks) = (fold.rank_of(partner), blocks(me, half));
+        let arrived = scratch.part(0, own_blocks.len);
         r.sendrecv(peer, blocks(partner, half), peer, arrived).await;
-        r.reduce(peer, arrived, kept).await;
+        r.reduce(peer, arrived, own_blocks).await;
     }
     if fold.speaks_for_two(rank) {
         r.send(rank - 1, c.block(total, rank - 1)).await;

@@ -65,41 +65,41 @@ fn deciding<'a>(
     ranks: usize,
     call: &Call,
 ) -> std::result::Result<Vec<Decides<'a>>, (&'a Rule, Error)> {
-    let (mut deciding, mut refused, mut covered) = (Vec::new(), None, Vec::new());
+    let (mut deciding, mut latest_refusal, mut covered_sizes) = (Vec::new(), None, Vec::new());
     for rule in rules {
         let sizes =
             if rule.condition.has_size() { rule.condition.size_bytes.clone().unwrap_or(0..0) } else { 0..u64::MAX };
-        if is_covered(&sizes, &covered) && !sizes.is_empty() {
+        if is_covered(&sizes, &covered_sizes) && !sizes.is_empty() {
             continue;
         }
-        let Choice::Algorithm(entry, given) = &rule.choice else {
+        let Choice::Algorithm(entry, values) = &rule.choice else {
             let why = "native leaves the order to MPI, expected an algorithm, as order = fixed is given";
             return Err((rule, Error::new(why)));
         };
-        let by_machine = rule.written.iter().find(|(name, value)| value == AUTO && name != SEGMENT.name);
+        let by_machine = rule.value_texts.iter().find(|(name, value)| value == AUTO && name != SEGMENT.name);
         if let Some((name, _)) = by_machine {
             let why = format!("{name}={AUTO} may depend on the size, expected a value, as order = fixed is given");
             return Err((rule, Error::new(why)));
         }
-        let accepted = match given.accept(entry, call) {
-            Ok(accepted) => accepted,
+        let accepted_call = match values.accept(entry, call) {
+            Ok(accepted_call) => accepted_call,
             Err(refusal) => {
-                refused = Some((rule, refusal));
+                latest_refusal = Some((rule, refusal));
                 continue;
             }
         };
         let order = entry.about.order.ok_or_else(|| (rule, Error::new(depends(entry.name, rule.collective))))?;
         let decides =
             |name: &str| name != SEGMENT.name && entry.about.parameters.iter().any(|parameter| parameter.name == name);
-        let values = accepted.parameters.iter().copied().filter(|(name, _)| decides(name)).collect();
+        let values = accepted_call.parameters.iter().copied().filter(|(name, _)| decides(name)).collect();
         deciding.push(Decides { rule, algorithm: entry.name, order: (order, values) });
-        covered.push(sizes);
-        if is_covered(&(0..u64::MAX), &covered) {
+        covered_sizes.push(sizes);
+        if is_covered(&(0..u64::MAX), &covered_sizes) {
             return Ok(deciding);
         }
     }
     let expected = format!("expected a rule for all sizes on {ranks} ranks behind this one, as order = fixed is given");
-    match (deciding.last(), refused) {
+    match (deciding.last(), latest_refusal) {
         (Some(last), _) => Err((last.rule, Error::new(format!("other sizes are left to MPI; {expected}")))),
         (None, Some((rule, refusal))) if call.commutative => Err((rule, Error::new(format!("{refusal}; {expected}")))),
         (None, _) => Ok(deciding),
@@ -109,10 +109,8 @@ fn deciding<'a>(
 fn depends(name: &str, collective: Collective) -> String {
     let fixed = CATALOGUE.iter().filter(|other| other.collective == collective && other.about.order.is_some());
     let names: Vec<_> = fixed.map(|entry| entry.name).collect();
-    let known = names.join(", ");
-    format!(
-        "the order of {name} depends on the element or the size, expected one of {known}, as order = fixed is given"
-    )
+    let list = names.join(", ");
+    format!("the order of {name} depends on the element or the size, expected one of {list}, as order = fixed is given")
 }
 
 /// Whether all sizes of a range are in some of the others.
@@ -129,11 +127,11 @@ fn is_covered(sizes: &Range<u64>, others: &[Range<u64>]) -> bool {
 fn check_alike<'a>(all: &[Decides<'a>], ranks: usize) -> std::result::Result<(), (&'a Rule, Error)> {
     let [first, others @ ..] = all else { return Ok(()) };
     let Some(other) = others.iter().find(|other| other.order != first.order) else { return Ok(()) };
-    let (own, known, line) = (other.algorithm, first.algorithm, first.rule.line);
+    let (own, first_name, line) = (other.algorithm, first.algorithm, first.rule.line);
     Err((
         other.rule,
         Error::new(format!(
-            "on {ranks} ranks, {own} combines in another order than {known} in line {line}, expected the same order, as \
+            "on {ranks} ranks, {own} combines in another order than {first_name} in line {line}, expected the same order, as \
              order = fixed is given"
         )),
     ))

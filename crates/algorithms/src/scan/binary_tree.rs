@@ -49,8 +49,8 @@ pub async fn prefixes(r: &Rank<'_>, c: &Call, through: Span, before: Option<Span
     let parent = parent.map(|peer| edge(subtree, peer));
     let [left, right] = [subtree.left(), subtree.right()].map(|below| below.map(|below| edge(below, below.root())));
 
-    let scratch_if = |used| r.scratch(if used { through.len } else { 0 });
-    let own = |used| before.filter(|_| used);
+    let scratch_if = |is_used| r.scratch(if is_used { through.len } else { 0 });
+    let own = |is_used| before.filter(|_| is_used);
     let from_left = own(left.is_some()).unwrap_or_else(|| scratch_if(left.is_some()));
     let from_parent = own(left.is_none()).unwrap_or_else(|| scratch_if(parent.is_some()));
     let right_goes_up = right.is_some_and(|right| right.up.is_some());

@@ -11,11 +11,11 @@ use hocket_core::demand::{Demand, Spread, is_split, ranks_of_vector};
 /// The demand on every algorithm.
 pub const DEMAND: Demand = Demand {
     spread: |c| Spread::from_rank(0, ranks_of_vector(c)),
-    leaving: |c, within| {
-        let first = (0..c.ranks).find(|rank| within(*rank));
-        let is_awaited = first.is_some_and(|first| (first..c.ranks).any(|rank| !within(rank)));
-        if is_split(c, within) && is_awaited { c.count(0) } else { 0 }
+    leaving: |c, contains| {
+        let first = (0..c.ranks).find(|rank| contains(*rank));
+        let is_awaited = first.is_some_and(|first| (first..c.ranks).any(|rank| !contains(rank)));
+        if is_split(c, contains) && is_awaited { c.count(0) } else { 0 }
     },
-    carried: |c| (c.ranks - 1) * c.count(0),
-    combined: |c| (c.ranks - 1) * c.count(0),
+    sent_elements: |c| (c.ranks - 1) * c.count(0),
+    combinations: |c| (c.ranks - 1) * c.count(0),
 };

@@ -72,13 +72,13 @@ pub fn from_last(c: &Call, levels: &Levels) -> Piece {
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, result) = (Levels::of(c), c.result(r));
     let (group, place) = levels.place(r.rank());
-    SCAN.run_within(r, c, &levels, (c.input(r), result)).await;
+    SCAN.run_within_groups(r, c, &levels, (c.input(r), result)).await;
     let before = r.scratch(result.len);
     if place + 1 == levels.size(group) {
         NETWORK.run_between_last(r, c, &levels, (result, before)).await;
     }
     if group > 0 {
-        BROADCAST.run_within(r, c, &levels, (Span::EMPTY, before)).await;
+        BROADCAST.run_within_groups(r, c, &levels, (Span::EMPTY, before)).await;
         r.combine(before, result, Side::Left).await;
     }
 }

@@ -25,17 +25,17 @@ pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1")
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BineTree::new(r.rank(), c.root, r.size());
     let rotation = rotated_blocks(c, tree.first_of_subtree());
-    let held = r.scratch(rotation.len(tree.ranks_of_subtree()));
+    let subtree_blocks = r.scratch(rotation.len(tree.ranks_of_subtree()));
     if let Some((_, parent)) = tree.parent() {
-        r.recv(parent, held).await;
-        r.copy(rotation.part(held, tree.place()..tree.place() + 1), c.result(r)).await;
+        r.recv(parent, subtree_blocks).await;
+        r.copy(rotation.part(subtree_blocks, tree.place()..tree.place() + 1), c.result(r)).await;
     } else {
-        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+        for (ordered, rotated) in rotation.pieces(c.input(r), subtree_blocks) {
             r.copy(ordered, rotated).await;
         }
         r.copy(c.block(c.input(r), r.rank()), c.result(r)).await;
     }
     for (child, subtree) in tree.subtrees() {
-        r.send(child, rotation.part(held, subtree)).await;
+        r.send(child, rotation.part(subtree_blocks, subtree)).await;
     }
 }

@@ -20,17 +20,17 @@ pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1")
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
     let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), rotated_blocks(c, rank));
-    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
+    let subtree_blocks = r.scratch(rotation.len(tree.subtree(rank).len()));
     if let Some(parent) = tree.parent() {
-        r.recv(parent, held).await;
-        r.copy(rotation.part(held, 0..1), c.result(r)).await;
+        r.recv(parent, subtree_blocks).await;
+        r.copy(rotation.part(subtree_blocks, 0..1), c.result(r)).await;
     } else {
-        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+        for (ordered, rotated) in rotation.pieces(c.input(r), subtree_blocks) {
             r.copy(ordered, rotated).await;
         }
         r.copy(c.block(c.input(r), rank), c.result(r)).await;
     }
     for child in tree.children().rev() {
-        r.send(child, rotation.part(held, tree.subtree(child))).await;
+        r.send(child, rotation.part(subtree_blocks, tree.subtree(child))).await;
     }
 }

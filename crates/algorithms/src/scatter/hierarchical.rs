@@ -60,7 +60,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         hands_out => r.scratch(if hands_out { within.total() } else { 0 }),
     };
     if place == within.root {
-        NETWORK.run_between(r, c, &levels, levels.place(c.root).1, (input, blocks)).await;
+        NETWORK.run_between_groups(r, c, &levels, levels.place(c.root).1, (input, blocks)).await;
     }
-    LOCAL.run_within(r, c, &levels, (blocks, c.result(r))).await;
+    LOCAL.run_within_groups(r, c, &levels, (blocks, c.result(r))).await;
 }

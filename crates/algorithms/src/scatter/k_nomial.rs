@@ -29,18 +29,18 @@ pub const ABOUT: About = About::new("ceil(ports/k)*(rounds*alpha + blocks*n*beta
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
     let (tree, rotation) = (k_nomial(r, c), rotated_blocks(c, rank));
-    let held = r.scratch(rotation.len(tree.subtree(rank).len()));
+    let subtree_blocks = r.scratch(rotation.len(tree.subtree(rank).len()));
     if let Some(parent) = tree.parent() {
-        r.recv(parent, held).await;
-        r.copy(rotation.part(held, 0..1), c.result(r)).await;
+        r.recv(parent, subtree_blocks).await;
+        r.copy(rotation.part(subtree_blocks, 0..1), c.result(r)).await;
     } else {
-        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+        for (ordered, rotated) in rotation.pieces(c.input(r), subtree_blocks) {
             r.copy(ordered, rotated).await;
         }
         r.copy(c.block(c.input(r), rank), c.result(r)).await;
     }
     for level in (0..tree.height()).rev() {
-        let send = |child| r.send(child, rotation.part(held, tree.subtree(child)));
+        let send = |child| r.send(child, rotation.part(subtree_blocks, tree.subtree(child)));
         r.join_all(tree.children_at(level).map(send)).await;
     }
 }

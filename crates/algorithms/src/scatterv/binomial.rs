@@ -18,7 +18,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::told::{counts, subtrees};
+use crate::shapes::subtree_sizes::{counts, subtrees};
 use crate::shapes::{BinomialTree, rotated_blocks};
 
 pub const ABOUT: About =
@@ -31,22 +31,22 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let tree = BinomialTree::new(rank, c.root, r.size());
     let sizes = subtrees(r, c, &tree).await;
     let Some(parent) = tree.parent() else {
-        let (rotation, held) = (rotated_blocks(c, rank), r.scratch(c.total()));
-        for (ordered, rotated) in rotation.pieces(c.input(r), held) {
+        let (rotation, subtree_blocks) = (rotated_blocks(c, rank), r.scratch(c.total()));
+        for (ordered, rotated) in rotation.pieces(c.input(r), subtree_blocks) {
             r.copy(ordered, rotated).await;
         }
         r.copy(c.block(c.input(r), rank), result).await;
         for child in tree.children().rev() {
-            r.send(child, rotation.part(held, tree.subtree(child))).await;
+            r.send(child, rotation.part(subtree_blocks, tree.subtree(child))).await;
         }
         return;
     };
-    let held = r.scratch(result.len + sizes.iter().sum::<usize>());
-    r.recv(parent, held).await;
-    r.copy(held.part(0, result.len), result).await;
-    let mut end = held.len;
+    let subtree_blocks = r.scratch(result.len + sizes.iter().sum::<usize>());
+    r.recv(parent, subtree_blocks).await;
+    r.copy(subtree_blocks.part(0, result.len), result).await;
+    let mut end = subtree_blocks.len;
     for (child, size) in tree.children().rev().zip(sizes.into_iter().rev()) {
         end -= size;
-        r.send(child, held.part(end, size)).await;
+        r.send(child, subtree_blocks.part(end, size)).await;
     }
 }

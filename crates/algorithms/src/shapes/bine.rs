@@ -47,15 +47,17 @@ struct Subtree {
 impl Subtree {
     /// The half with the root, which is not the smaller one, and the other half, whose root is a child.
     fn halves(self) -> Option<[Self; 2]> {
-        let (near, far) = (self.len.div_ceil(2), self.len / 2);
-        let (is_far_right, height) = (self.height % 2 == u32::from(!self.is_mirrored), self.height.saturating_sub(1));
-        let starts = if is_far_right { [self.start, self.start + near] } else { [self.start + far, self.start] };
+        let (larger, smaller) = (self.len.div_ceil(2), self.len / 2);
+        let (is_smaller_right, height) =
+            (self.height % 2 == u32::from(!self.is_mirrored), self.height.saturating_sub(1));
+        let starts =
+            if is_smaller_right { [self.start, self.start + larger] } else { [self.start + smaller, self.start] };
         let half = |start, len, is_mirrored| Self { start, len, is_mirrored, height };
-        (far > 0).then(|| [half(starts[0], near, self.is_mirrored), half(starts[1], far, !self.is_mirrored)])
+        (smaller > 0).then(|| [half(starts[0], larger, self.is_mirrored), half(starts[1], smaller, !self.is_mirrored)])
     }
 
     fn root(self) -> usize {
-        self.halves().map_or(self.start, |[near, _]| near.root())
+        self.halves().map_or(self.start, |[larger, _]| larger.root())
     }
 
     fn contains(self, position: usize) -> bool {
@@ -71,17 +73,17 @@ impl BineTree {
         let position = (rank + ranks - first) % ranks;
         let (mut own, mut parent, mut below) = (whole, None, Vec::new());
         let (mut part, mut round) = (whole, 0);
-        while let Some([near, far]) = part.halves() {
-            if far.contains(position) {
-                if far.root() == position {
-                    (own, parent) = (far, Some((round, (first + near.root()) % ranks)));
+        while let Some([larger, smaller]) = part.halves() {
+            if smaller.contains(position) {
+                if smaller.root() == position {
+                    (own, parent) = (smaller, Some((round, (first + larger.root()) % ranks)));
                 }
-                part = far;
+                part = smaller;
             } else {
-                if near.root() == position {
-                    below.push((round, far));
+                if larger.root() == position {
+                    below.push((round, smaller));
                 }
-                part = near;
+                part = larger;
             }
             round += 1;
         }
@@ -125,8 +127,9 @@ impl BineTree {
 
     /// The children and their subtrees, counted from the first rank of this subtree; the largest first.
     pub fn subtrees(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> {
-        let counted = |below: &Subtree| below.start - self.own.start..below.start + below.len - self.own.start;
-        self.below.iter().map(move |(_, below)| ((self.first + below.root()) % self.ranks, counted(below)))
+        let positions_in_subtree =
+            |below: &Subtree| below.start - self.own.start..below.start + below.len - self.own.start;
+        self.below.iter().map(move |(_, below)| ((self.first + below.root()) % self.ranks, positions_in_subtree(below)))
     }
 }
 

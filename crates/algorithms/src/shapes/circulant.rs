@@ -27,12 +27,12 @@ pub async fn reduce_scatter(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> us
     let (rank, size) = (r.rank(), r.size());
     let scratch = r.scratch(blocks.len(size / 2));
     for round in distances(size).windows(2).rev() {
-        let (near, far) = (round[0], round[1]);
-        let (to, from) = ((rank + near) % size, (rank + size - near) % size);
-        let kept = blocks.part(rotated, 0..far - near);
-        let arrived = scratch.part(0, kept.len);
-        r.sendrecv(to, blocks.part(rotated, near..far), from, arrived).await;
-        r.reduce(from, arrived, kept).await;
+        let (nearer, farther) = (round[0], round[1]);
+        let (to, from) = ((rank + nearer) % size, (rank + size - nearer) % size);
+        let own_blocks = blocks.part(rotated, 0..farther - nearer);
+        let arrived = scratch.part(0, own_blocks.len);
+        r.sendrecv(to, blocks.part(rotated, nearer..farther), from, arrived).await;
+        r.reduce(from, arrived, own_blocks).await;
     }
 }
 
@@ -40,9 +40,9 @@ pub async fn reduce_scatter(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> us
 pub async fn allgather(r: &Rank<'_>, blocks: &Rotation<impl Fn(usize) -> usize>, rotated: Span) {
     let (rank, size) = (r.rank(), r.size());
     for round in distances(size).windows(2) {
-        let (near, far) = (round[0], round[1]);
-        let (to, from) = ((rank + size - near) % size, (rank + near) % size);
-        r.sendrecv(to, blocks.part(rotated, 0..far - near), from, blocks.part(rotated, near..far)).await;
+        let (nearer, farther) = (round[0], round[1]);
+        let (to, from) = ((rank + size - nearer) % size, (rank + nearer) % size);
+        r.sendrecv(to, blocks.part(rotated, 0..farther - nearer), from, blocks.part(rotated, nearer..farther)).await;
     }
 }
 
@@ -61,13 +61,13 @@ pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl Doub
     let (distances, receives, sends) = (distances(ranks), receives(rank, ranks), sends(rank, ranks));
     let (phase, last) = (receives.len(), segments - 1);
     // All phases have the same rounds, so the first phase skips some rounds at its beginning. One rank has no phase.
-    let left_out = (phase - last % phase.max(1)) % phase.max(1);
-    let rounds = if ranks > 1 { left_out..left_out + last + phase } else { 0..0 };
+    let rounds_to_skip = (phase - last % phase.max(1)) % phase.max(1);
+    let rounds = if ranks > 1 { rounds_to_skip..rounds_to_skip + last + phase } else { 0..0 };
     rounds.map(move |round| {
         let (phase_start, round) = (round - round % phase, round % phase);
         let distance = distances[round];
         let segment = |block: isize| {
-            let segment = block.checked_add_unsigned(phase_start)?.checked_sub_unsigned(left_out)?;
+            let segment = block.checked_add_unsigned(phase_start)?.checked_sub_unsigned(rounds_to_skip)?;
             usize::try_from(segment).ok().map(|segment| segment.min(last))
         };
         CirculantRound {
@@ -90,11 +90,11 @@ fn receives(rank: usize, ranks: usize) -> Vec<isize> {
     let new_block = base_block(rank, &distances);
     let mut unused = vec![true; rounds + 1];
     unused[new_block] = false;
-    let found = Vec::with_capacity(rounds);
-    let mut search = Search { distances: &distances, target: ranks + rank, bound: 2 * ranks, unused, found };
+    let path_starts = Vec::with_capacity(rounds);
+    let mut search = Search { distances: &distances, target: ranks + rank, bound: 2 * ranks, unused, path_starts };
     search.extend(0, rounds);
     let block = |index: usize| if index == rounds { new_block as isize } else { index as isize - rounds as isize };
-    search.found.into_iter().map(block).collect()
+    search.path_starts.into_iter().map(block).collect()
 }
 
 /// The blocks that the rank at distance `rank` from the root sends in the rounds of a phase: its partner's receives.
@@ -126,7 +126,7 @@ struct Search<'d> {
     /// The end of the last path found; the next path ends before it.
     bound: usize,
     unused: Vec<bool>,
-    found: Vec<usize>,
+    path_starts: Vec<usize>,
 }
 
 impl Search<'_> {
@@ -144,15 +144,15 @@ impl Search<'_> {
             }
             if next < self.bound {
                 self.bound = next;
-                self.found.push(index);
+                self.path_starts.push(index);
                 self.unused[index] = false;
             }
         }
     }
 
-    /// Whether `place` is at most as far as the partner of the current round, or of a round that is `later` rounds on.
+    /// Whether `place` is at most as farther as the partner of the current round, or of a round that is `later` rounds on.
     fn reaches_partner(&self, place: usize, later: usize) -> bool {
-        let round = self.found.len();
+        let round = self.path_starts.len();
         round + 1 < self.distances.len() && place + self.distances[round + later] <= self.target
     }
 }

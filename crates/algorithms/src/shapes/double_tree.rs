@@ -55,7 +55,7 @@ impl DoubleTree {
     }
 
     fn parent(&self, tree: usize, node: usize) -> usize {
-        if tree == 0 { self.parent_in_order(node) } else { self.mirrored(self.parent_in_order(self.mirrored(node))) }
+        if tree == 0 { self.parent_in_order(node) } else { self.mirror(self.parent_in_order(self.mirror(node))) }
     }
 
     fn parent_in_order(&self, node: usize) -> usize {
@@ -64,11 +64,11 @@ impl DoubleTree {
     }
 
     fn children_in(&self, tree: usize, node: usize) -> impl Iterator<Item = usize> {
-        let place = if tree == 0 { node } else { self.mirrored(node) };
+        let place = if tree == 0 { node } else { self.mirror(node) };
         let height = if place == 0 { usize::BITS } else { place.trailing_zeros() };
         let left = (place > 0 && height > 0).then(|| place - (1 << (height - 1)));
         let right = (0..height).rev().map(|h| place + (1 << h)).find(|right| *right <= self.nodes);
-        [left, right].into_iter().flatten().map(move |child| if tree == 0 { child } else { self.mirrored(child) })
+        [left, right].into_iter().flatten().map(move |child| if tree == 0 { child } else { self.mirror(child) })
     }
 
     fn first_step(&self, tree: usize, node: usize) -> usize {
@@ -96,12 +96,12 @@ impl DoubleTree {
         } else if node.is_multiple_of(2) {
             (self.colour(parent) + self.nodes / 2 + usize::from(parent > node)) % 2
         } else {
-            self.colour(self.mirrored(node))
+            self.colour(self.mirror(node))
         }
     }
 
     /// The node whose place in tree 0 `node` takes in tree 1.
-    fn mirrored(&self, node: usize) -> usize {
+    fn mirror(&self, node: usize) -> usize {
         let last = self.mirrored_nodes();
         if node == 0 || node > last { node } else { last + 1 - node }
     }

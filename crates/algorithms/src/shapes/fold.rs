@@ -17,11 +17,11 @@ pub struct Fold {
 impl Fold {
     /// The fold of `ranks` ranks onto the largest power of two.
     pub fn new(ranks: usize) -> Self {
-        Self::onto(1 << ranks.ilog2(), ranks)
+        Self::to_active(1 << ranks.ilog2(), ranks)
     }
 
-    /// The fold of `ranks` ranks onto `active` virtual ranks.
-    pub fn onto(active: usize, ranks: usize) -> Self {
+    /// The fold of `ranks` ranks to_active `active` virtual ranks.
+    pub fn to_active(active: usize, ranks: usize) -> Self {
         Self { active, pairs: ranks - active }
     }
 

@@ -62,7 +62,7 @@ fn partners_above(start: usize, size: usize, ranks: usize) -> usize {
 /// steps 2             [4 5]        bit 1 is 0: lower half
 /// steps 3               [5]        bit 2 is 1: upper half
 /// ```
-pub fn halved(rank: usize, steps: u32, ranks: usize) -> Range<usize> {
+pub fn half_range(rank: usize, steps: u32, ranks: usize) -> Range<usize> {
     let first = (0..steps).map(|k| (rank >> k & 1) * (ranks >> (k + 1))).sum();
     first..first + (ranks >> steps)
 }
@@ -113,10 +113,12 @@ mod tests {
             let ranks = 1 << steps;
             for (rank, step) in (0..ranks).flat_map(|rank| (0..steps).map(move |step| (rank, step))) {
                 let partner = rank ^ (1 << step);
-                let (mut both, whole) =
-                    ([halved(rank, step + 1, ranks), halved(partner, step + 1, ranks)], halved(rank, step, ranks));
-                both.sort_by_key(|half| half.start);
-                assert_eq!((both[0].start, both[0].end, both[1].end), (whole.start, both[1].start, whole.end));
+                let (mut halves, whole) = (
+                    [half_range(rank, step + 1, ranks), half_range(partner, step + 1, ranks)],
+                    half_range(rank, step, ranks),
+                );
+                halves.sort_by_key(|half| half.start);
+                assert_eq!((halves[0].start, halves[0].end, halves[1].end), (whole.start, halves[1].start, whole.end));
             }
         }
     }

@@ -89,8 +89,8 @@ impl Edge {
     /// The segment that goes up in `step` and the segment that comes down, of `segments` segments.
     pub fn crossing(self, step: usize, segments: usize) -> [Option<usize>; 2] {
         [self.up, self.down].map(|first| {
-            let since = step.checked_sub(first?)?;
-            (since.is_multiple_of(3) && since / 3 < segments).then_some(since / 3)
+            let steps_since = step.checked_sub(first?)?;
+            (steps_since.is_multiple_of(3) && steps_since / 3 < segments).then_some(steps_since / 3)
         })
     }
 }

@@ -156,8 +156,8 @@ mod tests {
                     prop_assert_eq!(BinomialTree::new(peer, root, ranks).peer(level), Some(rank));
                 }
             }
-            let met: Vec<_> = tree.children().chain(tree.parent()).collect();
-            prop_assert_eq!(tree.peers().map(|(_, peer)| peer).collect::<Vec<_>>(), met);
+            let peers: Vec<_> = tree.children().chain(tree.parent()).collect();
+            prop_assert_eq!(tree.peers().map(|(_, peer)| peer).collect::<Vec<_>>(), peers);
         }
     }
 }

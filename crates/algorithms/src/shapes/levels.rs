@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Collective, Counts, Listed, Members, Nodes, Parameter, Part, Rank, Span, Subgroup, Unit,
+    Buffer, Call, Collective, Counts, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Unit,
 };
 
 pub use crate::about::Piece;
@@ -37,7 +37,7 @@ pub enum Levels {
     /// Groups of consecutive ranks.
     Equal(Groups),
     /// Nodes with any ranks.
-    Listed(Arc<Listed>),
+    Listed(Arc<NodeList>),
 }
 
 impl Levels {
@@ -171,12 +171,12 @@ impl PartParameter {
         find(self.collective, name).expect("a word of the choice")
     }
 
-    fn given(&self, c: &Call, entry: &Entry) -> Vec<(String, u64)> {
+    fn shared_values(&self, c: &Call, entry: &Entry) -> Vec<(String, u64)> {
         let pairs = [(SEGMENT.name, SEGMENT.name), (OUTER.name, GROUP.name)];
         let declares = |name: &str| entry.about.parameters.iter().any(|parameter| parameter.name == name);
         let value = |name: &str| c.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
-        let given = |(own, part): (&str, &str)| Some((part.to_owned(), value(own).filter(|_| declares(part))?));
-        pairs.into_iter().filter_map(given).collect()
+        let shared_values = |(own, part): (&str, &str)| Some((part.to_owned(), value(own).filter(|_| declares(part))?));
+        pairs.into_iter().filter_map(shared_values).collect()
     }
 
     /// The part, run by `groups` groups of ranks; `call` returns the call of each group.
@@ -191,7 +191,13 @@ impl PartParameter {
         }
         let entry = self.entry(c);
         let part = Part { name: self.parameter.name, calls };
-        Piece { collective: self.collective, algorithm: entry.name, is_within, part, given: self.given(c, entry) }
+        Piece {
+            collective: self.collective,
+            algorithm: entry.name,
+            is_within,
+            part,
+            values: self.shared_values(c, entry),
+        }
     }
 
     /// The part within all groups; `call` returns the call of each group.
@@ -200,7 +206,7 @@ impl PartParameter {
     }
 
     /// The part within one group.
-    pub fn within_one(&self, c: &Call, call: &Call) -> Piece {
+    pub fn within_one_group(&self, c: &Call, call: &Call) -> Piece {
         self.piece(c, true, 1, |_| call.clone())
     }
 
@@ -222,18 +228,18 @@ impl PartParameter {
     }
 
     /// Runs the part within all groups.
-    pub async fn run_within(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
+    pub async fn run_within_groups(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (group, _) = levels.place(r.rank());
         self.run_in_group(r, c, levels, spans, self.call(c, group)).await;
     }
 
     /// Runs the part within one group, the group of this rank.
-    pub async fn run_within_one(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
+    pub async fn run_within_own_group(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         self.run_in_group(r, c, levels, spans, self.call(c, 0)).await;
     }
 
     /// Runs the part between the groups, among the ranks in this place of their groups.
-    pub async fn run_between(&self, r: &Rank<'_>, c: &Call, levels: &Levels, place: usize, spans: (Span, Span)) {
+    pub async fn run_between_groups(&self, r: &Rank<'_>, c: &Call, levels: &Levels, place: usize, spans: (Span, Span)) {
         self.run_at_place(r, c, levels, place, spans, self.call(c, 0)).await;
     }
 
@@ -290,7 +296,7 @@ pub fn group(c: &Call) -> Vec<(&'static str, u64)> {
 }
 
 /// The call of a part that moves or combines a vector within a group, in one chunk for each lane.
-pub fn chunked(c: &Call, collective: Collective, levels: &Levels, group: usize) -> Call {
+pub fn chunk_call(c: &Call, collective: Collective, levels: &Levels, group: usize) -> Call {
     let (whole, lanes) = (Span::new(Buffer::Result, c.count(0)), levels.lanes());
     let count = |place| if place < lanes { whole.chunk(place, lanes).len } else { 0 };
     let counts: Vec<_> = (0..levels.size(group)).map(count).collect();

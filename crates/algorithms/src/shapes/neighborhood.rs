@@ -37,7 +37,7 @@ pub async fn exchange(r: &Rank<'_>, c: &Call) {
 
 /// The most messages that a rank sends or receives if neighbours send directly. Counts ranks whose edges are known.
 pub fn degree(c: &Call) -> usize {
-    c.neighbors().known().flat_map(|(rank, edges)| edges.with_others(rank).map(Iterator::count)).max().unwrap_or(0)
+    c.neighbors().entries().flat_map(|(rank, edges)| edges.with_others(rank).map(Iterator::count)).max().unwrap_or(0)
 }
 
 /// Whether all ranks send to the same relative places, in the same order, and some places belong to other ranks.
@@ -48,7 +48,7 @@ pub fn is_regular(c: &Call) -> bool {
 /// The values with which direct messages complete a call: their number (`edges`), and an upper bound on the messages
 /// that follow each other at a rank (`waits`).
 pub fn directly(c: &Call) -> Vec<(&'static str, u64)> {
-    let edges: usize = c.neighbors().known().map(|(rank, edges)| edges.with_others(rank)[0].clone().count()).sum();
+    let edges: usize = c.neighbors().entries().map(|(rank, edges)| edges.with_others(rank)[0].clone().count()).sum();
     let waits = if is_regular(c) { 1 } else { 2 * degree(c) };
     vec![("edges", edges as u64), ("waits", waits as u64)]
 }
@@ -84,12 +84,12 @@ pub fn needs_stencil(c: &Call) -> Option<&'static str> {
 /// the stencil.
 pub fn edges_by_place<'a>(c: &'a Call, stencil: &Stencil, rank: usize) -> [Vec<(usize, &'a Edge)>; 2] {
     let edges = c.neighbors().of(rank);
-    let exists = |back: bool, offset: &[isize]| {
-        let offset = if back { opposite(offset) } else { offset.to_vec() };
+    let exists = |is_backward: bool, offset: &[isize]| {
+        let offset = if is_backward { opposite(offset) } else { offset.to_vec() };
         stencil.shifted(rank, &offset).is_some()
     };
-    [(false, &edges.to), (true, &edges.from)].map(|(back, edges)| {
-        let places = (0..stencil.offsets.len()).filter(|place| exists(back, &stencil.offsets[*place]));
+    [(false, &edges.to), (true, &edges.from)].map(|(is_backward, edges)| {
+        let places = (0..stencil.offsets.len()).filter(|place| exists(is_backward, &stencil.offsets[*place]));
         places.zip(edges).collect()
     })
 }
@@ -116,23 +116,24 @@ impl Parcel {
 }
 
 fn opposite(offset: &[isize]) -> Vec<isize> {
-    offset.iter().map(|by| -by).collect()
+    offset.iter().map(|shift| -shift).collect()
 }
 
 /// An offset, with 0 for a dimension and all later ones.
 fn before(offset: &[isize], dimension: usize) -> Vec<isize> {
-    offset.iter().enumerate().map(|(i, by)| if i < dimension { *by } else { 0 }).collect()
+    offset.iter().enumerate().map(|(i, shift)| if i < dimension { *shift } else { 0 }).collect()
 }
 
 /// An offset, with 0 for all dimensions but one.
-fn along(dimension: usize, offset: &[isize]) -> Vec<isize> {
-    offset.iter().enumerate().map(|(i, by)| if i == dimension { *by } else { 0 }).collect()
+fn along_dimension(dimension: usize, offset: &[isize]) -> Vec<isize> {
+    offset.iter().enumerate().map(|(i, shift)| if i == dimension { *shift } else { 0 }).collect()
 }
 
 /// The offsets of a stencil. On a torus, none is negative, so that offsets to the same rank are equal.
 fn offsets(stencil: &Stencil) -> Vec<Vec<isize>> {
-    let least = |by: isize, size: usize| if stencil.is_periodic { by.rem_euclid(size as isize) } else { by };
-    let offset = |offset: &Vec<isize>| offset.iter().zip(&stencil.dims).map(|(by, size)| least(*by, *size)).collect();
+    let least = |shift: isize, size: usize| if stencil.is_periodic { shift.rem_euclid(size as isize) } else { shift };
+    let offset =
+        |offset: &Vec<isize>| offset.iter().zip(&stencil.dims).map(|(shift, size)| least(*shift, *size)).collect();
     stencil.offsets.iter().map(offset).collect()
 }
 
@@ -153,8 +154,8 @@ pub fn alltoall_rounds(stencil: &Stencil) -> Vec<Round> {
     let offsets = offsets(stencil);
     let piece = |(place, offset): (usize, &Vec<isize>), dimension: usize| {
         let behind = before(offset, dimension);
-        let ahead = offset.iter().zip(&behind).map(|(all, done)| all - done).collect();
-        (along(dimension, offset), Parcel { places: [place; 2], behind, ahead })
+        let ahead = offset.iter().zip(&behind).map(|(all, way)| all - way).collect();
+        (along_dimension(dimension, offset), Parcel { places: [place; 2], behind, ahead })
     };
     rounds(stencil.dims.len(), |dimension| {
         let moves = offsets.iter().enumerate().filter(|(_, offset)| offset[dimension] != 0);
@@ -163,44 +164,44 @@ pub fn alltoall_rounds(stencil: &Stencil) -> Vec<Round> {
 }
 
 /// The relative places that a block passes in neighbor_allgather, each once. The first one is its own rank.
-fn passed(stencil: &Stencil) -> Vec<Vec<isize>> {
-    let mut passed = vec![vec![0; stencil.dims.len()]];
+fn places_passed(stencil: &Stencil) -> Vec<Vec<isize>> {
+    let mut places = vec![vec![0; stencil.dims.len()]];
     for offset in offsets(stencil) {
         for dimension in 1..=offset.len() {
             let place = before(&offset, dimension);
-            if !passed.contains(&place) {
-                passed.push(place);
+            if !places.contains(&place) {
+                places.push(place);
             }
         }
     }
-    passed
+    places
 }
 
 /// The rounds of neighbor_allgather: along each dimension, a block goes to the ranks that need it or pass it on.
 pub fn allgather_rounds(stencil: &Stencil) -> Vec<Round> {
-    let passed = passed(stencil);
-    let index = |place: &[isize]| passed.iter().position(|other| other == place).expect("it came that way");
+    let places_passed = places_passed(stencil);
+    let index = |place: &[isize]| places_passed.iter().position(|other| other == place).expect("it came that way");
     rounds(stencil.dims.len(), |dimension| {
         let ends = |place: &&Vec<isize>| place[dimension] != 0 && before(place, dimension + 1) == **place;
         let piece = |place: &Vec<isize>| {
-            let (behind, ahead) = (before(place, dimension), along(dimension, place));
+            let (behind, ahead) = (before(place, dimension), along_dimension(dimension, place));
             (ahead.clone(), Parcel { places: [index(&behind), index(place)], behind, ahead })
         };
-        passed.iter().filter(ends).map(piece).collect()
+        places_passed.iter().filter(ends).map(piece).collect()
     })
 }
 
 /// How many blocks of other ranks a rank holds in neighbor_allgather, and the number of each neighbour's block among
 /// them. The rank's own block has number 0.
 pub fn places(stencil: &Stencil) -> (usize, Vec<usize>) {
-    let passed = passed(stencil);
-    let index = |offset: &Vec<isize>| passed.iter().position(|other| other == offset).expect("it came there");
-    (passed.len() - 1, offsets(stencil).iter().map(index).collect())
+    let places_passed = places_passed(stencil);
+    let index = |offset: &Vec<isize>| places_passed.iter().position(|other| other == offset).expect("it came there");
+    (places_passed.len() - 1, offsets(stencil).iter().map(index).collect())
 }
 
-/// Passes pieces on, round by round. `held` returns the span in which a rank holds a piece.
-pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], held: impl Fn(usize) -> Span) {
-    let (rank, len) = (r.rank(), held(0).len);
+/// Passes pieces on, round by round. `block_at` returns the span in which a rank holds a piece.
+pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], block_at: impl Fn(usize) -> Span) {
+    let (rank, len) = (r.rank(), block_at(0).len);
     let most = if len == 0 { 0 } else { rounds.iter().map(|round| round.pieces.len()).max().unwrap_or(0) };
     let [outgoing, arrived] = [(); 2].map(|()| r.scratch(most * len));
     let nth = |all: Span, index: usize| all.part(index * len, len);
@@ -211,7 +212,7 @@ pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], held: im
         };
         let (sent, received) = (|| pieces(to.and(Some(rank))), || pieces(from));
         for (index, piece) in sent() {
-            r.copy(held(piece.places[0]), nth(outgoing, index)).await;
+            r.copy(block_at(piece.places[0]), nth(outgoing, index)).await;
         }
         let send = async {
             if let (Some(to), count @ 1..) = (to, sent().count()) {
@@ -225,7 +226,7 @@ pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], held: im
         };
         r.join(send, receive).await;
         for (index, piece) in received() {
-            r.copy(nth(arrived, index), held(piece.places[1])).await;
+            r.copy(nth(arrived, index), block_at(piece.places[1])).await;
         }
     }
 }

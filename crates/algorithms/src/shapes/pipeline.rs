@@ -53,8 +53,8 @@ impl<'a> Onward<'a> {
 /// Combines the segments of all ranks below this one with its own into `sums`, and sends the sums to the parent. The
 /// own segments may lie in `sums`. A rank without children sends its own segments from where they lie.
 pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments) {
-    let handed_up = if place.children.is_empty() { own } else { sums };
-    add_up(r, place, own, sums, Onward::up(place, handed_up)).await;
+    let sums_or_own = if place.children.is_empty() { own } else { sums };
+    add_up(r, place, own, sums, Onward::up(place, sums_or_own)).await;
 }
 
 /// Receives the segments from the parent, and sends them to the children.
@@ -82,7 +82,7 @@ struct Arrivals<'a> {
     child: usize,
     room: Option<Span>,
     free: Tokens<'a>,
-    filled: Tokens<'a>,
+    full: Tokens<'a>,
 }
 
 /// Combines the own segments with the children's segments, in the order of the children, and passes on the sums. If the
@@ -94,7 +94,7 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, on
         child: *child,
         room: (number > 0 || !is_apart).then(|| r.scratch(room * len)),
         free: r.tokens(room),
-        filled: r.tokens(0),
+        full: r.tokens(0),
     };
     let arrivals: Vec<_> = place.children.iter().enumerate().map(arrivals).collect();
     let place_of = |index: usize, from: &Arrivals| {
@@ -106,13 +106,13 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, on
         for index in 0..count {
             from.free.take().await;
             receive(r, from.child, place_of(index, from), UP, index).await;
-            from.filled.put();
+            from.full.put();
         }
     });
     let combine = async |index| {
         let (own, sum) = (own.get(index), sums.get(index));
         for from in &arrivals {
-            from.filled.take().await;
+            from.full.take().await;
             match from.room {
                 Some(_) => r.combine(place_of(index, from), sum, Side::Right).await,
                 None => r.combine(own, sum, Side::Left).await,

@@ -71,7 +71,7 @@ impl Multiplying {
     pub fn of(c: &Call) -> Self {
         let bases = powers(c).map(|distance| RadixGroups { distance, size: radix_of(c).min(c.ranks / distance) });
         let steps: Vec<_> = bases.filter(|groups| groups.size > 1).collect();
-        Self { fold: Fold::onto(steps.iter().map(|groups| groups.size).product(), c.ranks), steps }
+        Self { fold: Fold::to_active(steps.iter().map(|groups| groups.size).product(), c.ranks), steps }
     }
 
     /// The values in formulas: `active` virtual ranks, `steps`, the `others` in a rank's groups of all steps, and
@@ -132,14 +132,14 @@ mod tests {
             let Multiplying { fold, steps } = Multiplying::of(&call(ranks, radix));
             prop_assert!(fold.active() <= ranks && ranks <= 2 * fold.active());
             for rank in 0..fold.active() {
-                let mut together = vec![rank];
+                let mut members = vec![rank];
                 for groups in &steps {
-                    let others = together.iter().flat_map(|member| groups.others(*member).map(|(_, other)| other));
-                    let joined: Vec<_> = others.chain(together.iter().copied()).collect();
-                    together = (rank - rank % (groups.distance * groups.size)..).take(joined.len()).collect();
-                    prop_assert_eq!(crate::shapes::rounds::distinct(joined), together.clone());
+                    let others = members.iter().flat_map(|member| groups.others(*member).map(|(_, other)| other));
+                    let new_members: Vec<_> = others.chain(members.iter().copied()).collect();
+                    members = (rank - rank % (groups.distance * groups.size)..).take(new_members.len()).collect();
+                    prop_assert_eq!(crate::shapes::rounds::distinct(new_members), members.clone());
                 }
-                prop_assert_eq!(together.len(), fold.active());
+                prop_assert_eq!(members.len(), fold.active());
             }
         }
 
@@ -149,7 +149,7 @@ mod tests {
             for (rank, groups) in (0..fold.active()).flat_map(|rank| steps.iter().map(move |groups| (rank, groups))) {
                 for (position, other) in groups.others(rank) {
                     prop_assert_eq!(groups.position(other), position);
-                    prop_assert!(groups.others(other).any(|seen| seen == (groups.position(rank), rank)));
+                    prop_assert!(groups.others(other).any(|place| place == (groups.position(rank), rank)));
                 }
             }
         }

@@ -16,7 +16,7 @@ pub const EXCHANGES: Parameter = Parameter {
 const COPY: Tag = 1;
 
 /// Runs `own`, which returns where it left the final result. Then runs a redundant exchange with each partner in turn:
-/// the rank sends the final result as soon as it has it, from its own exchanges or from an earlier copy. Calls `then`
+/// the rank sends the final result as soon as it has it, from its own exchanges or from an earlier copy. Calls `use_result`
 /// with the place of the result. Afterwards, a rank whose copy came first still serves the ranks that wait for its own
 /// exchanges. The rank reaches mark t when it has the result after t exchanges.
 ///
@@ -32,7 +32,7 @@ pub fn exchange_redundantly<'a>(
     len: usize,
     partners: &'a [usize],
     own: impl Future<Output = Span> + 'a,
-    then: impl AsyncFnOnce(Span) + 'a,
+    use_result: impl AsyncFnOnce(Span) + 'a,
 ) -> impl Future<Output = ()> + 'a {
     // In a box of its own, as the rest lasts longer.
     let own = Box::pin(own);
@@ -54,7 +54,7 @@ pub fn exchange_redundantly<'a>(
         let last = async {
             let span = results[partners.len()].wait().await;
             r.mark(partners.len() as u16);
-            then(span).await;
+            use_result(span).await;
         };
         r.join(r.join(own, r.join_in_turn(copies)), r.join(r.join_in_turn(sends), last)).await;
     }

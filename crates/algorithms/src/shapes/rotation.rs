@@ -32,9 +32,9 @@ impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
     /// Number of elements in the first `blocks` blocks.
     pub fn len(&self, blocks: usize) -> usize {
         let end = self.first + blocks;
-        let wrapped = if end > self.blocks { (self.offset)(self.blocks) } else { 0 };
+        let offset_of_wrap = if end > self.blocks { (self.offset)(self.blocks) } else { 0 };
         let end = if end > self.blocks { end - self.blocks } else { end };
-        wrapped + (self.offset)(end) - (self.offset)(self.first)
+        offset_of_wrap + (self.offset)(end) - (self.offset)(self.first)
     }
 
     /// These blocks of a span that holds blocks in rotated order.

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use hocket_core::{Rank, Span, Started};
+use hocket_core::{Rank, Span, StartedBranch};
 
 /// A program that goes round by round; each rank meets some peers in a round. On most networks, this has no effect. On
 /// a network with circuits, whose nodes have k ports for them (see [`Rank::circuits`]), rounds form batches, the same
@@ -19,32 +19,33 @@ pub struct Rounds<'r, P> {
     rank: &'r Rank<'r>,
     peers: P,
     /// None if the network has no circuits: programs should then be as small and as fast as without this type.
-    known: Option<Box<Known<'r>>>,
+    plan: Option<Box<CircuitPlan<'r>>>,
 }
 
-struct Known<'r> {
+struct CircuitPlan<'r> {
     rounds: usize,
     /// Rounds of a batch; 0 if circuits come with the messages.
     batch: usize,
     /// The latest round that this rank entered, if any.
     round: Option<usize>,
     open: Vec<usize>,
-    asked: Vec<(usize, Started<'r, Asked<'r>>)>,
+    requests: Vec<(usize, StartedBranch<'r, Request<'r>>)>,
 }
 
-type Asked<'r> = Pin<Box<dyn Future<Output = bool> + 'r>>;
+type Request<'r> = Pin<Box<dyn Future<Output = bool> + 'r>>;
 
 impl<'r, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Rounds<'r, P> {
     /// Before the first of `rounds`. `peers` returns the peers of a round, at most `width`.
     pub fn new(rank: &'r Rank<'r>, width: usize, rounds: usize, peers: P) -> Self {
-        let known = |ports| Known { rounds, batch: ports / width, round: None, open: Vec::new(), asked: Vec::new() };
-        Self { rank, peers, known: rank.circuits().map(|ports| Box::new(known(ports))) }
+        let plan =
+            |ports| CircuitPlan { rounds, batch: ports / width, round: None, open: Vec::new(), requests: Vec::new() };
+        Self { rank, peers, plan: rank.circuits().map(|ports| Box::new(plan(ports))) }
     }
 
     /// This rank enters a round. Ranks enter their rounds in order.
     pub async fn enter(&mut self, round: usize) {
-        if let Some(known) = &mut self.known {
-            Box::pin(known.enter(self.rank, &self.peers, round)).await;
+        if let Some(plan) = &mut self.plan {
+            Box::pin(plan.enter(self.rank, &self.peers, round)).await;
         }
     }
 
@@ -60,8 +61,8 @@ impl<'r, I: IntoIterator<Item = usize>, P: Fn(usize) -> I> Rounds<'r, P> {
     /// This rank has finished its last round. Returns when all its circuits are released, including the circuits that
     /// came with messages.
     pub async fn end(self) {
-        if let Some(known) = self.known {
-            Box::pin(known.end(self.rank, self.peers)).await;
+        if let Some(plan) = self.plan {
+            Box::pin(plan.end(self.rank, self.peers)).await;
         }
     }
 }
@@ -76,7 +77,7 @@ async fn in_turns(r: &Rank<'_>, (to, data): (usize, Span), (from, into): (usize,
     }
 }
 
-impl<'r> Known<'r> {
+impl<'r> CircuitPlan<'r> {
     async fn enter<I: IntoIterator<Item = usize>>(
         &mut self,
         rank: &'r Rank<'r>,
@@ -90,8 +91,8 @@ impl<'r> Known<'r> {
             self.reopen(rank, distinct(rounds.flat_map(&peers))).await;
         }
         for peer in peers(round) {
-            if let Some(place) = self.asked.iter().position(|(asked, _)| *asked == peer) {
-                self.asked.swap_remove(place).1.await;
+            if let Some(place) = self.requests.iter().position(|(other, _)| *other == peer) {
+                self.requests.swap_remove(place).1.await;
             }
         }
     }
@@ -105,8 +106,8 @@ impl<'r> Known<'r> {
     async fn reopen(&mut self, rank: &'r Rank<'r>, peers: Vec<usize>) {
         let_go(rank, &self.open, &peers).await;
         for peer in peers.iter().filter(|peer| !self.open.contains(peer)) {
-            let asked: Asked<'r> = Box::pin(rank.connect(*peer));
-            self.asked.push((*peer, rank.start(asked).await));
+            let request: Request<'r> = Box::pin(rank.connect(*peer));
+            self.requests.push((*peer, rank.start(request).await));
         }
         self.open = peers;
     }
@@ -127,8 +128,8 @@ pub async fn change(r: &Rank<'_>, old: &[usize], new: &[usize]) {
     r.join_all(new.iter().filter(|peer| !old.contains(peer)).map(|peer| r.connect(*peer))).await;
 }
 
-async fn let_go(r: &Rank<'_>, old: &[usize], needed: &[usize]) {
-    for peer in old.iter().filter(|peer| !needed.contains(peer)) {
+async fn let_go(r: &Rank<'_>, old: &[usize], new: &[usize]) {
+    for peer in old.iter().filter(|peer| !new.contains(peer)) {
         drop(r.start(r.disconnect(*peer)).await);
     }
 }

@@ -54,8 +54,8 @@ mod tests {
                 ..Call::new(Collective::Broadcast, 2, len)
             };
             let segments = Segments::new(&call, Span::new(Buffer::Result, len));
-            let covered: Vec<_> = (0..segments.count()).flat_map(|i| segments.get(i).range()).collect();
-            assert_eq!(covered, (0..len).collect::<Vec<_>>());
+            let elements: Vec<_> = (0..segments.count()).flat_map(|i| segments.get(i).range()).collect();
+            assert_eq!(elements, (0..len).collect::<Vec<_>>());
             assert!((0..segments.count()).all(|i| segments.get(i).len * 8 <= segment as usize));
         }
     }

@@ -58,25 +58,25 @@ pub async fn subtrees(r: &Rank<'_>, c: &Call, tree: &BinomialTree) -> Vec<usize>
 }
 
 /// The values with which telling sizes completes a call: the `rounds`, the most `digits` of a size, the most bytes of
-/// these digits (`told`), and the messages of all `sizes`. None for a rank that knows only its own block.
+/// these digits (`digit_counts`), and the messages of all `sizes`. None for a rank that knows only its own block.
 pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     if matches!(c.counts, Counts::Own(_)) {
         return Vec::new();
     }
-    let told: Vec<usize> = told(c).map(|size| digits(size).count()).collect();
-    let (most, largest) = (told.iter().max().copied().unwrap_or(0), c.total().min(2 * BASE - 1));
+    let digit_counts: Vec<usize> = inner_subtree_sizes(c).map(|size| digits(size).count()).collect();
+    let (most, largest) = (digit_counts.iter().max().copied().unwrap_or(0), c.total().min(2 * BASE - 1));
     let rounds = c.ranks.next_power_of_two().ilog2().saturating_sub(1) as usize;
     let values = [
         ("rounds", rounds),
         ("digits", most),
         ("told", most * largest * c.element_bytes),
-        ("sizes", told.into_iter().sum()),
+        ("sizes", digit_counts.into_iter().sum()),
     ];
     values.map(|(name, value)| (name, value as u64)).into()
 }
 
 /// The sizes of the subtrees of all ranks but the root and its children.
-fn told(c: &Call) -> impl Iterator<Item = usize> {
+fn inner_subtree_sizes(c: &Call) -> impl Iterator<Item = usize> {
     let mut ends = Vec::with_capacity(c.ranks + 1);
     ends.push(0);
     for position in 0..c.ranks {
@@ -99,8 +99,8 @@ mod tests {
                 *last < BASE && others.iter().all(|length| (BASE..2 * BASE).contains(length)),
                 "{number}: {lengths:?}"
             );
-            let again = lengths.iter().rfold(0, |number, length| number * BASE + length % BASE);
-            assert_eq!(again, number);
+            let sum = lengths.iter().rfold(0, |number, length| number * BASE + length % BASE);
+            assert_eq!(sum, number);
         }
     }
 }

@@ -56,10 +56,10 @@ impl Torus {
     /// The torus that a call names; if it names none, the torus nearest to a cube. An axis of 0 beside other axes has
     /// one rank.
     pub fn of(c: &Call) -> Self {
-        let given: Vec<_> = declared(c).map(|axis| c.parameter(axis.name) as usize).collect();
-        match given.iter().all(|size| *size == 0) {
+        let sizes: Vec<_> = declared(c).map(|axis| c.parameter(axis.name) as usize).collect();
+        match sizes.iter().all(|size| *size == 0) {
             true => Self::near_cube(c.ranks),
-            false => Self::new(&given.iter().map(|size| (*size).max(1)).collect::<Vec<_>>()),
+            false => Self::new(&sizes.iter().map(|size| (*size).max(1)).collect::<Vec<_>>()),
         }
     }
 
@@ -135,13 +135,13 @@ pub struct Port {
 impl Port {
     /// The coordinate of a rank along an axis, in the port's direction.
     pub fn coordinate(&self, rank: usize, axis: usize) -> usize {
-        self.mirrored(self.torus.coordinates(rank)[axis], axis)
+        self.mirror(self.torus.coordinates(rank)[axis], axis)
     }
 
     /// The rank that differs from `rank` only in this coordinate.
     pub fn moved(&self, rank: usize, axis: usize, coordinate: usize) -> usize {
         let mut at = self.torus.coordinates(rank);
-        at[axis] = self.mirrored(coordinate, axis);
+        at[axis] = self.mirror(coordinate, axis);
         self.torus.rank(at)
     }
 
@@ -150,7 +150,7 @@ impl Port {
         self.order.iter().fold(0, |index, axis| index * self.torus.sizes[*axis] + self.coordinate(rank, *axis))
     }
 
-    fn mirrored(&self, coordinate: usize, axis: usize) -> usize {
+    fn mirror(&self, coordinate: usize, axis: usize) -> usize {
         let size = self.torus.sizes[axis];
         if self.is_mirrored { (size - coordinate) % size } else { coordinate }
     }

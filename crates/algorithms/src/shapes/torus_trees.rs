@@ -105,9 +105,9 @@ impl TorusTree {
         if at[0] == 0 && last > 0 {
             return 0;
         }
-        let beyond: usize = sizes[last + 1..].iter().map(|size| size - 1).sum();
-        let round_the_ring = if last > 0 { at[0] + 1 == sizes[0] } else { beyond > 0 };
-        sizes[last] - 1 - at[last] + beyond + usize::from(round_the_ring)
+        let rest: usize = sizes[last + 1..].iter().map(|size| size - 1).sum();
+        let round_the_ring = if last > 0 { at[0] + 1 == sizes[0] } else { rest > 0 };
+        sizes[last] - 1 - at[last] + rest + usize::from(round_the_ring)
     }
 
     /// The most children that any rank has.

@@ -11,8 +11,8 @@ pub fn check_bound(entry: &Entry, call: &Call, platform: &Platform, outcome: &Ou
     let bound = bound(call, platform).unwrap();
     let (time_s, name) = (outcome.time_s(), &platform.name);
     assert!(time_s >= bound.time_s() * (1.0 - 1e-9), "{entry} takes {time_s} on {name}, {bound:?}, in {call:?}");
-    let carried = (demand(call.collective).carried)(call) * call.element_bytes;
-    assert!(outcome.message_bytes >= carried as u64, "{entry} sends less than {carried} bytes in {call:?}");
+    let sent_bytes = (demand(call.collective).sent_elements)(call) * call.element_bytes;
+    assert!(outcome.message_bytes >= sent_bytes as u64, "{entry} sends less than {sent_bytes} bytes in {call:?}");
 }
 
 fn platform(network: &str, node: &str) -> Platform {

@@ -1,6 +1,6 @@
 //! What a user sets parameters to, as values.
 
-use hocket::request::{ParameterValues, Setting, Signature};
+use hocket::request::{CallValues, Setting, Signature};
 use hocket_algorithms::find;
 use hocket_core::{Collective, Parameter, Result, Unit};
 use hocket_machine::Machine;
@@ -31,11 +31,11 @@ fn whole(name: &str, number: u64) -> (String, Setting) {
     (name.to_owned(), Setting::Whole(number))
 }
 
-fn number(values: &ParameterValues, name: &str) -> Option<u64> {
+fn number(values: &CallValues, name: &str) -> Option<u64> {
     values.numbers.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
 }
 
-fn refusal(result: Result<ParameterValues>) -> String {
+fn refusal(result: Result<CallValues>) -> String {
     result.unwrap_err().to_string()
 }
 
@@ -66,7 +66,7 @@ fn only_on_a_machine_values_are_automatic() {
     let automatic = [text("segment", "auto"), whole("X", 8)];
     let values = trees.values_on(&automatic, 1, 8, Some(&platform(TORUS)), None).unwrap();
     assert_eq!(
-        (values.automatic, number(&ParameterValues { automatic: Vec::new(), ..values }, "segment")),
+        (values.automatic, number(&CallValues { automatic: Vec::new(), ..values }, "segment")),
         (vec!["segment".to_owned()], None)
     );
     assert!(refusal(trees.values_on(&automatic, 1, 8, None, None)).contains("got \"auto\""));

@@ -164,9 +164,9 @@ fn stall_s(start_s: f64, length_s: f64, mut next_after: impl FnMut(f64) -> (f64,
         if !meets {
             return delay_s;
         }
-        let interrupted = event.max(now);
-        left -= interrupted - now;
-        delay_s += (event - interrupted) + duration;
+        let stop = event.max(now);
+        left -= stop - now;
+        delay_s += (event - stop) + duration;
         now = event + duration;
     }
 }

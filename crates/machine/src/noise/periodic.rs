@@ -36,9 +36,9 @@ impl Periodic {
 
     #[inline(always)]
     fn stall_s(&self, start_s: f64, length_s: f64, first_s: f64) -> f64 {
-        let since = (start_s - first_s).rem_euclid(self.period_s);
-        let wait = (self.duration_s - since).max(0.0);
-        let left = length_s - (self.period_s - since.max(self.duration_s));
+        let since_s = (start_s - first_s).rem_euclid(self.period_s);
+        let wait = (self.duration_s - since_s).max(0.0);
+        let left = length_s - (self.period_s - since_s.max(self.duration_s));
         let interruptions = (left / (self.period_s - self.duration_s)).ceil().max(0.0);
         wait + interruptions * self.duration_s
     }

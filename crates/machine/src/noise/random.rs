@@ -25,7 +25,7 @@ pub struct Draws<'a> {
     /// Number of ranks.
     pub ranks: usize,
     /// The words with index 0 of the sources 0, 1, ..., if they are known already.
-    pub known: &'a [Words],
+    pub first_words: &'a [Words],
     /// The number behind the first gap, if it is known already from [`Draws::first_gaps`].
     pub first_gap: Option<f64>,
 }
@@ -124,9 +124,9 @@ impl Draws<'_> {
         let first_lane = (self.first_trial % GROUP as u64) as usize;
         let mut words = [0; L];
         if index == 0
-            && let Some(Words(known)) = self.known.get(self.who as usize)
+            && let Some(Words(first_words)) = self.first_words.get(self.who as usize)
         {
-            words.copy_from_slice(&known[first_lane..first_lane + L]);
+            words.copy_from_slice(&first_words[first_lane..first_lane + L]);
             return words;
         }
         if L == 1 {
@@ -198,7 +198,7 @@ mod tests {
             who: 0x1234_5678_9abc,
             first_trial,
             ranks: 1,
-            known: &[],
+            first_words: &[],
             first_gap: None,
         };
         let wide: Vec<_> = (0..4).flat_map(|group| draws(32 * group).words::<32>(3)).collect();
@@ -214,12 +214,12 @@ mod tests {
 
     #[test]
     fn the_first_gaps_of_many_sources_are_those_of_each() {
-        let draws = |who| Draws { key: [3, 4], who, first_trial: 64, ranks: 1, known: &[], first_gap: None };
+        let draws = |who| Draws { key: [3, 4], who, first_trial: 64, ranks: 1, first_words: &[], first_gap: None };
         let sources = std::array::from_fn(|number| scramble(number as u64));
         for (who, first_gap) in sources.into_iter().zip(draws(0).first_gaps(sources)) {
             assert_eq!(first_gap, draws(who).gap(0));
-            let known = Draws { first_gap: Some(first_gap), ..draws(who) };
-            assert_eq!(known.hits::<GROUP>(0.03), draws(who).hits::<GROUP>(0.03));
+            let first_words = Draws { first_gap: Some(first_gap), ..draws(who) };
+            assert_eq!(first_words.hits::<GROUP>(0.03), draws(who).hits::<GROUP>(0.03));
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
             let groups = 200_000;
             for who in 0..groups {
                 let draws =
-                    |first_trial| Draws { key: [1, 2], who, first_trial, ranks: 1, known: &[], first_gap: None };
+                    |first_trial| Draws { key: [1, 2], who, first_trial, ranks: 1, first_words: &[], first_gap: None };
                 let mask = draws(64).hits::<GROUP>(chance);
                 let narrow = (0..4).fold(0, |all, part| all | draws(64 + 8 * part).hits::<8>(chance) << (8 * part));
                 assert_eq!(mask, narrow);

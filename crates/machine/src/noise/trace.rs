@@ -18,7 +18,7 @@ pub struct Trace {
     /// The starts of events, ascending, in seconds.
     starts_s: Arc<[f64]>,
     /// The total duration of the events before each event, and of all events, in seconds.
-    taken_s: Arc<[f64]>,
+    durations_s: Arc<[f64]>,
     length_s: f64,
     phase: Phase,
     overlap: Overlap,
@@ -39,39 +39,39 @@ impl Trace {
                 section.reject("length", "a time above the sum of all durations, or else programs would never run")
             );
         }
-        let durations = events.iter().scan(0.0, |taken, (_, duration)| {
-            *taken += duration;
-            Some(*taken)
+        let durations = events.iter().scan(0.0, |total, (_, duration)| {
+            *total += duration;
+            Some(*total)
         });
-        let taken_s = std::iter::once(0.0).chain(durations).collect();
+        let durations_s = std::iter::once(0.0).chain(durations).collect();
         let starts_s = events.iter().map(|(start, _)| *start).collect();
-        Ok(Self { starts_s, taken_s, length_s, phase: Phase::read(section)?, overlap })
+        Ok(Self { starts_s, durations_s, length_s, phase: Phase::read(section)?, overlap })
     }
 
     /// The total duration of the events that start in a stretch of time.
-    fn taken_between_s(&self, begin_s: f64, end_s: f64) -> f64 {
-        let ((first, before), (last, until)) = (self.taken_before(begin_s), self.taken_before(end_s));
-        (last - first) * self.all_taken_s() + (until - before)
+    fn durations_between_s(&self, begin_s: f64, end_s: f64) -> f64 {
+        let ((first, before), (last, after)) = (self.durations_before(begin_s), self.durations_before(end_s));
+        (last - first) * self.all_durations_s() + (after - before)
     }
 
     /// The number of whole rounds before `time_s`, and the total duration of the events since then.
-    fn taken_before(&self, time_s: f64) -> (f64, f64) {
+    fn durations_before(&self, time_s: f64) -> (f64, f64) {
         let rounds = (time_s / self.length_s).floor();
         let within = time_s - rounds * self.length_s;
-        (rounds, self.taken_s[self.starts_s.partition_point(|start| *start < within)])
+        (rounds, self.durations_s[self.starts_s.partition_point(|start| *start < within)])
     }
 
-    fn all_taken_s(&self) -> f64 {
-        self.taken_s[self.starts_s.len()]
+    fn all_durations_s(&self) -> f64 {
+        self.durations_s[self.starts_s.len()]
     }
 
     /// The delay under "stall". A round of the recording leaves the same time for work from any start: whole rounds are
     /// counted, and only the rest is followed event by event.
     fn stall_s(&self, start_s: f64, length_s: f64) -> f64 {
-        let free_s = self.length_s - self.all_taken_s();
+        let free_s = self.length_s - self.all_durations_s();
         let rounds = ((length_s / free_s).ceil() - 1.0).max(0.0);
         let rest_s = (length_s - rounds * free_s).max(0.0);
-        rounds * self.all_taken_s() + stall_s(start_s, rest_s, |now| self.next_after(now))
+        rounds * self.all_durations_s() + stall_s(start_s, rest_s, |now| self.next_after(now))
     }
 
     /// The start and duration of the first event that ends after `time_s`. Events do not overlap.
@@ -80,11 +80,12 @@ impl Trace {
             return (f64::INFINITY, 0.0);
         }
         let round = (time_s / self.length_s).floor();
-        let event =
-            |round: f64, i: usize| (round * self.length_s + self.starts_s[i], self.taken_s[i + 1] - self.taken_s[i]);
+        let event = |round: f64, i: usize| {
+            (round * self.length_s + self.starts_s[i], self.durations_s[i + 1] - self.durations_s[i])
+        };
         let all = (0..3).flat_map(|more| (0..self.starts_s.len()).map(move |i| (round + f64::from(more), i)));
-        let skipped = self.starts_s.partition_point(|start| *start < time_s - round * self.length_s).saturating_sub(1);
-        let mut later = all.skip(skipped).map(|(round, i)| event(round, i));
+        let first = self.starts_s.partition_point(|start| *start < time_s - round * self.length_s).saturating_sub(1);
+        let mut later = all.skip(first).map(|(round, i)| event(round, i));
         later.find(|(start, duration)| start + duration > time_s).unwrap_or((f64::INFINITY, 0.0))
     }
 }
@@ -131,7 +132,7 @@ impl Model for Trace {
         for i in 0..L {
             let begin = start_s[i] + share[i] * self.length_s;
             end_s[i] += match self.overlap {
-                Overlap::Arrival => self.taken_between_s(begin, begin + operation.length_s),
+                Overlap::Arrival => self.durations_between_s(begin, begin + operation.length_s),
                 Overlap::Stall => self.stall_s(begin, operation.length_s),
             };
         }

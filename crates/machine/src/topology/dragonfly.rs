@@ -161,13 +161,13 @@ impl Dragonfly {
     /// Numbers of pairs of routers, in groups this far apart, whose routes take 1, 2 and 3 links.
     fn pairs(&self, distance: usize) -> [usize; 3] {
         let ends = |port: usize| (self.router_of(port), self.router_of(self.opposite(port)));
-        let linked: BTreeSet<_> = self.ports_to(distance).map(ends).collect();
-        let leaving: BTreeSet<_> = linked.iter().map(|ends| ends.0).collect();
-        let arriving: BTreeSet<_> = linked.iter().map(|ends| ends.1).collect();
+        let links: BTreeSet<_> = self.ports_to(distance).map(ends).collect();
+        let leaving: BTreeSet<_> = links.iter().map(|ends| ends.0).collect();
+        let arriving: BTreeSet<_> = links.iter().map(|ends| ends.1).collect();
         let size = self.routers_per_group;
         let (leaving, arriving) = (leaving.len(), arriving.len());
         let far = (size - leaving) * (size - arriving);
-        [linked.len(), size * size - far - linked.len(), far]
+        [links.len(), size * size - far - links.len(), far]
     }
 
     /// Numbers of pairs of distinct nodes whose routes take 0, 1, 2 and 3 links between routers.

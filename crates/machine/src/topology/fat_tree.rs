@@ -18,7 +18,7 @@
 //! Computing 72 (2012).
 
 use hocket_core::Result;
-use hocket_core::units::counted;
+use hocket_core::units::count_in_words;
 
 use super::picture::{items, lines};
 use super::{Half, Hop, Spot, Topology, check_size};
@@ -99,10 +99,11 @@ impl FatTree {
     fn row(&self, number: usize) -> String {
         let Level { vertices, below, .. } = self.levels[number];
         let what = match number {
-            0 => counted(vertices, "node"),
-            _ => format!("{}, each above {}", counted(vertices, "switch"), counted(below, "node")),
+            0 => count_in_words(vertices, "node"),
+            _ => format!("{}, each above {}", count_in_words(vertices, "switch"), count_in_words(below, "node")),
         };
-        let links = self.up.get(number).map(|up| format!("{:9}│ {} each way\n", "", counted(vertices * up, "link")));
+        let links =
+            self.up.get(number).map(|up| format!("{:9}│ {} each way\n", "", count_in_words(vertices * up, "link")));
         format!("{}level {number}  {what}\n", links.unwrap_or_default())
     }
 }
@@ -140,10 +141,10 @@ impl Topology for FatTree {
 
     fn ends(&self, link: usize) -> (usize, usize) {
         let (level, vertex, parent) = self.place(link);
-        let (here, above) = (self.levels[level], self.levels[level + 1]);
-        let (subtree, top) = (vertex / here.tops, vertex % here.tops);
-        let lower = here.first_vertex + vertex;
-        let upper = above.first_vertex + subtree / self.down[level] * above.tops + top + parent * here.tops;
+        let (own, next) = (self.levels[level], self.levels[level + 1]);
+        let (subtree, top) = (vertex / own.tops, vertex % own.tops);
+        let lower = own.first_vertex + vertex;
+        let upper = next.first_vertex + subtree / self.down[level] * next.tops + top + parent * own.tops;
         if link.is_multiple_of(2) { (lower, upper) } else { (upper, lower) }
     }
 
@@ -185,8 +186,8 @@ impl Topology for FatTree {
         let level = self.level_of(vertex);
         let Level { vertices, first_vertex, .. } = self.levels[level];
         let width = self.levels.iter().map(|level| level.vertices).max().unwrap_or(1) as f64;
-        let across = (vertex - first_vertex) as f64 + 0.5;
-        [across * width / vertices as f64, (self.height() - level) as f64 * (1.0 + width / 8.0)]
+        let column = (vertex - first_vertex) as f64 + 0.5;
+        [column * width / vertices as f64, (self.height() - level) as f64 * (1.0 + width / 8.0)]
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
@@ -202,8 +203,8 @@ impl Topology for FatTree {
 
     /// From a node, routes to M(l) - M(l-1) others turn at level l and have 2 l links.
     fn mean_route(&self) -> f64 {
-        let met = |(level, pair): (usize, &[Level])| 2 * (level + 1) * (pair[1].below - pair[0].below);
-        let total: usize = self.levels.windows(2).enumerate().map(met).sum();
+        let links_of_routes = |(level, pair): (usize, &[Level])| 2 * (level + 1) * (pair[1].below - pair[0].below);
+        let total: usize = self.levels.windows(2).enumerate().map(links_of_routes).sum();
         total as f64 / (self.nodes() - 1).max(1) as f64
     }
 

@@ -1,6 +1,6 @@
 //! Grids: the common parts of tori and meshes. Nodes are numbered with the first axis fastest.
 
-use super::picture::shown;
+use super::picture::indices_to_draw;
 use super::{Half, Spot};
 
 /// Number of nodes along each axis, first axis first.
@@ -68,10 +68,10 @@ impl Grid {
     }
 
     /// The mean over pairs of distinct nodes, from the mean over all pairs of coordinates of an axis of a given size.
-    pub fn mean(&self, along: impl Fn(f64) -> f64) -> f64 {
+    pub fn mean(&self, mean_of_axis: impl Fn(f64) -> f64) -> f64 {
         let nodes = self.nodes() as f64;
-        let over_all: f64 = self.dims.iter().map(|size| along(*size as f64)).sum();
-        if nodes > 1.0 { over_all * nodes / (nodes - 1.0) } else { 0.0 }
+        let sum: f64 = self.dims.iter().map(|size| mean_of_axis(*size as f64)).sum();
+        if nodes > 1.0 { sum * nodes / (nodes - 1.0) } else { 0.0 }
     }
 
     /// Number of nodes in a plane across the longest axis, if the axis can be halved.
@@ -106,7 +106,7 @@ impl Grid {
     /// The third axis is drawn aslant; further axes place copies of the three beside and below each other.
     pub fn position(&self, node: usize) -> [f64; 2] {
         let depth = self.dims.get(2).map_or(0, |size| size - 1) as f64;
-        let mut apart = SLANT.map(|step| 1.0 + depth * step);
+        let mut spacing = SLANT.map(|step| 1.0 + depth * step);
         let mut at = [0.0; 2];
         for (number, axis) in self.axes().enumerate() {
             let coordinate = axis.coordinate(node) as f64;
@@ -115,8 +115,8 @@ impl Grid {
                 continue;
             }
             let side = if number < 2 { number } else { (number + 1) % 2 };
-            at[side] += coordinate * apart[side];
-            apart[side] = apart[side] * axis.size as f64 + 1.0;
+            at[side] += coordinate * spacing[side];
+            spacing[side] = spacing[side] * axis.size as f64 + 1.0;
         }
         at
     }
@@ -133,7 +133,7 @@ impl Grid {
             None => "…\n".to_owned(),
             Some(number) => self.heading(number * area) + &self.plane(number * area, is_closed, label),
         };
-        let planes: Vec<_> = shown(self.nodes() / area, MOST_PLANES).into_iter().map(plane).collect();
+        let planes: Vec<_> = indices_to_draw(self.nodes() / area, MOST_PLANES).into_iter().map(plane).collect();
         planes.join("\n")
     }
 
@@ -150,8 +150,8 @@ impl Grid {
     }
 
     fn plane(&self, first: usize, is_closed: bool, label: &dyn Fn(usize) -> String) -> String {
-        let columns = shown(self.dims[0], MOST_ALONG);
-        let rows = self.dims.get(1).map_or_else(|| vec![Some(0)], |size| shown(*size, MOST_ALONG));
+        let columns = indices_to_draw(self.dims[0], MOST_ALONG);
+        let rows = self.dims.get(1).map_or_else(|| vec![Some(0)], |size| indices_to_draw(*size, MOST_ALONG));
         let cell = |x: &Option<usize>, y: &Option<usize>| match (x, y) {
             (Some(x), Some(y)) => label(first + y * self.dims[0] + x),
             (None, Some(_)) => "…".to_owned(),

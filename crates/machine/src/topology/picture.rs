@@ -12,7 +12,7 @@ pub fn on_circle(number: usize, vertices: usize) -> [f64; 2] {
 }
 
 /// The indices to draw: all, or the first ones and the last with a gap (none) between.
-pub fn shown(count: usize, most: usize) -> Vec<Option<usize>> {
+pub fn indices_to_draw(count: usize, most: usize) -> Vec<Option<usize>> {
     if count <= most {
         return (0..count).map(Some).collect();
     }
@@ -25,12 +25,12 @@ const MOST_ITEMS: usize = 8;
 /// A line of items; some are left out if there are many.
 pub fn items(numbers: std::ops::Range<usize>, text: impl Fn(usize) -> String) -> String {
     let item = |number: Option<usize>| number.map_or_else(|| "…".to_owned(), |number| text(numbers.start + number));
-    let items: Vec<_> = shown(numbers.len(), MOST_ITEMS).into_iter().map(item).collect();
+    let items: Vec<_> = indices_to_draw(numbers.len(), MOST_ITEMS).into_iter().map(item).collect();
     items.join(" ")
 }
 
 /// Lines; some are left out if there are many.
 pub fn lines(count: usize, most: usize, text: impl Fn(usize) -> String) -> String {
     let line = |number: Option<usize>| number.map_or_else(|| "…\n".to_owned(), &text);
-    shown(count, most).into_iter().map(line).collect()
+    indices_to_draw(count, most).into_iter().map(line).collect()
 }

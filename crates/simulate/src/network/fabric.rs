@@ -8,7 +8,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 use super::faults::{Fault, Faults};
 use super::level::{Level, RECEIVE, SEND, passing_s};
 use super::{Part, Regions, Traffic, local};
-use crate::demanded::{Bound, Demanded, telling_s};
+use crate::call_demand::{Bound, CallDemand, telling_s};
 
 /// A topology with ranks on its nodes, and the costs of a message at its ranks.
 ///
@@ -109,13 +109,13 @@ impl Fabric {
     /// away. A rank tells one more rank, or is told by one more, whenever its processor, and its interface if there is
     /// one, is free. Bytes that cross a cut share the links across it; bytes that leave a node also share its ports;
     /// the bytes of a rank pass its interface.
-    pub fn bound(&self, demanded: &Demanded<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
+    pub fn bound(&self, call_demand: &CallDemand<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank);
-        let Some(spread) = demanded.spread() else {
-            return Bound { computation_s: demanded.combining_s(), ..Bound::default() };
+        let Some(spread) = call_demand.spread() else {
+            return Bound { computation_s: call_demand.combining_s(), ..Bound::default() };
         };
-        let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();
-        let is_alone = nodes.len() == demanded.call.ranks;
+        let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
+        let is_alone = nodes.len() == call_demand.call.ranks;
         let levels = std::iter::once(&self.host).chain(self.local.as_ref().filter(|_| !is_alone));
         let end = if spread.is_gathering { RECEIVE } else { SEND };
         let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
@@ -127,26 +127,26 @@ impl Fabric {
             Some(local) => local.least_time_s().min(ends_s + link_latency_s),
         };
         let told_s = telling_s(spread.ranks, delay_s, gap_s);
-        let is_all = spread.ranks == demanded.call.ranks;
+        let is_all = spread.ranks == call_demand.call.ranks;
         let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };
         let way_s = if farthest > 0 { ends_s + farthest as f64 * link_latency_s } else { 0.0 };
 
         let crossing_s = |within: &dyn Fn(usize) -> bool, most_lanes: usize| {
-            let bytes = demanded.crossing_bytes(&|rank| within(node_of(rank)));
+            let bytes = call_demand.crossing_bytes(&|rank| within(node_of(rank)));
             let lanes = links_out_of(&self.topology, within).min(most_lanes);
             if bytes > 0.0 { bytes / (lanes as f64 * link_bytes_per_s) } else { 0.0 }
         };
-        let of_nodes = demanded.ranks_to_try().map(node_of).map(|busy| crossing_s(&|node| node == busy, self.ports));
+        let of_nodes = call_demand.ranks_to_try().map(node_of).map(|busy| crossing_s(&|node| node == busy, self.ports));
         let of_halves = self.topology.halves().into_iter().map(|half| crossing_s(&half, usize::MAX));
-        let shared_s = demanded.bytes_of_a_rank() / (self.ports as f64 * link_bytes_per_s);
+        let shared_s = call_demand.bytes_of_a_rank() / (self.ports as f64 * link_bytes_per_s);
         let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
         let first_and_last_s = self.host.least_end_s(SEND) + self.host.least_end_s(RECEIVE) + link_latency_s;
         let on_links_s = if bytes_s > 0.0 { first_and_last_s + bytes_s } else { 0.0 };
-        let at_hosts_s = if self.has_interfaces { passing_s(levels, demanded.bytes_of_a_rank()) } else { 0.0 };
+        let at_hosts_s = if self.has_interfaces { passing_s(levels, call_demand.bytes_of_a_rank()) } else { 0.0 };
         Bound {
             latency_s: told_s.max(way_s),
             bandwidth_s: on_links_s.max(at_hosts_s),
-            computation_s: demanded.combining_s(),
+            computation_s: call_demand.combining_s(),
         }
     }
 
@@ -196,7 +196,7 @@ fn links_out_of(topology: &AnyTopology, within: &dyn Fn(usize) -> bool) -> usize
 }
 
 /// A network with contention. Models differ in their traffic; the rest is common.
-pub trait Shared: Sync {
+pub trait SharedNetwork: Sync {
     /// The topology, and the costs of messages at their ranks.
     fn fabric(&self) -> &Fabric;
     /// Adds faults.
@@ -217,5 +217,5 @@ pub trait Shared: Sync {
         self.traffic()
     }
     /// The times that no algorithm can beat.
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound;
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound;
 }

@@ -17,8 +17,8 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Section};
 
 use super::{Departure, Local, Network, Parcel, local};
+use crate::call_demand::{Bound, CallDemand, rounds};
 use crate::clock::Clock;
-use crate::demanded::{Bound, Demanded, rounds};
 
 /// The time of a message, keys of `[network]` and of `[network.local]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,20 +106,20 @@ impl Network for Hockney {
     /// alpha per round, and alpha + beta n / k for the n bytes of a rank on k ports. A rank may combine in any number
     /// of branches at a time, so there is no bound on combining. If messages within a node have their own costs, rounds
     /// and bytes between nodes count; for a single node only the smaller alpha.
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let on_a_node = self.local.as_ref().map_or(1, |local| local.ranks_per_node);
-        let told = demanded.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));
-        let crossing = |busy: usize| demanded.crossing_bytes(&|rank| rank / on_a_node == busy / on_a_node);
+        let ranks_to_tell = call_demand.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));
+        let crossing = |busy: usize| call_demand.crossing_bytes(&|rank| rank / on_a_node == busy / on_a_node);
         let bytes = match self.local {
-            None => demanded.bytes_of_a_rank(),
-            Some(_) => demanded.ranks_to_try().map(crossing).fold(0.0, f64::max),
+            None => call_demand.bytes_of_a_rank(),
+            Some(_) => call_demand.ranks_to_try().map(crossing).fold(0.0, f64::max),
         };
         let Line { alpha_s, beta_s_per_byte, .. } = self.between;
         let ports = self.ports.map_or(f64::INFINITY, |ports| ports as f64);
-        let spreads = demanded.spread().is_some_and(|spread| spread.ranks > 1);
+        let spreads = call_demand.spread().is_some_and(|spread| spread.ranks > 1);
         let least_s = self.local.as_ref().map_or(alpha_s, |local| local.costs.alpha_s.min(alpha_s));
         Bound {
-            latency_s: (rounds(told, self.ports) as f64 * alpha_s).max(if spreads { least_s } else { 0.0 }),
+            latency_s: (rounds(ranks_to_tell, self.ports) as f64 * alpha_s).max(if spreads { least_s } else { 0.0 }),
             bandwidth_s: if bytes > 0.0 { alpha_s + beta_s_per_byte * bytes / ports } else { 0.0 },
             computation_s: 0.0,
         }

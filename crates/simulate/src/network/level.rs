@@ -130,11 +130,11 @@ impl Level {
             wire.optional_times_s("L", count)?.ok_or_else(|| wire.reject("L", "a time such as \"1 us\""))
         };
         let latency_s = wire.map_or_else(|| Ok(none()), latency_s)?;
-        let [o_send, o_receive] = of_both(section, "o", times_s)?;
+        let [o_send, o_receive] = of_both_ends(section, "o", times_s)?;
         let missing = || section.reject("o", "a time such as \"1 us\", or o_send and o_receive");
         let (o_send, o_receive) = (o_send.ok_or_else(missing)?, o_receive.ok_or_else(missing)?);
         let [send_per_byte, receive_per_byte] =
-            of_both(section, "O", times_per_byte_s)?.map(|o| o.unwrap_or_else(none));
+            of_both_ends(section, "O", times_per_byte_s)?.map(|o| o.unwrap_or_else(none));
         let gap_s = times_s("g")?.unwrap_or_else(none);
         let of_gap = wire.filter(|_| !section.contains("G")).unwrap_or(section);
         let gap_per_byte_s = of_gap.optional_times_per_byte_s("G", count)?.unwrap_or_else(none);
@@ -280,23 +280,27 @@ impl Level {
     #[inline(always)]
     pub(super) fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
         // An idle interface delays nothing: the last byte arrives at m G or later.
-        let taken = arrival.max(node.receiving.plus(self.gap_s(message)));
-        node.receiving = taken.plus(self.of(message.bytes).g);
-        taken
+        let start = arrival.max(node.receiving.plus(self.gap_s(message)));
+        node.receiving = start.plus(self.of(message.bytes).g);
+        start
     }
 }
 
 /// The values of a key for sender and receiver: one key for both, or two keys ending in `_send` and `_receive`.
-fn of_both<T: Clone>(section: &Section, key: &str, read: impl Fn(&str) -> Result<Option<T>>) -> Result<[Option<T>; 2]> {
-    let both = read(key)?;
+fn of_both_ends<T: Clone>(
+    section: &Section,
+    key: &str,
+    read: impl Fn(&str) -> Result<Option<T>>,
+) -> Result<[Option<T>; 2]> {
+    let common = read(key)?;
     let [send, receive] = [format!("{key}_send"), format!("{key}_receive")];
-    if both.is_some() {
+    if common.is_some() {
         let second = [&send, &receive].into_iter().find(|name| section.contains(name));
         return match second {
             Some(name) => {
                 Err(section.reject(name, &format!("no such key beside {key}, which holds for senders and receivers")))
             }
-            None => Ok([both.clone(), both]),
+            None => Ok([common.clone(), common]),
         };
     }
     Ok([read(&send)?, read(&receive)?])

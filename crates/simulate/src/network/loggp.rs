@@ -31,8 +31,8 @@ use hocket_machine::Machine;
 
 use super::level::{Busy, Level, OF_HOST, least, passing_s};
 use super::{Departure, Local, Network, Parcel};
+use crate::call_demand::{Bound, CallDemand, telling_s};
 use crate::clock::Clock;
-use crate::demanded::{Bound, Demanded, telling_s};
 
 /// The parameters of the network.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,16 +89,16 @@ impl Network for Loggp {
 
     /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take
     /// [`passing_s`]. A processor does one thing at a time.
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let gap_s = least(self.levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
         let delay_s = self.levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
-        let bytes = demanded.bytes_of_a_rank();
+        let bytes = call_demand.bytes_of_a_rank();
         let is_one_range = self.local.is_none() && self.between.ranges.len() == 1;
         let last_s = if is_one_range { delay_s } else { 0.0 };
         Bound {
-            latency_s: demanded.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
+            latency_s: call_demand.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
             bandwidth_s: if bytes > 0.0 { last_s + passing_s(self.levels(), bytes) } else { 0.0 },
-            computation_s: demanded.combining_s(),
+            computation_s: call_demand.combining_s(),
         }
     }
 

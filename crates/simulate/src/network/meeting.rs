@@ -1,13 +1,13 @@
 //! Adapts networks with contention to the engines' interface.
 
-use super::fabric::{Fabric, Shared};
+use super::fabric::{Fabric, SharedNetwork};
 use super::level::{Busy, Level};
 use super::{Departure, Network, Parcel};
+use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
-use crate::demanded::{Bound, Demanded};
 
 /// A network with contention, as the engines see it.
-pub(crate) struct Meeting<'a>(pub &'a dyn Shared);
+pub(crate) struct Meeting<'a>(pub &'a dyn SharedNetwork);
 
 impl Meeting<'_> {
     /// The costs of a message at its ranks: `[network.local]` within a node, `[host]` between nodes; none without them.
@@ -27,7 +27,7 @@ impl Network for Meeting<'_> {
         Busy::idle(start)
     }
 
-    fn shared(&self) -> Option<&dyn Shared> {
+    fn shared_network(&self) -> Option<&dyn SharedNetwork> {
         Some(self.0)
     }
 
@@ -41,8 +41,8 @@ impl Network for Meeting<'_> {
         on_node.end.min(ranks) - on_node.start
     }
 
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        self.0.bound(demanded)
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
+        self.0.bound(call_demand)
     }
 
     fn is_eager(&self, message: Parcel) -> bool {

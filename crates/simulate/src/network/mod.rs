@@ -11,7 +11,7 @@ mod passages;
 mod regions;
 mod traffic;
 
-pub use fabric::{Fabric, Shared};
+pub use fabric::{Fabric, SharedNetwork};
 pub use faults::{Fault, Faults, Place};
 pub use hockney::Line;
 pub use local::Local;
@@ -28,22 +28,22 @@ use hocket_core::{Error, Result};
 use hocket_machine::Machine;
 
 macro_rules! networks {
-    (apart: $($apart:ident: $Apart:ident),+; shared: $($shared:ident: $Shared:ident),+ $(;)?) => {
+    (separate: $($separate:ident: $Separate:ident),+; joint: $($joint:ident: $Joint:ident),+ $(;)?) => {
         $(
-            mod $apart;
-            pub use $apart::$Apart;
+            mod $separate;
+            pub use $separate::$Separate;
         )+
         $(
-            mod $shared;
-            pub use $shared::$Shared;
+            mod $joint;
+            pub use $joint::$Joint;
         )+
 
         /// The network model of a machine.
         #[allow(missing_docs)]
         #[derive(Clone, Debug, PartialEq)]
         pub enum NetworkModel {
-            $($Apart($Apart),)+
-            $($Shared($Shared),)+
+            $($Separate($Separate),)+
+            $($Joint($Joint),)+
         }
 
         impl NetworkModel {
@@ -54,8 +54,8 @@ macro_rules! networks {
             pub fn read(machine: &Machine) -> Result<Self> {
                 type Read = fn(&Machine) -> Result<NetworkModel>;
                 let mut models: Vec<(&str, Read)> = vec![
-                    $((stringify!($apart), |machine| $Apart::read(machine).map(NetworkModel::$Apart)),)+
-                    $((stringify!($shared), |machine| $Shared::read(machine).map(NetworkModel::$Shared)),)+
+                    $((stringify!($separate), |machine| $Separate::read(machine).map(NetworkModel::$Separate)),)+
+                    $((stringify!($joint), |machine| $Joint::read(machine).map(NetworkModel::$Joint)),)+
                 ];
                 models.sort_unstable_by_key(|(name, _)| *name);
                 machine.network.required_choice("model", &models)?(machine)
@@ -64,16 +64,16 @@ macro_rules! networks {
             /// The model's name in machine files.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$Apart(_) => stringify!($apart),)+
-                    $(Self::$Shared(_) => stringify!($shared),)+
+                    $(Self::$Separate(_) => stringify!($separate),)+
+                    $(Self::$Joint(_) => stringify!($joint),)+
                 }
             }
 
             /// The topology of a network with contention.
             pub fn fabric(&self) -> Option<&Fabric> {
                 match self {
-                    $(Self::$Apart(_) => None,)+
-                    $(Self::$Shared(network) => Some(network.fabric()),)+
+                    $(Self::$Separate(_) => None,)+
+                    $(Self::$Joint(network) => Some(network.fabric()),)+
                 }
             }
 
@@ -84,12 +84,12 @@ macro_rules! networks {
             pub fn with_faults(&self, faults: &[Fault]) -> Result<Self> {
                 let mut faulty = self.clone();
                 match &mut faulty {
-                    $(Self::$Apart(_) => {
+                    $(Self::$Separate(_) => {
                         let model = self.name();
                         let expected = "a machine with links: the model circuits, links or packets";
                         return Err(Error::new(format!("faults: got the model {model}, expected {expected}")));
                     })+
-                    $(Self::$Shared(network) => network.add_faults(faults)?,)+
+                    $(Self::$Joint(network) => network.add_faults(faults)?,)+
                 }
                 Ok(faulty)
             }
@@ -97,8 +97,8 @@ macro_rules! networks {
             /// All networks with contention have one type for the visitor, so that programs are compiled once for them.
             pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
-                    $(Self::$Apart(network) => visitor.visit(network),)+
-                    $(Self::$Shared(network) => visitor.visit(&Meeting(network)),)+
+                    $(Self::$Separate(network) => visitor.visit(network),)+
+                    $(Self::$Joint(network) => visitor.visit(&Meeting(network)),)+
                 }
             }
         }
@@ -106,6 +106,6 @@ macro_rules! networks {
 }
 
 networks! {
-    apart: hockney: Hockney, loggp: Loggp;
-    shared: circuits: Circuits, links: Links, packets: Packets;
+    separate: hockney: Hockney, loggp: Loggp;
+    joint: circuits: Circuits, links: Links, packets: Packets;
 }

@@ -1,12 +1,12 @@
 //! The interface of network models.
 
-use super::{Departure, Parcel, Shared};
+use super::{Departure, Parcel, SharedNetwork};
+use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
-use crate::demanded::{Bound, Demanded};
 
 /// The times of messages between two ranks, in seconds from the common start.
 ///
-/// In models without contention, [`Network::inject`] gives the time for which a message is on its way. In [`Shared`]
+/// In models without contention, [`Network::inject`] gives the time for which a message is on its way. In [`SharedNetwork`]
 /// models, messages share links, and their [`Traffic`](super::Traffic) gives the times.
 ///
 /// An *eager* message leaves at once ([`Network::inject`]) and is received later ([`Network::accept`]). A *rendezvous*
@@ -26,11 +26,11 @@ pub trait Network {
     fn post_s(&self) -> Option<f64> {
         None
     }
-    /// The network as a [`Shared`] one, if [`Network::MESSAGES_MEET`].
-    fn shared(&self) -> Option<&dyn Shared> {
+    /// The network as a [`SharedNetwork`] one, if [`Network::MESSAGES_MEET`].
+    fn shared_network(&self) -> Option<&dyn SharedNetwork> {
         None
     }
-    /// Messages that a node sends at a time, and receives; none without limit, or if a [`Shared`] network limits them.
+    /// Messages that a node sends at a time, and receives; none without limit, or if a [`SharedNetwork`] network limits them.
     fn ports(&self) -> Option<usize> {
         None
     }
@@ -51,7 +51,7 @@ pub trait Network {
         0.0
     }
     /// The times that no algorithm can beat on this network.
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound;
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound;
     /// Whether a message leaves without waiting for its receive.
     fn is_eager(&self, message: Parcel) -> bool;
     /// The arrival time of a rendezvous's request made at `now`.

@@ -36,10 +36,10 @@ impl Passage {
 
 /// The passages of all links so far, if they are kept.
 #[derive(Default)]
-pub struct Passages(Option<Kept>);
+pub struct Passages(Option<PassageLog>);
 
 #[derive(Default)]
-struct Kept {
+struct PassageLog {
     passages: Vec<Passage>,
     /// The index of each link's last passage.
     last: FxHashMap<u32, usize>,
@@ -49,13 +49,13 @@ struct Kept {
 impl Passages {
     /// Keeps passages from now on.
     pub fn keep(&mut self) {
-        self.0 = Some(Kept::default());
+        self.0 = Some(PassageLog::default());
     }
 
     #[inline]
     pub(super) fn note(&mut self, link: u32, bytes: f64, start_s: f64, end_s: f64) {
-        if let Some(kept) = &mut self.0 {
-            kept.note(Passage { link, bytes, start_s, end_s });
+        if let Some(log) = &mut self.0 {
+            log.note(Passage { link, bytes, start_s, end_s });
         }
     }
 
@@ -64,7 +64,7 @@ impl Passages {
     /// # Errors
     /// There were too many.
     pub fn take(&mut self) -> Result<Vec<Passage>> {
-        let Kept { mut passages, is_full, .. } = self.0.take().unwrap_or_default();
+        let PassageLog { mut passages, is_full, .. } = self.0.take().unwrap_or_default();
         if is_full {
             return Err(Error::new(format!("more than {MOST} passages over links, expected fewer ranks or bytes")));
         }
@@ -75,7 +75,7 @@ impl Passages {
     }
 }
 
-impl Kept {
+impl PassageLog {
     #[cold]
     fn note(&mut self, passage: Passage) {
         if passage.bytes == 0.0 {
@@ -108,8 +108,8 @@ mod tests {
         for number in 0..=MOST {
             passages.note(7, 1.0, 2.0 * number as f64, 2.0 * number as f64 + 1.0);
             if number == 1 {
-                let found = passages.take().unwrap();
-                assert_eq!(found.iter().map(|one| (one.link, one.start_s)).collect::<Vec<_>>(), [(7, 0.0), (7, 2.0)]);
+                let list = passages.take().unwrap();
+                assert_eq!(list.iter().map(|one| (one.link, one.start_s)).collect::<Vec<_>>(), [(7, 0.0), (7, 2.0)]);
                 passages.keep();
             }
         }
@@ -129,8 +129,8 @@ mod tests {
         passages.note(1, 1.0, 4.0, 5.0);
         passages.note(0, 0.0, 4.0, 4.0);
         passages.note(0, 1.0, 5.0, 6.0);
-        let found = passages.take().unwrap();
-        let ends: Vec<_> = found.iter().map(|one| (one.link, one.bytes, one.start_s, one.end_s)).collect();
+        let list = passages.take().unwrap();
+        let ends: Vec<_> = list.iter().map(|one| (one.link, one.bytes, one.start_s, one.end_s)).collect();
         assert_eq!(ends, [(0, 6.0, 0.0, 3.0), (0, 1.0, 3.0, 4.0), (0, 1.0, 5.0, 6.0), (1, 1.0, 4.0, 5.0)]);
     }
 }

@@ -40,9 +40,9 @@ impl Regions {
         let nodes: Vec<_> = (0..ranks).map(|rank| placement.node_of(rank)).collect();
         nodes.iter().for_each(|node| ranks_on[*node] += 1);
         let mut before = 0;
-        let of_node = ranks_on.into_iter().map(|here| {
+        let of_node = ranks_on.into_iter().map(|ranks_here| {
             let region = (before * count / ranks).min(count - 1);
-            before += here;
+            before += ranks_here;
             Some(region as u16)
         });
         let of_vertex = with_switches(topology, of_node.collect(), count);
@@ -155,7 +155,7 @@ pub struct Head {
     pub(super) nodes: [u32; 2],
     pub(super) bytes: f64,
     pub(super) key: Words,
-    pub(super) taken: u32,
+    pub(super) links_passed: u32,
     pub(super) free_s: f64,
     pub(super) free_after: u32,
 }

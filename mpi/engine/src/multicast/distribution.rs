@@ -76,26 +76,31 @@ pub fn choose(rules: &Rules, members: usize, bytes: usize) -> Result<(u16, Vec<u
 }
 
 /// The algorithm of a header and its call; none if the algorithm does not exist or refuses the call.
-pub fn named(number: u16, values: &[u64], members: usize, bytes: usize) -> Option<(&'static Entry, Call)> {
+pub fn algorithm_of_header(
+    number: u16,
+    values: &[u64],
+    members: usize,
+    bytes: usize,
+) -> Option<(&'static Entry, Call)> {
     let entry = CATALOGUE.get(number as usize).filter(|entry| entry.collective == Collective::Broadcast)?;
     let names = entry.about.parameters.iter().map(|parameter| parameter.name.to_owned());
-    let given: Vec<_> = names.zip(values.iter().copied()).collect();
-    Some((entry, entry.accept(&Call::new(Collective::Broadcast, members, bytes), &given).ok()?))
+    let parameters: Vec<_> = names.zip(values.iter().copied()).collect();
+    Some((entry, entry.accept(&Call::new(Collective::Broadcast, members, bytes), &parameters).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn chosen(text: &str, members: usize, bytes: usize) -> &'static str {
+    fn choice(text: &str, members: usize, bytes: usize) -> &'static str {
         let (number, values) = choose(&rules(text).unwrap(), members, bytes).unwrap();
-        named(number, &values, members, bytes).unwrap().0.name
+        algorithm_of_header(number, &values, members, bytes).unwrap().0.name
     }
 
     #[test]
     fn the_papers_rule_changes_beyond_8_kb() {
         for (bytes, name) in [(0, "binomial"), (8192, "binomial"), (8193, "scatter_ring_allgather")] {
-            assert_eq!(chosen("paper", 8, bytes), name);
+            assert_eq!(choice("paper", 8, bytes), name);
         }
     }
 
@@ -104,7 +109,7 @@ mod tests {
         let text = "broadcast[size=1MiB..]: chain, segment=64KiB";
         let (number, values) = choose(&rules(text).unwrap(), 8, 1 << 20).unwrap();
         assert_eq!((CATALOGUE[number as usize].name, values), ("chain", vec![65536]));
-        assert_eq!(chosen(text, 8, 1), chosen("measured", 8, 1));
+        assert_eq!(choice(text, 8, 1), choice("measured", 8, 1));
         assert!(rules("broadcast: no_such").unwrap_err().to_string().starts_with("rules:1: unknown broadcast"));
     }
 }

@@ -69,9 +69,9 @@ pub struct Domain {
     incoming: Box<[u8]>,
     flights: BTreeMap<u64, Flight>,
     /// Number of multicasts taken here, modulo 2^32: the number of the next one.
-    taken: u32,
+    multicasts_taken: u32,
     offer: Option<(*mut u8, usize)>,
-    kept: Vec<Vec<u8>>,
+    spare_memory: Vec<Vec<u8>>,
     failure: Option<Failure>,
     issues: BTreeMap<u64, Issue>,
     waiting: VecDeque<u64>,
@@ -100,9 +100,9 @@ impl Domain {
             rules,
             incoming: vec![0; Header::most_bytes(ranks) + INLINE_BYTES].into(),
             flights: BTreeMap::new(),
-            taken: 0,
+            multicasts_taken: 0,
             offer: None,
-            kept: Vec::new(),
+            spare_memory: Vec::new(),
             failure: None,
             issues: BTreeMap::new(),
             waiting: VecDeque::new(),
@@ -156,8 +156,8 @@ impl Domain {
             members: Rc::new(members),
             earlier,
         };
-        let inlined = if header.is_inlined { slice(payload, bytes) } else { &[] };
-        let message = header.encode(&header.earlier, ranks, inlined);
+        let inline_payload = if header.is_inlined { slice(payload, bytes) } else { &[] };
+        let message = header.encode(&header.earlier, ranks, inline_payload);
         let issue = Issue { header, payload, message, has_begun: false, leaving: 0, is_complete: false };
         self.issues.insert(self.last_id, issue);
         self.waiting.push_back(self.last_id);
@@ -244,10 +244,10 @@ impl Domain {
 
     /// The next multicast, if it has arrived.
     pub fn take(&mut self) -> Option<Message> {
-        let taken = self.taken;
-        let is_next = |flight: &&mut Flight| flight.is_to_take() && flight.header.earlier[0] == taken;
+        let multicasts_taken = self.multicasts_taken;
+        let is_next = |flight: &&mut Flight| flight.is_to_take() && flight.header.earlier[0] == multicasts_taken;
         let flight = self.flights.values_mut().find(is_next).filter(|flight| flight.is_here())?;
-        self.taken = taken.wrapping_add(1);
+        self.multicasts_taken = multicasts_taken.wrapping_add(1);
         self.offer = None;
         let Header { id, bytes, members, .. } = &flight.header;
         let (id, bytes, members, logical) = (*id, *bytes, members.clone(), flight.logical);
@@ -257,16 +257,16 @@ impl Domain {
     /// Releases a multicast, and acknowledges it. Returns false if it was not taken or its group runs a program.
     pub fn release(&mut self, id: u64) -> bool {
         let Some(memory) = self.flights.get_mut(&id).and_then(Flight::release) else { return false };
-        let kept: usize = self.kept.iter().map(Vec::capacity).sum();
-        if memory.capacity() > 0 && kept + memory.capacity() <= MOST_BYTES_KEPT {
-            self.kept.push(memory);
+        let spare_memory: usize = self.spare_memory.iter().map(Vec::capacity).sum();
+        if memory.capacity() > 0 && spare_memory + memory.capacity() <= MOST_BYTES_KEPT {
+            self.spare_memory.push(memory);
         }
         self.go_on(id);
         true
     }
 
     /// Number of multicasts that this rank has released and still has to acknowledge.
-    pub fn unacknowledged(&self) -> usize {
+    pub fn acknowledgements_due(&self) -> usize {
         self.flights.values().filter(|flight| flight.is_released()).count()
     }
 
@@ -352,14 +352,14 @@ impl Domain {
 
     /// A place for the payload: the offered buffer if this is the next multicast and fits, else memory.
     fn place(&mut self, header: &Header) -> Result<Place, Failure> {
-        if header.earlier.first() == Some(&self.taken)
+        if header.earlier.first() == Some(&self.multicasts_taken)
             && let Some((room, _)) = self.offer.take_if(|(_, bytes)| header.bytes <= *bytes)
         {
             return Ok(Place::Offered(room));
         }
         let fits = |memory: &Vec<u8>| memory.capacity() >= header.bytes && memory.capacity() / 4 <= header.bytes;
-        let mut memory = match self.kept.iter().position(fits) {
-            Some(index) => self.kept.swap_remove(index),
+        let mut memory = match self.spare_memory.iter().position(fits) {
+            Some(index) => self.spare_memory.swap_remove(index),
             None => Vec::new(),
         };
         memory.try_reserve_exact(header.bytes.saturating_sub(memory.len())).map_err(|_| NO_MEMORY)?;
@@ -374,9 +374,9 @@ impl Domain {
         if let Some(failure) = self.failure {
             return Outcome::Failed(failure);
         }
-        let looked = self.sky.wire.look(may_wait);
-        let has_news = looked.as_ref().is_ok_and(|events| !events.is_empty());
-        let outcome = looked.and_then(|events| events.into_iter().try_for_each(|event| self.handle(event)));
+        let events = self.sky.wire.look(may_wait);
+        let has_news = events.as_ref().is_ok_and(|events| !events.is_empty());
+        let outcome = events.and_then(|events| events.into_iter().try_for_each(|event| self.handle(event)));
         self.note(outcome);
         match self.failure {
             Some(failure) => Outcome::Failed(failure),
@@ -401,7 +401,7 @@ impl Domain {
                 self.go_on(id);
             }
             Purpose::Ack(id) => {
-                self.flights.get_mut(&id).into_iter().for_each(Flight::acknowledged);
+                self.flights.get_mut(&id).into_iter().for_each(Flight::note_acknowledgement);
                 self.go_on(id);
             }
             Purpose::Told(id) => {

@@ -48,7 +48,7 @@ pub unsafe extern "C" fn hocket_domain_new(
     error: *mut c_char,
     room: usize,
 ) -> *mut DomainC {
-    let made = || -> Result<Domain, String> {
+    let make = || -> Result<Domain, String> {
         let is_rank = |number: i32| (0..ranks).contains(&number);
         if !is_rank(rank) || !is_rank(master) {
             return Err(format!("master: got {master}, expected a rank below {ranks}"));
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn hocket_domain_new(
         Domain::new((rank as usize, ranks as usize, master as usize), rules, transport, user)
             .map_err(|failure| format!("the domain cannot receive messages: MPI error code {failure}"))
     };
-    match made() {
+    match make() {
         Ok(domain) => Box::into_raw(Box::new(DomainC { domain, reason: CString::default() })),
         Err(problem) => {
             // SAFETY: as the header asks.
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn hocket_domain_incomplete(domain: *const DomainC) -> usi
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_unacknowledged(domain: *const DomainC) -> usize {
     // SAFETY: as the header asks.
-    unsafe { &*domain }.domain.unacknowledged()
+    unsafe { &*domain }.domain.acknowledgements_due()
 }
 
 /// See `hocket.h`.
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn hocket_domain_withdraw(domain: *mut DomainC) {
 pub unsafe extern "C" fn hocket_domain_take(domain: *mut DomainC, multicast: *mut MulticastC) -> c_int {
     // SAFETY: as the header asks.
     let Some(message) = unsafe { &mut *domain }.domain.take() else { return 0 };
-    let taken = MulticastC {
+    let value = MulticastC {
         id: message.id,
         data: message.data.cast(),
         bytes: message.bytes,
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn hocket_domain_take(domain: *mut DomainC, multicast: *mu
         ranks: message.members.ranks().as_ptr(),
     };
     // SAFETY: as the header asks.
-    unsafe { *multicast = taken };
+    unsafe { *multicast = value };
     1
 }
 
@@ -210,16 +210,16 @@ pub unsafe extern "C" fn hocket_domain_start(
     reason: *mut *const c_char,
 ) -> c_int {
     // SAFETY: as the header asks: a domain, a call and its counts, one per member.
-    let (domain, asked) = unsafe { (&mut *domain, &*call) };
+    let (domain, request) = unsafe { (&mut *domain, &*call) };
     let mut call = Call::new(Collective::Barrier, size as usize, 0);
     // SAFETY: as above. All blocks are equal, so the root's view of the call holds for all ranks.
-    let written = unsafe { asked.write(&mut call, asked.root()) };
+    let outcome = unsafe { request.write(&mut call, request.root()) };
     let buffers = (input.cast::<u8>().cast_mut(), result.cast());
-    let started = match written {
-        Some(()) => domain.domain.start(id, call, asked.layout, user, buffers).map_err(|error| error.to_string()),
+    let result_of_start = match outcome {
+        Some(()) => domain.domain.start(id, call, request.layout, user, buffers).map_err(|error| error.to_string()),
         None => Err("no such collective".to_owned()),
     };
-    match started {
+    match result_of_start {
         Ok(()) => 0,
         // SAFETY: as the header asks.
         Err(why) => unsafe { domain.refuse(why, reason) },

@@ -69,7 +69,7 @@ enum Stage {
 
 /// Whether the caller has the payload.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Handed {
+enum PayloadState {
     No,
     Taken,
     Released,
@@ -97,10 +97,10 @@ pub struct Flight {
     /// The rank to which this rank sends its acknowledgement.
     parent: usize,
     stage: Stage,
-    handed: Handed,
+    payload_state: PayloadState,
     acks_missing: usize,
     /// Headers on their way to the children.
-    told: Vec<Box<[u8]>>,
+    headers: Vec<Box<[u8]>>,
     leaving: usize,
     has_acknowledged: bool,
     /// A program over the group, started by the caller.
@@ -145,9 +145,9 @@ impl Flight {
             place,
             parent,
             stage: Stage::Coming,
-            handed: Handed::No,
+            payload_state: PayloadState::No,
             acks_missing: 0,
-            told: Vec::new(),
+            headers: Vec::new(),
             leaving: 0,
             has_acknowledged: false,
             collective: None,
@@ -163,7 +163,7 @@ impl Flight {
             let to = members.rank(child);
             sky.wire.receive(Purpose::Ack(*id), std::ptr::null_mut(), 0, Some(to), tag(*id, ACK, sky.in_flight))?;
             sky.wire.send(Purpose::Told(*id), &message, to, HEADER)?;
-            self.told.push(message);
+            self.headers.push(message);
             self.leaving += 1;
             self.acks_missing += 1;
         }
@@ -177,8 +177,8 @@ impl Flight {
             self.stage = Stage::Here;
             return Ok(());
         }
-        let named = distribution::named(*algorithm, parameters, members.len(), *bytes);
-        let (entry, call) = named.ok_or(BAD_HEADER)?;
+        let algorithm_of_header = distribution::algorithm_of_header(*algorithm, parameters, members.len(), *bytes);
+        let (entry, call) = algorithm_of_header.ok_or(BAD_HEADER)?;
         let lane = sky.lane(&self.header, DISTRIBUTION);
         let operation = Box::new(Operation::new(entry, call, BYTES, self.logical, LANE));
         self.stage = Stage::Distributed(Running::start(operation, lane, std::ptr::null_mut(), self.place.at()));
@@ -199,7 +199,7 @@ impl Flight {
         {
             return Err(failure);
         }
-        if self.handed == Handed::Released && self.acks_missing == 0 && !self.has_acknowledged {
+        if self.payload_state == PayloadState::Released && self.acks_missing == 0 && !self.has_acknowledged {
             self.has_acknowledged = true;
             self.leaving += 1;
             let kind = if self.logical == 0 { COMPLETE } else { ACK };
@@ -215,7 +215,7 @@ impl Flight {
     }
 
     /// A child and all members below it in the tree have released the multicast.
-    pub fn acknowledged(&mut self) {
+    pub fn note_acknowledgement(&mut self) {
         self.acks_missing -= 1;
     }
 
@@ -226,12 +226,12 @@ impl Flight {
 
     /// Whether the caller has not taken the payload yet.
     pub fn is_to_take(&self) -> bool {
-        self.handed == Handed::No
+        self.payload_state == PayloadState::No
     }
 
     /// Whether the caller has released the payload.
     pub fn is_released(&self) -> bool {
-        self.handed == Handed::Released
+        self.payload_state == PayloadState::Released
     }
 
     /// Whether the caller can take the payload.
@@ -254,17 +254,17 @@ impl Flight {
 
     /// The caller takes the payload.
     pub fn take(&mut self) -> *const u8 {
-        self.handed = Handed::Taken;
+        self.payload_state = PayloadState::Taken;
         self.place.at()
     }
 
     /// The caller releases the payload. Returns its memory, empty if it is the caller's; none if the caller does not
     /// have the payload, or a program is running over the group.
     pub fn release(&mut self) -> Option<Vec<u8>> {
-        if self.handed != Handed::Taken || self.collective.is_some() {
+        if self.payload_state != PayloadState::Taken || self.collective.is_some() {
             return None;
         }
-        self.handed = Handed::Released;
+        self.payload_state = PayloadState::Released;
         match std::mem::replace(&mut self.place, Place::Owned(Vec::new())) {
             Place::Owned(memory) => Some(memory),
             Place::Offered(_) | Place::Borrowed(_) => Some(Vec::new()),
@@ -279,7 +279,7 @@ impl Flight {
         (input, result): (*mut u8, *mut u8),
         make: impl FnOnce(usize) -> Result<Box<Operation>, String>,
     ) -> Result<(), String> {
-        if self.handed != Handed::Taken {
+        if self.payload_state != PayloadState::Taken {
             return Err(format!(
                 "multicast {}: not received yet, expected a multicast that this rank received and still holds",
                 self.header.id

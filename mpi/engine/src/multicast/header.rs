@@ -69,12 +69,12 @@ impl Header {
         let id = u64::from_le_bytes(rest.array()?);
         let bytes = usize::try_from(u64::from_le_bytes(rest.array()?)).ok()?;
         let has_these_ranks = u32::from_le_bytes(rest.array()?) as usize == ranks;
-        let told = u32::from_le_bytes(rest.array()?) as usize;
-        if !is_ours || !has_these_ranks || told > ranks {
+        let count = u32::from_le_bytes(rest.array()?) as usize;
+        if !is_ours || !has_these_ranks || count > ranks {
             return None;
         }
         let members = Rc::new(Members::new(rest.take(Members::bitmap_bytes(ranks))?, ranks)?);
-        let earlier = (0..told).map(|_| rest.array().map(u32::from_le_bytes)).collect::<Option<_>>()?;
+        let earlier = (0..count).map(|_| rest.array().map(u32::from_le_bytes)).collect::<Option<_>>()?;
         let parameters = (0..parameters).map(|_| rest.array().map(u64::from_le_bytes)).collect::<Option<_>>()?;
         let is_inlined = is_inlined != 0;
         let is_whole = rest.0.len() == if is_inlined { bytes } else { 0 };
@@ -86,9 +86,9 @@ struct Reader<'m>(&'m [u8]);
 
 impl<'m> Reader<'m> {
     fn take(&mut self, len: usize) -> Option<&'m [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
+        let (head, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
-        Some(taken)
+        Some(head)
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use super::members::Members;
-use crate::transport::{ANY_SOURCE, Ended, Failure, Link, Transport};
+use crate::transport::{ANY_SOURCE, Completion, Failure, Link, Transport};
 
 /// The role of a message in its domain.
 #[derive(Clone)]
@@ -92,12 +92,12 @@ impl Wire {
 
     /// Takes ended messages; messages of programs also go to their lanes. If it `may_wait`, it waits for one.
     pub fn look(&self, may_wait: bool) -> Result<Vec<Event>, Failure> {
-        let mut room = [Ended::default(); ENDED_AT_A_LOOK];
+        let mut room = [Completion::default(); ENDED_AT_A_LOOK];
         let mut events = Vec::new();
-        for Ended { slot, source, count } in self.link(self.user).test(may_wait, &mut room)? {
+        for Completion { slot, source, count } in self.link(self.user).test(may_wait, &mut room)? {
             let Some(purpose) = self.under_way.borrow_mut().close(*slot) else { continue };
             if let Purpose::Program(lane, inner, has_come) = &purpose {
-                lane.ended(*inner, if *has_come { *source as usize } else { usize::MAX }, *count);
+                lane.note_completion(*inner, if *has_come { *source as usize } else { usize::MAX }, *count);
             }
             events.push(Event { purpose, source: *source as usize, count: *count });
         }
@@ -123,7 +123,7 @@ pub struct Lane {
     tags: u32,
     /// The argument of the caller's functions.
     user: Cell<*mut c_void>,
-    ended: RefCell<VecDeque<Ended>>,
+    completions: RefCell<VecDeque<Completion>>,
 }
 
 /// The failure of a program that uses more tags than a lane has.
@@ -133,7 +133,7 @@ impl Lane {
     /// A lane with `tags` tags from `first_tag` on.
     pub fn new(id: u64, wire: Rc<Wire>, members: Rc<Members>, (first_tag, tags): (u32, u32)) -> Rc<Self> {
         let user = Cell::new(wire.user);
-        Rc::new(Self { id, wire, members, first_tag, tags, user, ended: RefCell::default() })
+        Rc::new(Self { id, wire, members, first_tag, tags, user, completions: RefCell::default() })
     }
 
     /// Sets the `user` for the caller's functions.
@@ -146,9 +146,9 @@ impl Lane {
         Rc::as_ptr(self).cast_mut().cast()
     }
 
-    fn ended(&self, slot: u32, source: usize, count: usize) {
+    fn note_completion(&self, slot: u32, source: usize, count: usize) {
         let source = self.members.logical(source).unwrap_or_default() as u32;
-        self.ended.borrow_mut().push_back(Ended { slot, source, count });
+        self.completions.borrow_mut().push_back(Completion { slot, source, count });
     }
 
     fn link(&self) -> Link<'_> {
@@ -211,16 +211,22 @@ unsafe extern "C" fn receive(
 }
 
 #[allow(unsafe_code)]
-unsafe extern "C" fn test(user: *mut c_void, _: c_int, ended: *mut Ended, room: usize, count: *mut usize) -> c_int {
+unsafe extern "C" fn test(
+    user: *mut c_void,
+    _: c_int,
+    completions: *mut Completion,
+    room: usize,
+    count: *mut usize,
+) -> c_int {
     let lane = lane(user);
-    let waiting = &mut *lane.ended.borrow_mut();
-    let taken = room.min(waiting.len());
-    for (index, one) in waiting.drain(..taken).enumerate() {
+    let waiting = &mut *lane.completions.borrow_mut();
+    let available = room.min(waiting.len());
+    for (index, one) in waiting.drain(..available).enumerate() {
         // SAFETY: there is room for this many.
-        unsafe { *ended.add(index) = one };
+        unsafe { *completions.add(index) = one };
     }
     // SAFETY: the operation gives a valid pointer.
-    unsafe { *count = taken };
+    unsafe { *count = available };
     0
 }
 

@@ -29,17 +29,17 @@ impl Change {
     /// # Errors
     /// Another text.
     pub fn parse(text: &str) -> Result<Self> {
-        let refused = || Error::new(format!("got {text:?}, expected {EXPECTED}"));
-        let (time, what) = text.split_once(':').ok_or_else(refused)?;
-        let time_s = units::parse_time_s(time.trim()).map_err(|_| refused())?;
-        let number = |word: &str| word.parse::<usize>().map_err(|_| refused());
+        let refusal = || Error::new(format!("got {text:?}, expected {EXPECTED}"));
+        let (time, what) = text.split_once(':').ok_or_else(refusal)?;
+        let time_s = units::parse_time_s(time.trim()).map_err(|_| refusal())?;
+        let number = |word: &str| word.parse::<usize>().map_err(|_| refusal());
         let what = match *what.split_whitespace().collect::<Vec<_>>() {
             ["node", node, "has", ports, "port" | "ports"] => {
                 Supply::Ports { node: Some(number(node)?), ports: number(ports)? }
             }
             ["nodes", "have", ports, "port" | "ports"] => Supply::Ports { node: None, ports: number(ports)? },
             [count, "wavelength" | "wavelengths"] => Supply::Wavelengths(number(count)?),
-            _ => return Err(refused()),
+            _ => return Err(refusal()),
         };
         Ok(Self { time_s, what })
     }

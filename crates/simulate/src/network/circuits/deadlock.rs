@@ -4,7 +4,7 @@ use super::super::traffic::ENDLESS;
 use super::switch::{Circuit, Stage, Switch};
 
 /// The largest number of nodes named.
-const NAMED: usize = 4;
+const MOST_NAMED: usize = 4;
 
 impl Switch<'_> {
     /// One line about what waits for ever, if anything does: a request, or a program that connects or disconnects.
@@ -12,11 +12,11 @@ impl Switch<'_> {
         if self.is_endless() {
             return Some(ENDLESS.to_owned());
         }
-        let wanted = self.circuits.iter().filter_map(|circuit| match circuit.stage {
+        let requests = self.circuits.iter().filter_map(|circuit| match circuit.stage {
             Stage::Wanted(number) => Some((number, circuit)),
             _ => None,
         });
-        let oldest = wanted.min_by_key(|(number, _)| *number).map(|(_, circuit)| {
+        let oldest = requests.min_by_key(|(number, _)| *number).map(|(_, circuit)| {
             let [from, to] = Self::wanting(circuit);
             format!("deadlock: node {from} waits for ever for a circuit to node {to}: {}", self.why(circuit))
         });
@@ -32,8 +32,8 @@ impl Switch<'_> {
 
     /// The reason why a circuit is not granted.
     fn why(&self, circuit: &Circuit) -> String {
-        let without = circuit.ends.into_iter().find(|node| !self.nodes[*node as usize].has_free_port());
-        let Some(node) = without else { return "no wavelength is free on the route".to_owned() };
+        let full_node = circuit.ends.into_iter().find(|node| !self.nodes[*node as usize].has_free_port());
+        let Some(node) = full_node else { return "no wavelength is free on the route".to_owned() };
         let ports = self.nodes[node as usize].ports;
         if ports == 0 {
             return format!("node {node} has no working port");
@@ -43,9 +43,9 @@ impl Switch<'_> {
             (if low == node { high } else { low }).to_string()
         });
         let mut others: Vec<_> = others.collect();
-        if others.len() > NAMED {
-            let more = others.len() - NAMED;
-            others.truncate(NAMED);
+        if others.len() > MOST_NAMED {
+            let more = others.len() - MOST_NAMED;
+            others.truncate(MOST_NAMED);
             others.push(format!("{more} more"));
         }
         format!("node {node} has no free port: its {ports} ports hold circuits to {}", others.join(", "))

@@ -40,8 +40,8 @@ fn node(network: &Circuits, fault: &Fault) -> Result<usize> {
     let Fault { place, part, .. } = fault;
     match place {
         Place::Node(name) if *part == 0.0 => {
-            let found = vertex(name, &network.fabric.topology);
-            found.map_err(|expected| Error::new(format!("faults: got {place}, expected {expected}")))
+            let vertex_or_refusal = vertex(name, &network.fabric.topology);
+            vertex_or_refusal.map_err(|expected| Error::new(format!("faults: got {place}, expected {expected}")))
         }
         _ => {
             let got = if *part == 0.0 { "down".to_owned() } else { format!("at {} %", part * 100.0) };

@@ -15,14 +15,14 @@ struct Grant {
 impl Switch<'_> {
     /// Serves the requests at nodes where something has changed, in the order of asking.
     pub(super) fn look_through(&mut self) {
-        let mut stirred = std::mem::take(&mut self.stirred);
-        if std::mem::take(&mut self.are_all_stirred) {
-            stirred = (0..self.nodes.len() as u32).collect();
+        let mut changed_nodes = std::mem::take(&mut self.changed_nodes);
+        if std::mem::take(&mut self.have_all_changed) {
+            changed_nodes = (0..self.nodes.len() as u32).collect();
         }
-        stirred.sort_unstable();
-        stirred.dedup();
+        changed_nodes.sort_unstable();
+        changed_nodes.dedup();
         let first = |node: u32| Some(Reverse((*self.nodes[node as usize].waiting.first_key_value()?.0, node)));
-        let mut next: BinaryHeap<_> = stirred.into_iter().filter_map(first).collect();
+        let mut next: BinaryHeap<_> = changed_nodes.into_iter().filter_map(first).collect();
         while let Some(Reverse((number, node))) = next.pop() {
             if let Some(index) = self.nodes[node as usize].waiting.get(&number).copied() {
                 self.serve(index);
@@ -69,8 +69,9 @@ impl Switch<'_> {
                 victims.push(idle.min_by_key(|other| self.worth(*other))?);
             }
         }
-        let used = |holder: u32| (may_evict && self.is_idle(holder)).then(|| self.circuits[holder as usize].used);
-        let Choice { wavelength, victims: others } = self.wavelengths.choose(&circuit.route, &victims, used)?;
+        let last_use =
+            |holder: u32| (may_evict && self.is_idle(holder)).then(|| self.circuits[holder as usize].last_use);
+        let Choice { wavelength, victims: others } = self.wavelengths.choose(&circuit.route, &victims, last_use)?;
         victims.extend(others);
         Some(Grant { wavelength, victims })
     }
@@ -82,7 +83,7 @@ impl Switch<'_> {
     /// The order in which idle circuits are closed.
     fn worth(&self, index: u32) -> (bool, u64) {
         let circuit = &self.circuits[index as usize];
-        (circuit.is_asked_for(), circuit.used)
+        (circuit.is_asked_for(), circuit.last_use)
     }
 
     fn grant(&mut self, index: u32, grant: Grant) {
@@ -108,12 +109,12 @@ impl Switch<'_> {
 
     /// Takes a port from these releases, or else a free one.
     fn take_port(&mut self, node: u32, left: &[u64]) {
-        let taken_over = left.iter().find_map(|number| {
+        let released_port = left.iter().find_map(|number| {
             let nodes = &mut self.releases.get_mut(number)?.nodes;
             nodes.iter().position(|other| *other == node).map(|at| nodes.remove(at))
         });
-        if taken_over.is_none() {
-            self.nodes[node as usize].taken += 1;
+        if released_port.is_none() {
+            self.nodes[node as usize].busy_ports += 1;
         }
     }
 

@@ -53,8 +53,8 @@ use std::collections::BTreeSet;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Fabric, Fault, Shared, Traffic};
-use crate::demanded::{Bound, Demanded, rounds};
+use super::{Fabric, Fault, SharedNetwork, Traffic};
+use crate::call_demand::{Bound, CallDemand, rounds};
 use changes::{Change, Supply};
 use policy::PolicyName;
 use switch::Switch;
@@ -164,7 +164,7 @@ fn check(section: &Section, change: Change, nodes: usize, has_wavelengths: bool)
     }
 }
 
-impl Shared for Circuits {
+impl SharedNetwork for Circuits {
     fn fabric(&self) -> &Fabric {
         &self.fabric
     }
@@ -184,27 +184,27 @@ impl Shared for Circuits {
 
     /// If ranks have to reach other nodes, a set-up comes first. Then the data of one rank reaches k + 1 times as many
     /// nodes every alpha, and the bytes of a node share its k ports, the most that it ever has.
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let node_of = |rank| self.fabric.placement.node_of(rank);
-        let nodes: BTreeSet<usize> = (0..demanded.call.ranks).map(node_of).collect();
+        let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
         let later = self.changes.iter().filter_map(|change| match change.what {
             Supply::Ports { ports, .. } => Some(ports),
             Supply::Wavelengths(_) => None,
         });
         let ports = later.fold(self.ports, usize::max);
-        let ranks_per_node = demanded.call.ranks.div_ceil(nodes.len());
-        let told = demanded.spread().map_or(1, |spread| spread.ranks.div_ceil(ranks_per_node));
-        let crossing = |busy: usize| demanded.crossing_bytes(&|rank| node_of(rank) == busy);
-        let bytes = demanded.ranks_to_try().map(|rank| crossing(node_of(rank))).fold(0.0, f64::max);
+        let ranks_per_node = call_demand.call.ranks.div_ceil(nodes.len());
+        let ranks_to_tell = call_demand.spread().map_or(1, |spread| spread.ranks.div_ceil(ranks_per_node));
+        let crossing = |busy: usize| call_demand.crossing_bytes(&|rank| node_of(rank) == busy);
+        let bytes = call_demand.ranks_to_try().map(|rank| crossing(node_of(rank))).fold(0.0, f64::max);
         let carrying_s = self.latency_s + bytes / self.bytes_per_s / ports as f64;
         Bound {
-            latency_s: if told > 1 {
-                self.times.set_up_s + rounds(told, Some(ports)) as f64 * self.latency_s
+            latency_s: if ranks_to_tell > 1 {
+                self.times.set_up_s + rounds(ranks_to_tell, Some(ports)) as f64 * self.latency_s
             } else {
                 0.0
             },
             bandwidth_s: if bytes > 0.0 { self.times.set_up_s + carrying_s } else { 0.0 },
-            computation_s: demanded.combining_s(),
+            computation_s: call_demand.combining_s(),
         }
     }
 }

@@ -76,34 +76,35 @@ impl Switch<'_> {
 
     /// Whether the policy would set up a circuit for a wish.
     fn is_agreed(&self, circuit: &Circuit, end: usize, wish: &Wish) -> bool {
-        let mut asked = [true; 2];
-        asked[1 - end] = circuit.answering(end, wish).is_some();
-        self.policy.opens(asked)
+        let mut requests = [true; 2];
+        requests[1 - end] = circuit.answering(end, wish).is_some();
+        self.policy.opens(requests)
     }
 
     /// The wishes at one end for which the policy would set up a circuit.
-    fn agreed(&self, index: u32, end: usize) -> Vec<[u32; 2]> {
+    fn agreed_pairs(&self, index: u32, end: usize) -> Vec<[u32; 2]> {
         let circuit = &self.circuits[index as usize];
-        let agreed = circuit.wishes[end].iter().filter(|wish| self.is_agreed(circuit, end, wish));
-        agreed.map(|wish| wish.ranks).collect()
+        let agreed_pairs = circuit.wishes[end].iter().filter(|wish| self.is_agreed(circuit, end, wish));
+        agreed_pairs.map(|wish| wish.ranks).collect()
     }
 
     /// Answers the wishes for an open circuit, and refuses wishes whose peer has given up its own.
     pub(super) fn meet(&mut self, index: u32) {
         for end in [0, 1] {
-            let agreed = self.agreed(index, end);
+            let agreed_pairs = self.agreed_pairs(index, end);
             let circuit = &self.circuits[index as usize];
             let is_given_up = |wish: &&Wish| {
                 let peers = self.wishes_over([wish.ranks[1], wish.ranks[0]]);
-                !wish.waiting.is_empty() && !agreed.contains(&wish.ranks) && peers > wish.number
+                !wish.waiting.is_empty() && !agreed_pairs.contains(&wish.ranks) && peers > wish.number
             };
-            let given_up: Vec<_> = circuit.wishes[end].iter().filter(is_given_up).map(|wish| wish.ranks).collect();
-            given_up.into_iter().for_each(|ranks| self.end_wish(index, end, ranks));
+            let abandoned_pairs: Vec<_> =
+                circuit.wishes[end].iter().filter(is_given_up).map(|wish| wish.ranks).collect();
+            abandoned_pairs.into_iter().for_each(|ranks| self.end_wish(index, end, ranks));
             let circuit = &mut self.circuits[index as usize];
             if circuit.stage != Stage::Open {
                 continue;
             }
-            for wish in circuit.wishes[end].iter_mut().filter(|wish| agreed.contains(&wish.ranks)) {
+            for wish in circuit.wishes[end].iter_mut().filter(|wish| agreed_pairs.contains(&wish.ranks)) {
                 wish.is_met = true;
                 self.answers.extend(wish.waiting.drain(..).map(|id| (id, true)));
             }
@@ -129,7 +130,7 @@ impl Switch<'_> {
     /// Refuses the requests of programs, at both ends.
     pub(super) fn refuse(&mut self, index: u32) {
         self.leave_queue(index);
-        for (end, ranks) in [self.agreed(index, 0), self.agreed(index, 1)].into_iter().enumerate() {
+        for (end, ranks) in [self.agreed_pairs(index, 0), self.agreed_pairs(index, 1)].into_iter().enumerate() {
             ranks.into_iter().for_each(|ranks| self.end_wish(index, end, ranks));
         }
         self.answer_closing(index);
@@ -149,7 +150,7 @@ impl Switch<'_> {
         for node in ends {
             self.nodes[node as usize].waiting.insert(number, index);
         }
-        self.stirred.extend(ends);
+        self.changed_nodes.extend(ends);
     }
 
     /// Removes the circuit from the queue, if it is there.

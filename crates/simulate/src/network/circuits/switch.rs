@@ -18,7 +18,7 @@ pub struct Switch<'a> {
     pub(super) policy: &'static dyn Policy,
     pub(super) times: Times,
     pub(super) now_s: f64,
-    timetable: Timetable<Step>,
+    timetable: Timetable<CircuitEvent>,
     sequence: u64,
     pub(super) nodes: Vec<Node>,
     /// Circuits that are open, wanted or requested; and free places among them.
@@ -34,8 +34,8 @@ pub struct Switch<'a> {
     /// Number of ended wishes of a rank for a peer.
     pub(super) wishes: FxHashMap<[u32; 2], u32>,
     /// Nodes where something has changed for waiting requests, and whether it has changed at all nodes.
-    pub(super) stirred: Vec<u32>,
-    pub(super) are_all_stirred: bool,
+    pub(super) changed_nodes: Vec<u32>,
+    pub(super) have_all_changed: bool,
     /// The decided answers to programs.
     pub(super) answers: Vec<(u32, bool)>,
     /// Number of requests so far, and of uses of circuits.
@@ -48,7 +48,7 @@ pub struct Switch<'a> {
 
 /// The events, in their order at one time.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum CircuitEvent {
     /// A message of a circuit, in one direction, has arrived.
     Carried { circuit: u32, epoch: u32, direction: u8 },
     /// A message to the own node has arrived.
@@ -63,7 +63,7 @@ pub(super) enum Step {
     Change { index: u32 },
 }
 
-impl Step {
+impl CircuitEvent {
     fn kind(self) -> u64 {
         match self {
             Self::Carried { .. } | Self::Local { .. } => 0,
@@ -83,7 +83,7 @@ pub(super) struct Node {
     /// Number of working ports.
     pub ports: usize,
     /// Number of taken ports, including those of circuits that are being released.
-    pub taken: usize,
+    pub busy_ports: usize,
     /// Circuits that are open or being set up.
     pub circuits: Vec<u32>,
     /// Circuits that are wanted, by request number.
@@ -92,7 +92,7 @@ pub(super) struct Node {
 
 impl Node {
     pub fn has_free_port(&self) -> bool {
-        self.taken < self.ports
+        self.busy_ports < self.ports
     }
 }
 
@@ -144,11 +144,11 @@ pub(super) struct Circuit {
     /// Programs that wait until it is closed, as [`Wish::ranks`].
     pub closing: Vec<(u32, [u32; 2])>,
     /// The number of its last use among all uses.
-    pub used: u64,
+    pub last_use: u64,
     pub wavelength: u32,
     /// Links there and back, and the number of links there.
     pub route: Vec<u32>,
-    there: usize,
+    links_there: usize,
 }
 
 impl Circuit {
@@ -176,7 +176,7 @@ impl Circuit {
     }
 
     fn links(&self, direction: usize) -> &[u32] {
-        if direction == 0 { &self.route[..self.there] } else { &self.route[self.there..] }
+        if direction == 0 { &self.route[..self.links_there] } else { &self.route[self.links_there..] }
     }
 
     /// Whether nothing refers to the circuit any more.
@@ -195,7 +195,7 @@ pub(super) struct Release {
 
 #[derive(Clone, Copy, Default)]
 struct LinkLoad {
-    carried: LinkUse,
+    usage: LinkUse,
     /// Number of messages on the link, and the time since which there have been any.
     messages: usize,
     since_s: f64,
@@ -221,8 +221,8 @@ impl<'a> Switch<'a> {
             releases: FxHashMap::default(),
             closed_s: FxHashMap::default(),
             wishes: FxHashMap::default(),
-            stirred: Vec::new(),
-            are_all_stirred: false,
+            changed_nodes: Vec::new(),
+            have_all_changed: false,
             answers: Vec::new(),
             requests: 0,
             uses: 0,
@@ -230,12 +230,12 @@ impl<'a> Switch<'a> {
             under_way: 0,
         };
         for (index, change) in (0..).zip(&network.changes) {
-            switch.at(change.time_s, Step::Change { index });
+            switch.at(change.time_s, CircuitEvent::Change { index });
         }
         switch
     }
 
-    pub(super) fn at(&mut self, time_s: f64, step: Step) -> u64 {
+    pub(super) fn at(&mut self, time_s: f64, step: CircuitEvent) -> u64 {
         let sequence = self.sequence;
         self.sequence += 1;
         self.timetable.push(Event { time_s, key: step.kind() << SEQUENCE_BITS | sequence, what: step });
@@ -260,10 +260,10 @@ impl<'a> Switch<'a> {
         let mut hops: Vec<Hop> = Vec::new();
         let topology = &self.network.fabric.topology;
         topology.route(ends[0] as usize, ends[1] as usize, &mut hops);
-        let there = hops.len();
+        let links_there = hops.len();
         topology.route(ends[1] as usize, ends[0] as usize, &mut hops);
         let circuit = &mut self.circuits[index as usize];
-        (circuit.ends, circuit.there, circuit.used) = (ends, there, 0);
+        (circuit.ends, circuit.links_there, circuit.last_use) = (ends, links_there, 0);
         circuit.route.clear();
         circuit.route.extend(hops.iter().map(|hop| hop.link));
         index
@@ -280,7 +280,7 @@ impl<'a> Switch<'a> {
     /// Notes a use of the circuit.
     pub(super) fn touch(&mut self, index: u32) {
         self.uses += 1;
-        self.circuit(index).used = self.uses;
+        self.circuit(index).last_use = self.uses;
     }
 
     /// The next message in that direction starts, if there is one.
@@ -292,12 +292,12 @@ impl<'a> Switch<'a> {
         let end_s = now_s + self.network.duration_s(message.bytes);
         for link in circuit.links(direction) {
             let line = &mut self.links[*link as usize];
-            line.carried.waiting_s += waited_s;
+            line.usage.waiting_s += waited_s;
             line.since_s = if line.messages == 0 { now_s } else { line.since_s };
             line.messages += 1;
         }
         let epoch = circuit.epoch;
-        self.at(end_s, Step::Carried { circuit: index, epoch, direction: direction as u8 });
+        self.at(end_s, CircuitEvent::Carried { circuit: index, epoch, direction: direction as u8 });
     }
 
     /// The links of that direction stop carrying a message; `bytes` have arrived.
@@ -307,14 +307,14 @@ impl<'a> Switch<'a> {
         for link in circuit.links(direction) {
             let line = &mut self.links[*link as usize];
             line.messages -= 1;
-            line.carried.bytes += bytes;
+            line.usage.bytes += bytes;
             if line.messages == 0 {
-                line.carried.busy_s += self.now_s - line.since_s;
+                line.usage.busy_s += self.now_s - line.since_s;
             }
         }
     }
 
-    fn carried(&mut self, index: u32, direction: usize, progress: &mut Vec<(u32, Milestone)>) {
+    fn end_transfer(&mut self, index: u32, direction: usize, progress: &mut Vec<(u32, Milestone)>) {
         let Some(message) = self.circuit(index).queues[direction].pop_front() else { return };
         self.under_way -= 1;
         self.stop(index, direction, message.bytes);
@@ -324,7 +324,7 @@ impl<'a> Switch<'a> {
         self.rest(index);
     }
 
-    fn opened(&mut self, index: u32) {
+    fn finish_opening(&mut self, index: u32) {
         self.touch(index);
         self.circuit(index).stage = Stage::Open;
         self.meet(index);
@@ -373,7 +373,7 @@ impl<'a> Switch<'a> {
         }
         self.wavelengths.release(&release.links, wavelength);
         let number = self.sequence;
-        self.at(self.now_s + release_s, Step::Released { release: number });
+        self.at(self.now_s + release_s, CircuitEvent::Released { release: number });
         self.releases.insert(number, release);
         Some(number)
     }
@@ -381,7 +381,7 @@ impl<'a> Switch<'a> {
     /// Tells a program at `time_s` that its circuit is released.
     pub(super) fn answer_at(&mut self, id: u32, time_s: f64) {
         if time_s > self.now_s {
-            self.at(time_s, Step::Answer { id });
+            self.at(time_s, CircuitEvent::Answer { id });
         } else {
             self.answers.push((id, true));
         }
@@ -389,7 +389,7 @@ impl<'a> Switch<'a> {
 
     fn free(&mut self, release: &Release) {
         for node in &release.nodes {
-            self.nodes[*node as usize].taken -= 1;
+            self.nodes[*node as usize].busy_ports -= 1;
         }
         self.wavelengths.free(&release.links, release.wavelength);
         self.stir_all_of(&release.nodes);
@@ -403,9 +403,9 @@ impl<'a> Switch<'a> {
     /// As [`Switch::stir`]; with limited wavelengths, requests at all nodes may be concerned.
     fn stir_all_of(&mut self, nodes: &[u32]) {
         if self.wavelengths.limit.is_some() {
-            self.are_all_stirred = true;
+            self.have_all_changed = true;
         } else {
-            self.stirred.extend_from_slice(nodes);
+            self.changed_nodes.extend_from_slice(nodes);
         }
     }
 
@@ -445,7 +445,7 @@ impl<'a> Switch<'a> {
             _ if circuit.has_messages() => 2,
             _ => 0,
         };
-        (rank, circuit.used)
+        (rank, circuit.last_use)
     }
 
     /// The circuit is lost: messages on it, and those waiting for it, start again on another one.
@@ -481,7 +481,7 @@ impl Traffic for Switch<'_> {
         self.under_way += 1;
         let Flight { id, from, to, bytes, .. } = flight;
         if from == to {
-            self.at(now_s + self.network.duration_s(bytes), Step::Local { id });
+            self.at(now_s + self.network.duration_s(bytes), CircuitEvent::Local { id });
             return;
         }
         let (index, direction) = (self.between(from, to), usize::from(from > to));
@@ -508,28 +508,28 @@ impl Traffic for Switch<'_> {
         self.now_s = event.time_s;
         let is_current = |circuit: u32, epoch| self.circuits[circuit as usize].epoch == epoch;
         match event.what {
-            Step::Carried { circuit, epoch, direction } if is_current(circuit, epoch) => {
-                self.carried(circuit, direction.into(), progress);
+            CircuitEvent::Carried { circuit, epoch, direction } if is_current(circuit, epoch) => {
+                self.end_transfer(circuit, direction.into(), progress);
             }
-            Step::Opened { circuit, epoch } if is_current(circuit, epoch) => self.opened(circuit),
-            Step::Carried { .. } | Step::Opened { .. } => (),
-            Step::Local { id } => {
+            CircuitEvent::Opened { circuit, epoch } if is_current(circuit, epoch) => self.finish_opening(circuit),
+            CircuitEvent::Carried { .. } | CircuitEvent::Opened { .. } => (),
+            CircuitEvent::Local { id } => {
                 self.under_way -= 1;
                 progress.extend([(id, Milestone::Sent), (id, Milestone::Arrived)]);
             }
-            Step::Released { release } => {
+            CircuitEvent::Released { release } => {
                 if let Some(release) = self.releases.remove(&release) {
                     self.free(&release);
                 }
             }
-            Step::Answer { id } => self.answers.push((id, true)),
-            Step::Change { index } => self.change(index),
+            CircuitEvent::Answer { id } => self.answers.push((id, true)),
+            CircuitEvent::Change { index } => self.change(index),
         }
         self.report(progress);
     }
 
     fn links(&self) -> Vec<LinkUse> {
-        self.links.iter().map(|line| line.carried).collect()
+        self.links.iter().map(|line| line.usage).collect()
     }
 
     fn deadlock(&self) -> Option<String> {
@@ -557,7 +557,7 @@ impl OnDemand for Switch<'_> {
     }
 
     fn is_undecided(&self) -> bool {
-        self.are_all_stirred || !self.stirred.is_empty() || !self.answers.is_empty()
+        self.have_all_changed || !self.changed_nodes.is_empty() || !self.answers.is_empty()
     }
 
     fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>) {
@@ -583,6 +583,6 @@ impl Switch<'_> {
         circuit.stage = Stage::SettingUp;
         let epoch = circuit.epoch;
         self.counts.set_ups += 1;
-        self.at(time_s, Step::Opened { circuit: index, epoch });
+        self.at(time_s, CircuitEvent::Opened { circuit: index, epoch });
     }
 }

@@ -28,19 +28,22 @@ impl Wavelengths {
     }
 
     /// The first wavelength that is free on all links but for `leaving`. If there is none, the one whose holders may
-    /// all be closed and were `used` least recently; `used` gives none for a circuit that must stay.
-    pub fn choose(&self, links: &[u32], leaving: &[u32], used: impl Fn(u32) -> Option<u64>) -> Option<Choice> {
+    /// all be closed and were `last_use` least recently; `last_use` gives none for a circuit that must stay.
+    pub fn choose(&self, links: &[u32], leaving: &[u32], last_use: impl Fn(u32) -> Option<u64>) -> Option<Choice> {
         let Some(limit) = self.limit else { return Some(Choice { wavelength: 0, victims: Vec::new() }) };
         let holders = |wavelength: usize| {
-            let held = links.iter().map(move |link| self.holder(*link, wavelength));
-            held.filter(|holder| *holder != FREE && !leaving.contains(holder))
+            let all = links.iter().map(move |link| self.holder(*link, wavelength));
+            all.filter(|holder| *holder != FREE && !leaving.contains(holder))
         };
         if let Some(wavelength) = (0..limit).find(|wavelength| holders(*wavelength).next().is_none()) {
             return Some(Choice { wavelength: wavelength as u32, victims: Vec::new() });
         }
         let last_used = |wavelength: usize| -> Option<u64> {
-            let used = |holder: u32| if holder == RELEASING { None } else { used(holder) };
-            holders(wavelength).map(used).collect::<Option<Vec<_>>>().map(|used| used.into_iter().max().unwrap_or(0))
+            let last_use = |holder: u32| if holder == RELEASING { None } else { last_use(holder) };
+            holders(wavelength)
+                .map(last_use)
+                .collect::<Option<Vec<_>>>()
+                .map(|last_use| last_use.into_iter().max().unwrap_or(0))
         };
         let possible = (0..limit).filter_map(|wavelength| Some((last_used(wavelength)?, wavelength)));
         let (_, wavelength) = possible.min()?;

@@ -32,13 +32,13 @@ impl Faults {
     /// # Errors
     /// A vertex or a link that the topology does not have.
     pub(super) fn new(faults: &[Fault], topology: &AnyTopology) -> Result<Self> {
-        let mut found: BTreeMap<u32, Vec<&Fault>> = BTreeMap::new();
+        let mut faults_by_link: BTreeMap<u32, Vec<&Fault>> = BTreeMap::new();
         for fault in faults {
             for link in links_of(&fault.place, topology)? {
-                found.entry(link).or_default().push(fault);
+                faults_by_link.entry(link).or_default().push(fault);
             }
         }
-        let of_links = found.into_iter().map(|(link, faults)| (link, Rates::of(&faults)));
+        let of_links = faults_by_link.into_iter().map(|(link, faults)| (link, Rates::of(&faults)));
         Ok(Self(of_links.filter(|(_, rates)| !rates.are_full()).collect()))
     }
 
@@ -71,33 +71,33 @@ impl Faults {
 
 /// The links of a place.
 fn links_of(place: &Place, topology: &AnyTopology) -> Result<Vec<u32>> {
-    let named = |name| vertex(name, topology).map_err(|expected| refused(place, &expected));
+    let vertex_of = |name| vertex(name, topology).map_err(|expected| refusal(place, &expected));
     let is_meant: Box<dyn Fn(usize, usize) -> bool> = match place {
         Place::Node(name) => {
-            let node = named(name)?;
+            let node = vertex_of(name)?;
             Box::new(move |from, to| from == node || to == node)
         }
         Place::Link { ends, is_both_ways } => {
-            let (from, to) = (named(&ends[0])?, named(&ends[1])?);
+            let (from, to) = (vertex_of(&ends[0])?, vertex_of(&ends[1])?);
             Box::new(move |a, b| (a, b) == (from, to) || *is_both_ways && (b, a) == (from, to))
         }
     };
     let ends = (0..topology.links()).map(|link| (link as u32, topology.ends(link)));
-    let found: Vec<_> = ends.filter(|(_, (from, to))| is_meant(*from, *to)).map(|(link, _)| link).collect();
-    if found.is_empty() {
-        return Err(refused(place, &neighbours(place, topology)));
+    let links: Vec<_> = ends.filter(|(_, (from, to))| is_meant(*from, *to)).map(|(link, _)| link).collect();
+    if links.is_empty() {
+        return Err(refusal(place, &neighbours(place, topology)));
     }
-    Ok(found)
+    Ok(links)
 }
 
 /// The vertex of this number or name; an error says what is expected.
 pub(super) fn vertex(name: &str, topology: &AnyTopology) -> std::result::Result<usize, String> {
     let count = topology.vertices();
-    let found = match name.parse::<usize>() {
+    let number = match name.parse::<usize>() {
         Ok(number) => Some(number).filter(|number| *number < count),
         Err(_) => (0..count).find(|vertex| topology.vertex_name(*vertex) == name),
     };
-    found.ok_or_else(|| {
+    number.ok_or_else(|| {
         let last = topology.vertex_name(count - 1);
         format!("numbers from 0 to {}, or names such as {last:?}, of this {}", count - 1, topology.name())
     })
@@ -105,7 +105,7 @@ pub(super) fn vertex(name: &str, topology: &AnyTopology) -> std::result::Result<
 
 /// The links that leave the first vertex of a place without links.
 fn neighbours(place: &Place, topology: &AnyTopology) -> String {
-    const NAMED: usize = 8;
+    const MOST_NAMED: usize = 8;
     let (Place::Node(name) | Place::Link { ends: [name, _], .. }) = place;
     let vertex = vertex(name, topology);
     let ends = (0..topology.links()).map(|link| topology.ends(link));
@@ -115,11 +115,11 @@ fn neighbours(place: &Place, topology: &AnyTopology) -> String {
     if next.is_empty() {
         return format!("a node with links; {name} of this {} has none", topology.name());
     }
-    let more = if next.len() > NAMED { " and others" } else { "" };
-    let next: Vec<_> = next.iter().take(NAMED).map(usize::to_string).collect();
+    let more = if next.len() > MOST_NAMED { " and others" } else { "" };
+    let next: Vec<_> = next.iter().take(MOST_NAMED).map(usize::to_string).collect();
     format!("a link of this {}, in which {name} has links to {}{more}", topology.name(), next.join(", "))
 }
 
-fn refused(place: &Place, expected: &str) -> Error {
+fn refusal(place: &Place, expected: &str) -> Error {
     Error::new(format!("faults: got {place}, expected {expected}"))
 }

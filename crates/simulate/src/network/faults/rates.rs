@@ -148,17 +148,17 @@ impl Curve {
 
     /// The first knot after a time; infinite if there is none.
     fn knot_s(&self, now_s: f64) -> f64 {
-        self.0.get(self.passed(now_s)).map_or(f64::INFINITY, |(time_s, _)| *time_s)
+        self.0.get(self.knots_until(now_s)).map_or(f64::INFINITY, |(time_s, _)| *time_s)
     }
 
     /// Number of knots up to a time.
-    fn passed(&self, now_s: f64) -> usize {
+    fn knots_until(&self, now_s: f64) -> usize {
         self.0.partition_point(|(time_s, _)| *time_s <= now_s)
     }
 
     /// The work done at a time.
     fn at(&self, now_s: f64) -> f64 {
-        match self.passed(now_s) {
+        match self.knots_until(now_s) {
             0 => 0.0,
             next => {
                 let (time_s, done_s) = self.0[next - 1];
@@ -170,7 +170,7 @@ impl Curve {
 
     /// How fast the work is done from a time on.
     fn slope(&self, now_s: f64) -> f64 {
-        let next = self.passed(now_s);
+        let next = self.knots_until(now_s);
         if next == 0 || next == self.0.len() {
             return 0.0;
         }

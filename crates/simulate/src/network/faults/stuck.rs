@@ -28,16 +28,16 @@ impl Stuck {
         format!(
             "cannot end: the message of {bytes} B from rank {from} to rank {to} waits for ever, from {} on, for \
              link {start} -> {end} ({name}), which is down from {} on",
-            Shown(since_s),
-            Shown(lost_s)
+            TimeText(since_s),
+            TimeText(lost_s)
         )
     }
 }
 
 /// A time in microseconds, rounded to a thousandth.
-struct Shown(f64);
+struct TimeText(f64);
 
-impl fmt::Display for Shown {
+impl fmt::Display for TimeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} us", (self.0 * 1e9).round() / 1e3)
     }

@@ -41,18 +41,18 @@ impl Fault {
     /// # Errors
     /// Anything else, times of which the second is not later, or a time above a million seconds.
     pub fn parse(text: &str) -> Result<Self> {
-        let refused = || {
+        let refusal = || {
             let expected = "a link or a node, its times, and \"down\" or the part of its bandwidth, such as \
                             \"link 0 -> 1, 20..80 us, 10 %\", \"link 0 <-> 1, 20 us.., down\" or \
                             \"node 3, 20 us.., 50 %\"";
             Error::new(format!("faults: got {text:?}, expected {expected}"))
         };
         let [part, times, place] = text.rsplitn(3, ',').map(str::trim).collect::<Vec<_>>()[..] else {
-            return Err(refused());
+            return Err(refusal());
         };
-        let place = Place::parse(place).ok_or_else(refused)?;
-        let [start_s, end_s] = parse_times_s(times).ok_or_else(refused)?;
-        Ok(Self { place, start_s, end_s, part: parse_part(part).ok_or_else(refused)? })
+        let place = Place::parse(place).ok_or_else(refusal)?;
+        let [start_s, end_s] = parse_times_s(times).ok_or_else(refusal)?;
+        Ok(Self { place, start_s, end_s, part: parse_part(part).ok_or_else(refusal)? })
     }
 }
 

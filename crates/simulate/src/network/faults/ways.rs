@@ -47,8 +47,8 @@ impl<'a> Ways<'a> {
     pub fn find(&mut self, now_s: f64, flight: &Flight, route: &mut Vec<Hop>) -> bool {
         let Self { faults, .. } = *self;
         let Flight { from, to, .. } = *flight;
-        let lost = |hop: &Hop| faults.is_lost(hop.link, now_s).then_some(hop.link);
-        let lost_link = route.iter().find_map(lost);
+        let lost_link = |hop: &Hop| faults.is_lost(hop.link, now_s).then_some(hop.link);
+        let lost_link = route.iter().find_map(lost_link);
         let is_there = route.iter().all(|hop| faults.is_up(hop.link, now_s))
             || self.search([from, to], &|link| faults.is_up(link, now_s), route)
             || lost_link.is_none()

@@ -20,12 +20,12 @@ pub struct Fair<'a> {
     /// Free places in `messages`.
     vacant: Vec<u32>,
     /// Messages injected so far.
-    injected: u64,
+    injections: u64,
     nodes: Vec<Node>,
     links: Vec<CarryingLink>,
     passages: Passages,
     /// A reused buffer for the messages whose shares change.
-    changed: Vec<u32>,
+    changed_messages: Vec<u32>,
     faulty: Option<Faulty<'a>>,
 }
 
@@ -105,7 +105,7 @@ struct Node {
 
 #[derive(Clone, Copy, Default)]
 struct CarryingLink {
-    carried: LinkUse,
+    usage: LinkUse,
     /// The time since which the link has been carrying something.
     since_s: f64,
 }
@@ -126,19 +126,19 @@ impl<'a> Fair<'a> {
             shares: Shares::new(topology.links()),
             messages: Vec::new(),
             vacant: Vec::new(),
-            injected: 0,
+            injections: 0,
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![CarryingLink::default(); topology.links()],
             passages: Passages::default(),
-            changed: Vec::new(),
+            changed_messages: Vec::new(),
         }
     }
 
     /// Finds a place and the route for a message.
     fn place(&mut self, flight: Flight) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.messages.len() as u32);
-        let used = self.messages.get_mut(index as usize);
-        let mut route = used.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
+        let message = self.messages.get_mut(index as usize);
+        let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
         route.clear();
         self.network.fabric.topology.route(flight.from, flight.to, &mut route);
         let message = Flow {
@@ -146,7 +146,7 @@ impl<'a> Fair<'a> {
             from: flight.from as u32,
             to: flight.to as u32,
             ranks: flight.ranks,
-            key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injected << KIND_BITS,
+            key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injections << KIND_BITS,
             bytes: flight.bytes,
             route,
             start_s: 0.0,
@@ -155,7 +155,7 @@ impl<'a> Fair<'a> {
             left_s: self.network.duration_s(flight.bytes),
             end_s: f64::INFINITY,
         };
-        self.injected += 1;
+        self.injections += 1;
         match self.messages.get_mut(index as usize) {
             Some(place) => *place = message,
             None => self.messages.push(message),
@@ -234,8 +234,8 @@ impl<'a> Fair<'a> {
         let message = &mut self.messages[index as usize];
         message.end_s = f64::INFINITY;
         let Flow { since_s, share, .. } = *message;
-        let lost = share.bottleneck.filter(|link| self.network.fabric.faults.is_lost(*link, since_s));
-        if let (Some(faulty), Some(link)) = (&mut self.faulty, lost) {
+        let lost_link = share.bottleneck.filter(|link| self.network.fabric.faults.is_lost(*link, since_s));
+        if let (Some(faulty), Some(link)) = (&mut self.faulty, lost_link) {
             faulty.ways.stop(&message.flight(), link, since_s);
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Fair<'a> {
         message.left_s = (message.left_s - carried_s).max(0.0);
         message.since_s = now_s;
         if let Some(link) = message.share.bottleneck {
-            self.links[link as usize].carried.waiting_s += passed_s - carried_s;
+            self.links[link as usize].usage.waiting_s += passed_s - carried_s;
         }
     }
 
@@ -268,10 +268,10 @@ impl<'a> Fair<'a> {
         message.end_s = f64::INFINITY;
         for hop in &message.route {
             let link = &mut self.links[hop.link as usize];
-            link.carried.bytes += message.bytes;
+            link.usage.bytes += message.bytes;
             self.passages.note(hop.link, message.bytes, message.start_s, now_s);
             if self.shares.users(hop.link) == 0 {
-                link.carried.busy_s += now_s - link.since_s;
+                link.usage.busy_s += now_s - link.since_s;
             }
         }
         let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
@@ -308,19 +308,19 @@ impl<'a> Fair<'a> {
         if !self.shares.is_touched() {
             return;
         }
-        let mut changed = std::mem::take(&mut self.changed);
-        changed.extend_from_slice(self.shares.fill());
-        changed.retain(|index| self.shares.share(*index) != self.messages[*index as usize].share);
-        changed.sort_unstable_by_key(|index| self.messages[*index as usize].share.bottleneck);
-        if !changed.is_sorted_by(|a, b| self.have_waited_alike(*a, *b)) {
-            self.shares.sort_as_connected(&mut changed);
+        let mut changed_messages = std::mem::take(&mut self.changed_messages);
+        changed_messages.extend_from_slice(self.shares.fill());
+        changed_messages.retain(|index| self.shares.share(*index) != self.messages[*index as usize].share);
+        changed_messages.sort_unstable_by_key(|index| self.messages[*index as usize].share.bottleneck);
+        if !changed_messages.is_sorted_by(|a, b| self.have_waited_alike(*a, *b)) {
+            self.shares.sort_as_connected(&mut changed_messages);
         }
-        for index in changed.drain(..) {
+        for index in changed_messages.drain(..) {
             self.settle(index, now_s);
             self.messages[index as usize].share = self.shares.share(index);
             self.expect(index);
         }
-        self.changed = changed;
+        self.changed_messages = changed_messages;
         self.shares.settle();
     }
 
@@ -378,7 +378,7 @@ impl Traffic for Fair<'_> {
     }
 
     fn links(&self) -> Vec<LinkUse> {
-        self.links.iter().map(|link| link.carried).collect()
+        self.links.iter().map(|link| link.usage).collect()
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {

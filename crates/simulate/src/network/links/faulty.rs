@@ -13,13 +13,13 @@ use super::Links;
 pub struct Faulty<'a> {
     network: &'a Links,
     pub ways: Ways<'a>,
-    messages: Vec<Delayed>,
+    messages: Vec<DelayedMessage>,
     /// What links were longer busy, and waited for, because of faults.
     pub longer: Vec<LinkUse>,
     full: Rates,
 }
 
-struct Delayed {
+struct DelayedMessage {
     flight: Flight,
     /// How it arrives at the end of its last link, if faults have changed that.
     curve: Option<Curve>,
@@ -44,10 +44,10 @@ impl<'a> Faulty<'a> {
     /// A message has this index from now on.
     #[cold]
     pub fn place(&mut self, index: u32, flight: Flight) {
-        let delayed = Delayed { flight, curve: None };
+        let message = DelayedMessage { flight, curve: None };
         match self.messages.get_mut(index as usize) {
-            Some(place) => *place = delayed,
-            None => self.messages.push(delayed),
+            Some(place) => *place = message,
+            None => self.messages.push(message),
         }
     }
 
@@ -63,11 +63,11 @@ impl<'a> Faulty<'a> {
         let input = self.messages[index as usize].curve.take();
         let rates = self.network.fabric.faults.of(link).unwrap_or(&self.full);
         match pass(rates, input.as_ref(), span) {
-            Ok((found, curve)) => {
-                self.use_link(link, span, found);
-                self.note(index, link, found, curve.as_ref(), passages);
+            Ok((actual, curve)) => {
+                self.use_link(link, span, actual);
+                self.note(index, link, actual, curve.as_ref(), passages);
                 self.messages[index as usize].curve = curve.map(|curve| curve.later(self.network.link_latency_s));
-                Some(found)
+                Some(actual)
             }
             Err(since_s) => self.stop(index, link, since_s),
         }
@@ -81,14 +81,14 @@ impl<'a> Faulty<'a> {
         let latency_s = self.network.link_latency_s;
         let rates = Rates::lowest(route.iter().map(|hop| faults.of(hop.link)), latency_s);
         match pass(&rates, None, span) {
-            Ok((found, mut curve)) => {
+            Ok((actual, mut curve)) => {
                 for (place, hop) in route.iter().enumerate() {
-                    let later = Span { start_s: found.start_s + place as f64 * latency_s, ..found };
-                    self.use_link(hop.link, span, found);
+                    let later = Span { start_s: actual.start_s + place as f64 * latency_s, ..actual };
+                    self.use_link(hop.link, span, actual);
                     self.note(index, hop.link, later, curve.as_ref(), passages);
                     curve = curve.map(|curve| curve.later(latency_s));
                 }
-                Some(found)
+                Some(actual)
             }
             Err(since_s) => {
                 let is_lost = |hop: &&Hop| faults.is_lost(hop.link, f64::MAX);
@@ -102,15 +102,15 @@ impl<'a> Faulty<'a> {
     #[cold]
     pub fn receive_s(&mut self, index: u32, start_s: f64, duration_s: f64) -> f64 {
         let Some(curve) = self.messages[index as usize].curve.take() else { return duration_s };
-        let taken = self.full.carry(Some(&curve), start_s, duration_s);
-        taken.map_or(duration_s, |taken| taken.end_s() - start_s)
+        let own_span = self.full.carry(Some(&curve), start_s, duration_s);
+        own_span.map_or(duration_s, |own_span| own_span.end_s() - start_s)
     }
 
     /// A link carries a message in the span that was found instead of `span`.
-    fn use_link(&mut self, link: u32, span: Span, found: Span) {
+    fn use_link(&mut self, link: u32, span: Span, actual: Span) {
         let longer = &mut self.longer[link as usize];
-        longer.busy_s += found.held_s - span.held_s;
-        longer.waiting_s += found.start_s - span.start_s;
+        longer.busy_s += actual.held_s - span.held_s;
+        longer.waiting_s += actual.start_s - span.start_s;
     }
 
     fn note(&self, index: u32, link: u32, span: Span, curve: Option<&Curve>, passages: &mut Passages) {

@@ -57,8 +57,8 @@ mod tests;
 use hocket_core::Result;
 use hocket_machine::Machine;
 
-use super::{Fabric, Fault, Faults, Part, Regions, Shared, Traffic};
-use crate::demanded::{Bound, Demanded};
+use super::{Fabric, Fault, Faults, Part, Regions, SharedNetwork, Traffic};
+use crate::call_demand::{Bound, CallDemand};
 use fair::Fair;
 use queues::Queues;
 
@@ -114,7 +114,7 @@ impl Links {
     }
 }
 
-impl Shared for Links {
+impl SharedNetwork for Links {
     fn fabric(&self) -> &Fabric {
         &self.fabric
     }
@@ -146,7 +146,7 @@ impl Shared for Links {
         Box::new(Queues::new(self, Switching::CutThrough, Some(part)))
     }
 
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
-        self.fabric.bound(demanded, self.link_latency_s, self.link_bytes_per_s)
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
+        self.fabric.bound(call_demand, self.link_latency_s, self.link_bytes_per_s)
     }
 }

@@ -40,8 +40,8 @@ impl Region<'_> {
     /// Notes a message whose head leaves the region over this link. Returns whether it does.
     fn is_left(&mut self, topology: &AnyTopology, link: u32, message: &Message, head_s: f64) -> bool {
         let Some(region) = self.part.other_of_vertex(topology.ends(link as usize).1) else { return false };
-        let Message { id, from, to, bytes, key, taken, free_s, free_after, .. } = *message;
-        let head = Head { head_s, nodes: [from, to], bytes, key, taken, free_s, free_after };
+        let Message { id, from, to, bytes, key, links_passed, free_s, free_after, .. } = *message;
+        let head = Head { head_s, nodes: [from, to], bytes, key, links_passed, free_s, free_after };
         self.crossings.push(Crossing { region, what: Crosser::Message(id, Entrant::Head(head)) });
         true
     }
@@ -80,7 +80,7 @@ struct Message {
     duration_s: f64,
     route: Vec<Hop>,
     /// Number of links that carry it.
-    taken: u32,
+    links_passed: u32,
     /// The time since which the head has been moving freely, and the number of links behind it then.
     free_s: f64,
     free_after: u32,
@@ -95,11 +95,11 @@ impl Message {
 
     /// Takes the next link at `start_s`. Returns the time at which the head is at the end of the link.
     fn take(&mut self, start_s: f64, is_delayed: bool, latency_s: f64) -> f64 {
-        if is_delayed || self.taken == 0 {
-            (self.free_s, self.free_after) = (start_s, self.taken);
+        if is_delayed || self.links_passed == 0 {
+            (self.free_s, self.free_after) = (start_s, self.links_passed);
         }
-        self.taken += 1;
-        self.free_s + f64::from(self.taken - self.free_after) * latency_s
+        self.links_passed += 1;
+        self.free_s + f64::from(self.links_passed - self.free_after) * latency_s
     }
 }
 
@@ -109,7 +109,7 @@ struct Node {
     /// Number of ports that are sending.
     sending: u32,
     /// Number of messages that have started.
-    started: u64,
+    starts: u64,
     /// Messages that wait for a sending port.
     waiting: VecDeque<u32>,
     /// The times at which the receiving ports used so far are free again.
@@ -181,7 +181,7 @@ impl<'a> Queues<'a> {
         message.id = id;
         (message.from, message.to) = (from as u32, to as u32);
         (message.bytes, message.duration_s) = (bytes, self.network.duration_s(bytes));
-        (message.taken, message.left) = (0, 2);
+        (message.links_passed, message.left) = (0, 2);
         index
     }
 
@@ -203,8 +203,8 @@ impl<'a> Queues<'a> {
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         let node = &mut self.nodes[message.from as usize];
-        let count = node.started << KIND_BITS;
-        node.started += 1;
+        let count = node.starts << KIND_BITS;
+        node.starts += 1;
         message.key = Words([now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count]);
         if let Some(faulty) = &mut self.faulty
             && !faulty.leave(index, now_s, &mut message.route)
@@ -234,21 +234,21 @@ impl<'a> Queues<'a> {
     fn cut_through(&mut self, index: u32, now_s: f64) {
         loop {
             let message = &mut self.messages[index as usize];
-            let Some(hop) = message.route.get(message.taken as usize).copied() else {
+            let Some(hop) = message.route.get(message.links_passed as usize).copied() else {
                 return self.receive(index, now_s);
             };
             let link = &mut self.links[hop.link as usize];
             let span = Span { start_s: link.free_s.max(now_s), held_s: message.duration_s };
-            let found = match &mut self.faulty {
+            let span = match &mut self.faulty {
                 None => {
                     self.passages.note(hop.link, message.bytes, span.start_s, span.start_s + span.held_s);
                     Some(span)
                 }
                 Some(faulty) => faulty.carry(index, hop.link, span, &mut self.passages),
             };
-            let Some(Span { start_s, held_s }) = found else { return };
+            let Some(Span { start_s, held_s }) = span else { return };
             link.carry(message.bytes, now_s, start_s, held_s);
-            let is_first = message.taken == 0;
+            let is_first = message.links_passed == 0;
             let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
             if is_first {
                 let sent = message.event(index, start_s + held_s, QueueEvent::Sent);
@@ -291,11 +291,11 @@ impl<'a> Queues<'a> {
             start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
         }
         let span = Span { start_s, held_s: message.duration_s };
-        let found = match &mut self.faulty {
+        let span = match &mut self.faulty {
             None => Some(span),
             Some(faulty) => faulty.reserve(index, &message.route, span, &mut self.passages),
         };
-        let Some(Span { start_s, held_s }) = found else { return };
+        let Some(Span { start_s, held_s }) = span else { return };
         for (place, hop) in message.route.iter().enumerate() {
             let link = &mut self.links[hop.link as usize];
             link.carry(message.bytes, now_s + after_s(place), start_s + after_s(place), held_s);
@@ -370,23 +370,23 @@ impl Traffic for Queues<'_> {
 
     fn enter(&mut self, id: u32, entrant: Entrant) {
         let Entrant::Head(head) = entrant else { return };
-        let Head { head_s, nodes, bytes, key, taken, free_s, free_after } = head;
+        let Head { head_s, nodes, bytes, key, links_passed, free_s, free_after } = head;
         let index = self.place(id, nodes.map(|node| node as usize), bytes);
         let message = &mut self.messages[index as usize];
-        (message.key, message.taken, message.free_s, message.free_after, message.left) =
-            (key, taken, free_s, free_after, 1);
+        (message.key, message.links_passed, message.free_s, message.free_after, message.left) =
+            (key, links_passed, free_s, free_after, 1);
         self.push(index, head_s, QueueEvent::Head);
     }
 
     fn links(&self) -> Vec<LinkUse> {
-        let carried = |link: &Link| {
+        let usage_of = |link: &Link| {
             let Link { bytes, waiting_s, .. } = *link;
             LinkUse { bytes, busy_s: self.network.duration_s(bytes), waiting_s }
         };
-        let mut uses: Vec<_> = self.links.iter().map(carried).collect();
-        for (used, longer) in uses.iter_mut().zip(self.faulty.iter().flat_map(|faulty| &faulty.longer)) {
-            used.busy_s += longer.busy_s;
-            used.waiting_s += longer.waiting_s;
+        let mut uses: Vec<_> = self.links.iter().map(usage_of).collect();
+        for (usage, longer) in uses.iter_mut().zip(self.faulty.iter().flat_map(|faulty| &faulty.longer)) {
+            usage.busy_s += longer.busy_s;
+            usage.waiting_s += longer.waiting_s;
         }
         uses
     }

@@ -21,13 +21,13 @@ pub struct Shares {
     /// The place in the filling at which each message stops growing.
     stops: Vec<Stop>,
     /// Links whose messages have changed since the last filling.
-    touched: Vec<u32>,
+    touched_links: Vec<u32>,
     /// Links whose messages will change, by their place in the filling.
     changing: BinaryHeap<Reverse<(u64, u32)>>,
     /// The messages whose stops changed in the last filling.
-    changed: Vec<u32>,
+    changed_messages: Vec<u32>,
     /// Reused buffers for links to check, and for the stops of a link's messages.
-    affected: Vec<u32>,
+    affected_links: Vec<u32>,
     arriving: Vec<Stop>,
     /// Numbers of the filling and of the check; they mark what was seen.
     filling: u64,
@@ -95,10 +95,10 @@ impl Shares {
             links: vec![idle; links],
             messages: Vec::new(),
             stops: Vec::new(),
-            touched: Vec::new(),
+            touched_links: Vec::new(),
             changing: BinaryHeap::new(),
-            changed: Vec::new(),
-            affected: Vec::new(),
+            changed_messages: Vec::new(),
+            affected_links: Vec::new(),
             arriving: Vec::new(),
             filling: 0,
             look: 0,
@@ -118,7 +118,7 @@ impl Shares {
             let users = &mut self.users[link as usize];
             users.push((message, hops.len() as u32));
             hops.push((link, users.len() as u32 - 1));
-            self.touched.push(link);
+            self.touched_links.push(link);
         }
     }
 
@@ -131,7 +131,7 @@ impl Shares {
             if let Some((moved, hop)) = users.get(*place as usize) {
                 self.messages[*moved as usize].hops[*hop as usize].1 = *place;
             }
-            self.touched.push(*link);
+            self.touched_links.push(*link);
         }
         self.messages[message as usize].hops = hops;
     }
@@ -139,7 +139,7 @@ impl Shares {
     /// A link has another part of its bandwidth from now on.
     pub fn set_part(&mut self, link: u32, part: f64) {
         self.links[link as usize].part = part;
-        self.touched.push(link);
+        self.touched_links.push(link);
     }
 
     /// Number of messages on a link.
@@ -155,15 +155,15 @@ impl Shares {
 
     /// Whether messages were added or removed since the last filling.
     pub fn is_touched(&self) -> bool {
-        !self.touched.is_empty()
+        !self.touched_links.is_empty()
     }
 
     /// Updates the shares after messages were added or removed. Returns the affected messages, unordered.
     pub fn fill(&mut self) -> &[u32] {
         self.filling += 1;
-        self.changed.clear();
-        self.affected.clear();
-        self.affected.extend_from_slice(&self.touched);
+        self.changed_messages.clear();
+        self.affected_links.clear();
+        self.affected_links.extend_from_slice(&self.touched_links);
         self.look_at_affected();
         while let Some(Reverse((level, link))) = self.changing.pop() {
             if self.links[link as usize].changes == Some((level, link)) {
@@ -171,58 +171,58 @@ impl Shares {
                 self.look_at_affected();
             }
         }
-        &self.changed
+        &self.changed_messages
     }
 
     /// Sorts messages in the order in which they are reached from added and removed ones, by link, message and hop.
-    pub fn sort_as_connected(&mut self, found: &mut [u32]) {
+    pub fn sort_as_connected(&mut self, order: &mut [u32]) {
         self.filling += 1;
         self.look += 1;
-        let Self { users, links, messages, affected, touched, filling, look, .. } = self;
+        let Self { users, links, messages, affected_links, touched_links, filling, look, .. } = self;
         let mut is_new = |link: &u32| std::mem::replace(&mut links[*link as usize].look, *look) != *look;
-        affected.clear();
-        affected.extend(touched.iter().copied().filter(&mut is_new));
+        affected_links.clear();
+        affected_links.extend(touched_links.iter().copied().filter(&mut is_new));
         let (mut next, mut number) = (0, 0);
-        while let Some(link) = affected.get(next).copied() {
+        while let Some(link) = affected_links.get(next).copied() {
             next += 1;
             for (user, _) in &users[link as usize] {
                 let message = &mut messages[*user as usize];
                 if std::mem::replace(&mut message.filling, *filling) < *filling {
                     message.number = number;
                     number += 1;
-                    affected.extend(message.hops.iter().map(|hop| hop.0).filter(&mut is_new));
+                    affected_links.extend(message.hops.iter().map(|hop| hop.0).filter(&mut is_new));
                 }
             }
         }
-        found.sort_unstable_by_key(|message| messages[*message as usize].number);
+        order.sort_unstable_by_key(|message| messages[*message as usize].number);
     }
 
     /// Forgets which links were touched.
     pub fn settle(&mut self) {
-        self.touched.clear();
+        self.touched_links.clear();
     }
 
     /// Computes the places at which the affected links are full.
     fn look_at_affected(&mut self) {
         self.look += 1;
-        let mut affected = std::mem::take(&mut self.affected);
-        for link in affected.drain(..) {
+        let mut affected_links = std::mem::take(&mut self.affected_links);
+        for link in affected_links.drain(..) {
             if std::mem::replace(&mut self.links[link as usize].look, self.look) == self.look {
                 continue;
             }
             let next = self.next_full(link);
-            let found = &mut self.links[link as usize];
-            found.next = next;
-            let place = found.full.place().min(next.place());
+            let entry = &mut self.links[link as usize];
+            entry.next = next;
+            let place = entry.full.place().min(next.place());
             let is_late = |(user, _): &(u32, u32)| self.stops[*user as usize].place() > next.place();
-            let changes = found.full != next || self.users[link as usize].iter().any(is_late);
+            let changes = entry.full != next || self.users[link as usize].iter().any(is_late);
             let place = (place.0, link);
-            let before = std::mem::replace(&mut found.changes, changes.then_some(place));
+            let before = std::mem::replace(&mut entry.changes, changes.then_some(place));
             if changes && before != Some(place) {
                 self.changing.push(Reverse(place));
             }
         }
-        self.affected = affected;
+        self.affected_links = affected_links;
     }
 
     /// The place at which a link is full, given the stops by other links. A link with one message and its full bandwidth
@@ -275,9 +275,9 @@ impl Shares {
             *stop = next;
             let message = &mut self.messages[*user as usize];
             if std::mem::replace(&mut message.filling, self.filling) < self.filling {
-                self.changed.push(*user);
+                self.changed_messages.push(*user);
             }
-            self.affected.extend(message.hops.iter().map(|hop| hop.0).filter(|other| *other != link));
+            self.affected_links.extend(message.hops.iter().map(|hop| hop.0).filter(|other| *other != link));
         }
     }
 }
@@ -292,7 +292,7 @@ mod tests {
 
     const LINKS: usize = 6;
 
-    fn filled(routes: &[Vec<u32>]) -> Shares {
+    fn filled_shares(routes: &[Vec<u32>]) -> Shares {
         let mut shares = Shares::new(LINKS);
         for (message, route) in (0..).zip(routes) {
             shares.add(message, route.iter().copied());
@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn rates(routes: &[Vec<u32>]) -> Vec<f64> {
-        let shares = filled(routes);
+        let shares = filled_shares(routes);
         (0..routes.len()).map(|message| shares.share(message as u32).rate).collect()
     }
 
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn what_goes_leaves_its_part() {
-        let mut shares = filled(&[vec![0, 1], vec![1, 2], vec![2]]);
+        let mut shares = filled_shares(&[vec![0, 1], vec![1, 2], vec![2]]);
         shares.remove(0);
         assert_eq!(shares.fill(), [1]);
         assert_eq!(shares.share(1), Share { rate: 0.5, bottleneck: Some(2) });
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn only_what_changes_is_computed_anew() {
         // Links 0 and 1 stay full: a message added on link 2 gets the bandwidth that their messages leave.
-        let mut shares = filled(&[vec![0], vec![0], vec![0, 2], vec![1], vec![1], vec![1, 2]]);
+        let mut shares = filled_shares(&[vec![0], vec![0], vec![0, 2], vec![1], vec![1], vec![1, 2]]);
         shares.add(6, [2].into_iter());
         assert_eq!(shares.fill(), [6]);
         assert_eq!(shares.share(6), Share { rate: 1.0 - 1.0 / 3.0 - 1.0 / 3.0, bottleneck: Some(2) });
@@ -363,11 +363,11 @@ mod tests {
 
     #[test]
     fn messages_are_sorted_from_those_that_have_come() {
-        let mut shares = filled(&[vec![0, 1], vec![2, 3], vec![1, 2]]);
+        let mut shares = filled_shares(&[vec![0, 1], vec![2, 3], vec![1, 2]]);
         shares.add(3, [3].into_iter());
-        let mut found = [0, 1, 2, 3];
-        shares.sort_as_connected(&mut found);
-        assert_eq!(found, [1, 3, 2, 0]);
+        let mut order = [0, 1, 2, 3];
+        shares.sort_as_connected(&mut order);
+        assert_eq!(order, [1, 3, 2, 0]);
     }
 
     /// Messages on up to three different links; some of them are removed again.
@@ -385,15 +385,15 @@ mod tests {
                 shares.add(number, route.iter().copied());
                 present.push((number, route));
                 if goes {
-                    let (gone, _) = present.remove(number as usize / 2 % present.len());
-                    shares.remove(gone);
+                    let (leaver, _) = present.remove(number as usize / 2 % present.len());
+                    shares.remove(leaver);
                 }
                 if (number as usize + 1).is_multiple_of(at_once) {
                     shares.fill();
                     shares.settle();
                     let (numbers, routes): (Vec<_>, Vec<_>) = present.iter().cloned().unzip();
-                    let found: Vec<_> = numbers.iter().map(|number| shares.share(*number)).collect();
-                    prop_assert_eq!(found, filled_at_once(&routes));
+                    let actual: Vec<_> = numbers.iter().map(|number| shares.share(*number)).collect();
+                    prop_assert_eq!(actual, filled_at_once(&routes));
                 }
             }
         }
@@ -404,9 +404,9 @@ mod tests {
         fn every_message_has_a_bottleneck(routes in routes()) {
             let all: Vec<_> = routes.iter().map(|(route, _)| route.clone()).collect();
             let all = &all;
-            let mut shares = filled(all);
-            let (gone, stay): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(|i| routes[*i as usize].1);
-            for message in gone {
+            let mut shares = filled_shares(all);
+            let (leaving, stay): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(|i| routes[*i as usize].1);
+            for message in leaving {
                 shares.remove(message);
                 shares.fill();
                 shares.settle();
@@ -420,8 +420,8 @@ mod tests {
                     load(*link) > 1.0 - 1e-12 && users(*link).all(|user| rate(user) < rate(message) + 1e-12)
                 };
                 prop_assert!(all[*message as usize].iter().any(is_bottleneck));
-                let named = shares.share(*message).bottleneck;
-                prop_assert!(named.is_none_or(|link| is_bottleneck(&link)) && named.is_some() == (rate(message) < 1.0));
+                let bottleneck = shares.share(*message).bottleneck;
+                prop_assert!(bottleneck.is_none_or(|link| is_bottleneck(&link)) && bottleneck.is_some() == (rate(message) < 1.0));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use hocket_machine::{Hop, Machine, Topology};
 use proptest::prelude::*;
 
-use super::super::{Flight, LinkUse, Milestone, Shared, Traffic};
+use super::super::{Flight, LinkUse, Milestone, SharedNetwork, Traffic};
 use super::Links;
 
 /// A message: when it is injected, its nodes, and its bytes.
@@ -42,18 +42,18 @@ fn passages(network: &Links, messages: &[Sent]) -> Vec<(u32, f64, f64, f64)> {
     let mut traffic = network.traffic();
     traffic.passages().unwrap().keep();
     drive(&mut *traffic, messages);
-    let found = traffic.passages().unwrap().take().unwrap();
-    found.iter().map(|passage| (passage.link, passage.bytes, passage.start_s, passage.end_s)).collect()
+    let passage_list = traffic.passages().unwrap().take().unwrap();
+    passage_list.iter().map(|passage| (passage.link, passage.bytes, passage.start_s, passage.end_s)).collect()
 }
 
 /// The times at which each message was sent and then arrived, once each. Checks that time never goes back.
 fn drive(traffic: &mut dyn Traffic, messages: &[Sent]) -> Vec<[f64; 2]> {
     let mut times = vec![[f64::NAN; 2]; messages.len()];
-    let (mut progress, mut last_s, mut injected) = (Vec::new(), 0.0, 0);
+    let (mut progress, mut last_s, mut next) = (Vec::new(), 0.0, 0);
     loop {
-        while let Some((time_s, from, to, bytes)) = messages.get(injected).filter(|next| next.0 <= traffic.next_s()) {
-            traffic.inject(*time_s, (injected as u32, *from, *to, *bytes).into());
-            injected += 1;
+        while let Some((time_s, from, to, bytes)) = messages.get(next).filter(|next| next.0 <= traffic.next_s()) {
+            traffic.inject(*time_s, (next as u32, *from, *to, *bytes).into());
+            next += 1;
         }
         let now_s = traffic.next_s();
         if now_s.is_infinite() {
@@ -220,12 +220,12 @@ fn what_a_link_carries_without_a_pause_is_one_passage() {
     // Both go from node 0 to node 1, and the first one on to node 2: the heads are at node 1 at 1.
     let messages = [(0.0, 0, 2, 10.0), (0.0, 0, 1, 5.0), (30.0, 0, 1, 5.0)];
     for keys in ["", WORMHOLE] {
-        let found = passages(&torus(&[8], 2, keys), &messages);
-        assert_eq!(found, [(0, 15.0, 0.0, 15.0), (0, 5.0, 30.0, 35.0), (2, 10.0, 1.0, 11.0)], "{keys}");
+        let passage_list = passages(&torus(&[8], 2, keys), &messages);
+        assert_eq!(passage_list, [(0, 15.0, 0.0, 15.0), (0, 5.0, 30.0, 35.0), (2, 10.0, 1.0, 11.0)], "{keys}");
     }
     // At half the rate the shorter one ends at 10, when the other has 5 B left.
-    let found = passages(&torus(&[8], 2, FAIR), &messages);
-    assert_eq!(found, [(0, 5.0, 0.0, 10.0), (0, 10.0, 0.0, 15.0), (0, 5.0, 30.0, 35.0), (2, 10.0, 0.0, 15.0)]);
+    let passage_list = passages(&torus(&[8], 2, FAIR), &messages);
+    assert_eq!(passage_list, [(0, 5.0, 0.0, 10.0), (0, 10.0, 0.0, 15.0), (0, 5.0, 30.0, 35.0), (2, 10.0, 0.0, 15.0)]);
 }
 
 #[test]
@@ -363,11 +363,11 @@ fn by_definition(network: &Links, messages: &[Sent]) -> Vec<f64> {
     let mut ends_s = vec![f64::INFINITY; messages.len()];
     let mut arrivals_s = vec![0.0; messages.len()];
     let mut orders: Vec<_> = (0..messages.len()).map(|i| (-1.0, 0, i)).collect();
-    let mut started = vec![0; nodes];
+    let mut starts = vec![0; nodes];
     let mut start = |i: usize, now_s: f64| {
         let node = messages[i].1;
-        started[node] += 1;
-        (now_s, node, started[node])
+        starts[node] += 1;
+        (now_s, node, starts[node])
     };
     loop {
         let ways = |i: usize| [(heads[i].0, orders[i], false, i), (ends_s[i], orders[i], true, i)];
@@ -440,7 +440,7 @@ fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
         let waits = |i: usize| (0..i).any(|j| is_same(i, j) && ends[j].is_nan());
         let has_begun = |i: &usize| messages[*i].0 <= now_s && ends[*i].is_nan() && !waits(*i);
         let under_way: Vec<_> = (0..messages.len()).filter(has_begun).collect();
-        let rates = filled(&routes, &under_way);
+        let rates = max_min_rates(&routes, &under_way);
         let starts = messages.iter().map(|message| message.0).filter(|start_s| *start_s > now_s);
         let ended = under_way.iter().map(|i| now_s + left[*i] / rates[*i]);
         let next_s = starts.chain(ended).fold(f64::INFINITY, f64::min);
@@ -456,7 +456,7 @@ fn by_equal_rates(network: &Links, messages: &[Sent]) -> Vec<f64> {
 }
 
 /// Grows the rates of these messages together, as far as links and messages allow, until none can grow.
-fn filled(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
+fn max_min_rates(routes: &[Vec<usize>], under_way: &[usize]) -> Vec<f64> {
     let mut rates = vec![0.0; routes.len()];
     let mut growing = under_way.to_vec();
     while !growing.is_empty() {
@@ -484,20 +484,20 @@ proptest! {
     #[test]
     fn links_carry_every_byte_over_every_hop(messages in messages(), ports in 1..4usize, keys in any_sharing()) {
         let network = torus(&[4, 3], ports, keys);
-        let carried: f64 = run(&network, &messages).1.iter().map(|link| link.bytes).sum();
+        let carried_bytes: f64 = run(&network, &messages).1.iter().map(|link| link.bytes).sum();
         let sent = |message: &Sent| message.3 * route(&network, message.1, message.2).len() as f64;
-        prop_assert_eq!(carried, messages.iter().map(sent).sum::<f64>());
+        prop_assert_eq!(carried_bytes, messages.iter().map(sent).sum::<f64>());
     }
 
     #[test]
     fn passages_add_up_to_the_use_of_links(messages in messages(), ports in 1..4usize, keys in any_sharing()) {
         let network = torus(&[4, 3], ports, keys);
-        let found = passages(&network, &messages);
-        for (link, carried) in run(&network, &messages).1.iter().enumerate() {
-            let own: Vec<_> = found.iter().filter(|passage| passage.0 as usize == link).collect();
-            prop_assert_eq!(own.iter().map(|passage| passage.1).sum::<f64>(), carried.bytes);
+        let passage_list = passages(&network, &messages);
+        for (link, carried_bytes) in run(&network, &messages).1.iter().enumerate() {
+            let own: Vec<_> = passage_list.iter().filter(|passage| passage.0 as usize == link).collect();
+            prop_assert_eq!(own.iter().map(|passage| passage.1).sum::<f64>(), carried_bytes.bytes);
             if keys != FAIR {
-                prop_assert_eq!(own.iter().map(|passage| passage.3 - passage.2).sum::<f64>(), carried.busy_s);
+                prop_assert_eq!(own.iter().map(|passage| passage.3 - passage.2).sum::<f64>(), carried_bytes.busy_s);
                 prop_assert!(own.is_sorted_by(|one, next| one.3 < next.2));
             }
         }
@@ -526,8 +526,8 @@ proptest! {
         messages.retain(|(_, from, to, _)| !is_fair || pairs.insert((*from, *to)));
         let (times, links) = run(&network, &messages);
         let late = |(message, times): (&Sent, [f64; 2])| times[1] - message.0 - alone_s(&network, *message);
-        let waited: f64 = links.iter().map(|link| link.waiting_s).sum();
-        prop_assert!((messages.iter().zip(times).map(late).sum::<f64>() - waited).abs() < 1e-6);
+        let waited_s: f64 = links.iter().map(|link| link.waiting_s).sum();
+        prop_assert!((messages.iter().zip(times).map(late).sum::<f64>() - waited_s).abs() < 1e-6);
     }
 
     #[test]

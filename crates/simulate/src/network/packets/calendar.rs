@@ -16,7 +16,7 @@ pub(super) struct Calendar {
     open: Vec<Entry>,
     days: Box<[Vec<Entry>; DAYS]>,
     /// A bit for each day that has events.
-    occupied: [u64; DAYS / 64],
+    occupied_days: [u64; DAYS / 64],
     others: BinaryHeap<Entry>,
 }
 
@@ -34,7 +34,7 @@ impl Calendar {
             today: 0,
             open: Vec::new(),
             days: Box::new(std::array::from_fn(|_| Vec::new())),
-            occupied: [0; DAYS / 64],
+            occupied_days: [0; DAYS / 64],
             others: BinaryHeap::new(),
         }
     }
@@ -51,7 +51,7 @@ impl Calendar {
         if day > self.today && day - self.today < DAYS as u64 {
             let slot = day as usize % DAYS;
             self.days[slot].push(Entry { time_s, what });
-            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.occupied_days[slot / 64] |= 1 << (slot % 64);
         } else {
             self.others.push(Entry { time_s, what });
         }
@@ -82,7 +82,7 @@ impl Calendar {
         };
         self.today += ahead;
         let slot = self.today as usize % DAYS;
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        self.occupied_days[slot / 64] &= !(1 << (slot % 64));
         std::mem::swap(&mut self.open, &mut self.days[slot]);
         self.open.sort_unstable_by(|a, b| b.time_s.total_cmp(&a.time_s));
         true
@@ -95,12 +95,12 @@ impl Calendar {
 
     /// Number of days until the next one with events.
     fn ahead(&self) -> Option<u64> {
-        let words = self.occupied.len();
+        let words = self.occupied_days.len();
         let tomorrow = (self.today as usize + 1) % DAYS;
         (0..=words).find_map(|step| {
             let word = (tomorrow / 64 + step) % words;
             let from = if step == 0 { u64::MAX << (tomorrow % 64) } else { u64::MAX };
-            let bits = self.occupied[word] & from;
+            let bits = self.occupied_days[word] & from;
             let day = word * 64 + bits.trailing_zeros() as usize;
             (bits != 0).then(|| ((day + DAYS - tomorrow) % DAYS) as u64 + 1)
         })

@@ -5,15 +5,15 @@ use hocket_machine::Topology;
 use super::router::Routers;
 
 /// The largest number of links named.
-const NAMED: usize = 8;
+const MOST_NAMED: usize = 8;
 
 impl Routers<'_> {
     /// One line about the circle in which packets wait.
     pub fn who_waits(&self) -> String {
         let circle = self.circle();
-        let mut names: Vec<_> = circle.iter().take(NAMED).map(|buffer| self.name(*buffer)).collect();
-        if circle.len() > NAMED {
-            names.push(format!("{} more", circle.len() - NAMED));
+        let mut names: Vec<_> = circle.iter().take(MOST_NAMED).map(|buffer| self.name(*buffer)).collect();
+        if circle.len() > MOST_NAMED {
+            names.push(format!("{} more", circle.len() - MOST_NAMED));
         }
         names.extend(circle.first().map(|buffer| self.name(*buffer)));
         format!(
@@ -26,17 +26,17 @@ impl Routers<'_> {
 
     /// Buffers in a circle: each holds a packet that waits for room in the next one.
     fn circle(&self) -> Vec<usize> {
-        let mut seen = Vec::new();
+        let mut chain = Vec::new();
         let mut next = (0..self.inputs.len()).find_map(|input| self.waits_for(input));
         while let Some(buffer) = next {
-            if let Some(start) = seen.iter().position(|other| *other == buffer) {
-                seen.drain(..start);
-                return seen;
+            if let Some(start) = chain.iter().position(|other| *other == buffer) {
+                chain.drain(..start);
+                return chain;
             }
-            seen.push(buffer);
+            chain.push(buffer);
             next = self.waits_for(buffer);
         }
-        seen
+        chain
     }
 
     /// The buffer for which the first packet of an input waits.

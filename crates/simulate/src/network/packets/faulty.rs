@@ -48,7 +48,7 @@ impl<'a> Faulty<'a> {
             return duration_s;
         };
         match rates.carry(None, now_s, duration_s) {
-            Ok(passed) => no_earlier(passed.end_s()) - now_s,
+            Ok(span) => no_earlier(span.end_s()) - now_s,
             Err(since_s) => {
                 self.stop(message, output, since_s);
                 f64::INFINITY

@@ -71,8 +71,8 @@ mod wiring;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Fabric, Fault, Faults, Part, Regions, Shared, Traffic};
-use crate::demanded::{Bound, Demanded};
+use super::{Fabric, Fault, Faults, Part, Regions, SharedNetwork, Traffic};
+use crate::call_demand::{Bound, CallDemand};
 use messages::{least_s_per_byte, nearest};
 use router::Routers;
 
@@ -143,7 +143,7 @@ fn packet_bytes(section: &Section) -> Result<f64> {
     }
 }
 
-impl Shared for Packets {
+impl SharedNetwork for Packets {
     fn fabric(&self) -> &Fabric {
         &self.fabric
     }
@@ -173,8 +173,8 @@ impl Shared for Packets {
         Box::new(Routers::new(self, Some(part)))
     }
 
-    fn bound(&self, demanded: &Demanded<'_>) -> Bound {
+    fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let hop_s = nearest(self.link_latency_s + self.router_latency_s);
-        self.fabric.bound(demanded, hop_s, 1.0 / least_s_per_byte(self))
+        self.fabric.bound(call_demand, hop_s, 1.0 / least_s_per_byte(self))
     }
 }

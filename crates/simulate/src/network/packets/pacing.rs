@@ -5,7 +5,7 @@
 //! it was held up for longer than the time between the message's packets. When the last packet is acknowledged, the
 //! sender changes its gap by [`STEP`] times the share of late packets minus [`LATE_SHARE`]. Messages of one packet are
 //! ignored. The last packet of a message carries the gap that its sender had when it began; the receiver moves its own
-//! gap by [`MIXED`] of the difference, so that all nodes converge to the same gap.
+//! gap by [`MIX`] of the difference, so that all nodes converge to the same gap.
 //!
 //! Gaps suit exchanges in steps, in which a delayed node delays the others. A port that takes on message after message
 //! without a pause is in no such exchange: after [`STREAM`] of them, it neither leaves gaps nor learns, until it
@@ -23,7 +23,7 @@ const STEP: f64 = 0.2;
 /// The share of late packets at which a gap stays the same.
 const LATE_SHARE: f64 = 0.2;
 /// The part of the difference to an arriving message's gap by which its receiver moves.
-const MIXED: f64 = 0.5;
+const MIX: f64 = 0.5;
 /// The number of preceding messages without a pause that make a stream.
 const STREAM: u32 = 6;
 /// The widest gap, in packet times.
@@ -37,7 +37,7 @@ pub(super) struct AdaptivePacing {
     ports: Vec<Port>,
     interfaces: Vec<Interface>,
     /// By the index of the message.
-    messages: Vec<Paced>,
+    messages: Vec<PacedMessage>,
 }
 
 /// A port of a node; messages of one packet are ignored.
@@ -68,7 +68,7 @@ pub(super) enum News {
 
 /// A message under way.
 #[derive(Clone, Default)]
-struct Paced {
+struct PacedMessage {
     from: usize,
     /// The gap of its node when it began to leave.
     gap_packets: f64,
@@ -104,36 +104,36 @@ impl AdaptivePacing {
     ) -> f64 {
         let number = message as usize;
         if self.messages.len() <= number {
-            self.messages.resize(number + 1, Paced::default());
+            self.messages.resize(number + 1, PacedMessage::default());
         }
-        let (paced, sending) = (&mut self.messages[number], &mut self.ports[port]);
-        if paced.packets == 0 {
-            paced.from = port / self.ports_per_node;
+        let (message, sending) = (&mut self.messages[number], &mut self.ports[port]);
+        if message.packets == 0 {
+            message.from = port / self.ports_per_node;
             if !is_last {
                 sending.in_a_row = if port_s.start > sending.free_s { 0 } else { sending.in_a_row + 1 };
             }
-            paced.is_of_stream = sending.in_a_row >= STREAM;
-            paced.gap_packets = self.interfaces[paced.from].gap_packets(now_s);
-            let own_gap_packets = if paced.is_of_stream { 0.0 } else { paced.gap_packets };
-            paced.period_s = nearest((1.0 + own_gap_packets) * self.packet_s).max(asked_s);
+            message.is_of_stream = sending.in_a_row >= STREAM;
+            message.gap_packets = self.interfaces[message.from].gap_packets(now_s);
+            let own_gap_packets = if message.is_of_stream { 0.0 } else { message.gap_packets };
+            message.period_s = nearest((1.0 + own_gap_packets) * self.packet_s).max(asked_s);
         }
-        paced.packets += 1;
-        if paced.packets > 1 {
+        message.packets += 1;
+        if message.packets > 1 {
             sending.free_s = port_s.end;
         }
-        paced.left_s.push_back(now_s);
-        paced.period_s
+        message.left_s.push_back(now_s);
+        message.period_s
     }
 
     /// A packet of a message arrives over `hops` links; node `to` takes it in until `end_s`.
     pub fn arrive(&mut self, now_s: f64, message: u32, to: usize, hops: u32, is_last: bool, end_s: f64) {
         let way_s = f64::from(hops) * self.hop_s;
-        let paced = &mut self.messages[message as usize];
-        let left_s = paced.left_s.pop_front().expect("a packet that arrives has left");
-        paced.late += u32::from(now_s - left_s - way_s > paced.period_s);
+        let message = &mut self.messages[message as usize];
+        let left_s = message.left_s.pop_front().expect("a packet that arrives has left");
+        message.late += u32::from(now_s - left_s - way_s > message.period_s);
         if is_last {
-            let Paced { from, gap_packets, is_of_stream, packets, late, .. } = *paced;
-            (paced.packets, paced.late) = (0, 0);
+            let PacedMessage { from, gap_packets, is_of_stream, packets, late, .. } = *message;
+            (message.packets, message.late) = (0, 0);
             self.interfaces[to].learn(end_s, News::Carried(gap_packets));
             if packets > 1 && !is_of_stream {
                 let share = f64::from(late) / f64::from(packets);
@@ -156,7 +156,7 @@ impl Interface {
             self.news.pop_front();
             let change = match news {
                 News::Acknowledged(late) => STEP * (late - LATE_SHARE),
-                News::Carried(gap_packets) => MIXED * (gap_packets - self.gap_packets),
+                News::Carried(gap_packets) => MIX * (gap_packets - self.gap_packets),
             };
             self.gap_packets = (self.gap_packets + change).clamp(0.0, MOST_PACKETS);
         }

@@ -44,11 +44,13 @@ pub(super) fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
             for (link, free, turn) in router.outputs.iter_mut().filter(|(_, free, _)| *free <= now) {
                 let can_leave = |place: &usize| {
                     let queue = &queues[router.queues[*place]];
-                    let is_giving = queue.leaving.iter().any(|until| *until > now);
+                    let is_giving = queue.leaving.iter().any(|end| *end > now);
                     let Some((message, hops)) = queue.packets.front().filter(|_| !is_giving) else { return false };
                     let next = routes[*message].get(*hops);
                     next.map(|hop| hop.link as usize) == *link
-                        && next.is_none_or(|hop| taken(&queues[buffer(hop, channels)], now) < network.buffer_packets)
+                        && next.is_none_or(|hop| {
+                            places_taken(&queues[buffer(hop, channels)], now) < network.buffer_packets
+                        })
                 };
                 let mut places = (0..router.queues.len()).map(|step| (*turn + step) % router.queues.len());
                 if let Some(place) = places.find(can_leave) {
@@ -93,6 +95,6 @@ fn buffer(hop: &Hop, channels: usize) -> usize {
 }
 
 /// Number of packets that take room in a buffer.
-fn taken(queue: &Queue, now: u32) -> usize {
-    queue.packets.len() + queue.leaving.iter().filter(|until| **until > now).count()
+fn places_taken(queue: &Queue, now: u32) -> usize {
+    queue.packets.len() + queue.leaving.iter().filter(|end| **end > now).count()
 }

@@ -46,7 +46,7 @@ pub(super) struct Routers<'a> {
     /// The region, if the network is divided.
     region: Option<Box<Region<'a>>>,
     /// For each node, the number of messages that have left it.
-    injected: Vec<u32>,
+    injections: Vec<u32>,
     /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
@@ -63,7 +63,7 @@ pub(super) struct Routers<'a> {
     trying: Vec<u32>,
     due: Vec<u32>,
     /// Outputs and the inputs that they serve.
-    served: Vec<(u32, u32)>,
+    grants: Vec<(u32, u32)>,
     /// The messages that arrive now.
     arriving: Vec<u32>,
 }
@@ -80,12 +80,12 @@ struct Region<'a> {
 
 impl Region<'_> {
     /// The region of a link's end; none if it is this one.
-    fn beyond(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
+    fn region_of_end(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
         self.part.other_of_vertex(topology.ends(link).1)
     }
 
     /// The region of a link's start; none if it is this one.
-    fn before(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
+    fn region_of_start(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
         self.part.other_of_vertex(topology.ends(link).0)
     }
 
@@ -135,11 +135,11 @@ struct Output {
     free_s: f64,
     /// The time of its next attempt to serve an input; infinite when there is none.
     try_s: f64,
-    used: LinkUse,
+    usage: LinkUse,
     /// The inputs whose first packet wants this output, a bit for each place in the router; the first 64.
     wanting: u64,
     /// Number of inputs that want it.
-    wanted: u32,
+    requests: u32,
     /// The place of the input that is asked first.
     turn: u32,
     /// The first input of its router.
@@ -168,7 +168,7 @@ impl<'a> Routers<'a> {
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             faulty: Faulty::new(network),
             region: part.map(|part| Box::new(Region { part, crossings: Vec::new(), entering: FxHashMap::default() })),
-            injected: vec![0; wiring.nodes],
+            injections: vec![0; wiring.nodes],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
@@ -180,7 +180,7 @@ impl<'a> Routers<'a> {
             happening: Vec::new(),
             trying: Vec::new(),
             due: Vec::new(),
-            served: Vec::new(),
+            grants: Vec::new(),
             arriving: Vec::new(),
             wiring,
         }
@@ -269,7 +269,7 @@ impl<'a> Routers<'a> {
         let waiting = &mut self.inputs[input];
         (waiting.ready_s, waiting.step, waiting.wants) = (ready_s, step, true);
         let output = self.wiring.output(step);
-        self.outputs[output].wanted += 1;
+        self.outputs[output].requests += 1;
         *self.wanting(output, input) |= 1 << (self.place(output, input) % 64);
         self.try_at(output, ready_s.max(self.outputs[output].free_s));
     }
@@ -324,13 +324,13 @@ impl<'a> Routers<'a> {
         let mut again_s = f64::INFINITY;
         let more = &self.wanting_more[output * (self.wiring.words - 1)..];
         let word = |number: usize| if number == 0 { wanting } else { more[number - 1] };
-        let chosen = first_in_turn(self.wiring.words, word, turn as usize, |place| {
+        let choice = first_in_turn(self.wiring.words, word, turn as usize, |place| {
             let Input { ready_s, step, .. } = self.inputs[start as usize + place];
             let start_s = ready_s.max(self.room_s(step));
             again_s = again_s.min(start_s);
             start_s <= self.now_s
         });
-        if let Some(place) = chosen {
+        if let Some(place) = choice {
             return Some(start + place as u32);
         }
         if again_s < f64::INFINITY {
@@ -357,9 +357,9 @@ impl<'a> Routers<'a> {
 
     /// The message of a packet that wants an output, if any does.
     fn first_that_wants(&self, output: usize) -> Option<u32> {
-        let Output { wanted, start, .. } = self.outputs[output];
+        let Output { requests, start, .. } = self.outputs[output];
         let wants = |input: &Input| input.wants && self.wiring.output(input.step) == output;
-        let inputs = self.inputs[start as usize..].iter().filter(|_| wanted > 0);
+        let inputs = self.inputs[start as usize..].iter().filter(|_| requests > 0);
         let input = start as usize + { inputs }.position(wants)?;
         Some(match (self.inputs[input].feeder as usize).checked_sub(self.outputs.len()) {
             None => self.first_of_buffer(input).0 & !LAST,
@@ -408,7 +408,7 @@ impl<'a> Routers<'a> {
             self.passages.note(output as u32, bytes, self.now_s, end_s);
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
             let ready_s = self.now_s + self.hop_s + (duration_s - full_s);
-            match self.region.as_ref().and_then(|region| region.beyond(&self.network.fabric.topology, output)) {
+            match self.region.as_ref().and_then(|region| region.region_of_end(&self.network.fabric.topology, output)) {
                 None => self.enter_buffer(buffer, packet, at + 1, ready_s),
                 Some(region) => self.cross(region, buffer, packet, at + 1, ready_s),
             }
@@ -435,9 +435,9 @@ impl<'a> Routers<'a> {
         self.inputs[input].wants = false;
         let waited_s = self.now_s - self.inputs[input].ready_s;
         let output = &mut self.outputs[output];
-        output.wanted -= 1;
+        output.requests -= 1;
         output.turn = place as u32 + 1;
-        output.used.waiting_s += waited_s;
+        output.usage.waiting_s += waited_s;
     }
 
     /// The first packet of a buffer, and the index of its present step.
@@ -458,9 +458,9 @@ impl<'a> Routers<'a> {
         let free_s = if output < self.wiring.links { end_s } else { self.occupy_ejection(output, end_s) };
         let busy = &mut self.outputs[output];
         busy.free_s = free_s;
-        busy.used.bytes += bytes;
-        busy.used.busy_s += duration_s;
-        if busy.wanted > 0 {
+        busy.usage.bytes += bytes;
+        busy.usage.busy_s += duration_s;
+        if busy.requests > 0 {
             self.try_at(output, free_s.max(self.now_s));
         }
     }
@@ -485,10 +485,10 @@ impl<'a> Routers<'a> {
         left.packets -= 1;
         let (packets, link) = (usize::from(left.packets), left.feeder as usize);
         if let Some(region) = &mut self.region
-            && let Some(before) = region.before(&self.network.fabric.topology, link)
+            && let Some(before) = region.region_of_start(&self.network.fabric.topology, link)
         {
             region.cross(before, Crosser::Follower(Follower::Room(buffer as u32, room_s)));
-        } else if packets + 1 == self.depth && self.outputs[link].wanted > 0 {
+        } else if packets + 1 == self.depth && self.outputs[link].requests > 0 {
             self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
         if packets > 0 {
@@ -545,7 +545,7 @@ impl<'a> Routers<'a> {
     }
 
     /// A packet of a message comes from another region.
-    fn come(&mut self, message: u32, packet: Packet) {
+    fn enter_from_region(&mut self, message: u32, packet: Packet) {
         let Packet { ready_s, buffer, step, is_last, .. } = packet;
         let at = self.messages.get(message).route + step;
         self.enter_buffer(buffer, if is_last { message | LAST } else { message }, at, ready_s);
@@ -557,7 +557,7 @@ impl<'a> Routers<'a> {
         let (slot, next, link) = (self.slot(buffer, first), self.after(first), feeder as usize);
         self.slots[slot].time_s = room_s;
         (self.inputs[buffer].first, self.inputs[buffer].packets) = (next, packets - 1);
-        if usize::from(packets) == self.depth && self.outputs[link].wanted > 0 {
+        if usize::from(packets) == self.depth && self.outputs[link].requests > 0 {
             self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
     }
@@ -569,18 +569,18 @@ impl<'a> Routers<'a> {
         for &output in &due {
             if self.outputs[output as usize].try_s == self.now_s {
                 self.outputs[output as usize].try_s = f64::INFINITY;
-                let chosen = self.choose(output as usize);
-                self.served.extend(chosen.map(|input| (output, input)));
+                let choice = self.choose(output as usize);
+                self.grants.extend(choice.map(|input| (output, input)));
             }
         }
         self.due = due;
         self.due.clear();
-        let served = std::mem::take(&mut self.served);
-        for &(output, input) in &served {
+        let grants = std::mem::take(&mut self.grants);
+        for &(output, input) in &grants {
             self.serve(output as usize, input as usize);
         }
-        self.served = served;
-        self.served.clear();
+        self.grants = grants;
+        self.grants.clear();
     }
 
     /// Prefetches the data for today's events: it is not in the cache, and fetching it for many events at once is
@@ -607,8 +607,8 @@ impl<'a> Routers<'a> {
     #[cfg(test)]
     pub fn idle_in_vain(&self) -> Option<usize> {
         let can_leave = |input: &&Input| input.wants && input.ready_s.max(self.room_s(input.step)) <= self.now_s;
-        let mut wanted = self.inputs.iter().filter(can_leave).map(|input| self.wiring.output(input.step));
-        wanted.find(|output| self.outputs[*output].free_s <= self.now_s)
+        let mut outputs = self.inputs.iter().filter(can_leave).map(|input| self.wiring.output(input.step));
+        outputs.find(|output| self.outputs[*output].free_s <= self.now_s)
     }
 }
 
@@ -624,9 +624,9 @@ impl Output {
         let idle = |router: usize, buffer| Self {
             free_s: 0.0,
             try_s: f64::INFINITY,
-            used: LinkUse::default(),
+            usage: LinkUse::default(),
             wanting: 0,
-            wanted: 0,
+            requests: 0,
             turn: 0,
             start: wiring.starts[router],
             buffer,
@@ -667,9 +667,9 @@ fn first_in_turn(
         } else {
             u64::MAX
         };
-        let found = first_of(number, word(number) & mask);
-        if found.is_some() {
-            return found;
+        let place = first_of(number, word(number) & mask);
+        if place.is_some() {
+            return place;
         }
         number = if number + 1 < words { number + 1 } else { 0 };
     }
@@ -678,8 +678,8 @@ fn first_in_turn(
 
 impl Traffic for Routers<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
-        let key = (flight.from as u64) << u32::BITS | u64::from(self.injected[flight.from]);
-        self.injected[flight.from] += 1;
+        let key = (flight.from as u64) << u32::BITS | u64::from(self.injections[flight.from]);
+        self.injections[flight.from] += 1;
         let message = self.messages.add(self.network, &self.wiring, &flight, key);
         if let Some(faulty) = &mut self.faulty {
             faulty.add(message, flight);
@@ -735,7 +735,7 @@ impl Traffic for Routers<'_> {
         if !packet.is_last {
             region.entering.insert((packet.key, packet.buffer), message);
         }
-        self.come(message, packet);
+        self.enter_from_region(message, packet);
         self.calendar.settle();
     }
 
@@ -748,7 +748,7 @@ impl Traffic for Routers<'_> {
                     true => region.entering.remove(&place),
                     false => region.entering.get(&place).copied(),
                 };
-                message.into_iter().for_each(|message| self.come(message, packet));
+                message.into_iter().for_each(|message| self.enter_from_region(message, packet));
             }
             Follower::Room(buffer, room_s) => self.get_room(buffer as usize, room_s),
         }
@@ -756,7 +756,7 @@ impl Traffic for Routers<'_> {
     }
 
     fn links(&self) -> Vec<LinkUse> {
-        self.outputs[..self.wiring.links].iter().map(|output| output.used).collect()
+        self.outputs[..self.wiring.links].iter().map(|output| output.usage).collect()
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {

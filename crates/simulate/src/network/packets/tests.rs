@@ -73,7 +73,7 @@ fn run(network: &Packets, flights: &[(f64, Flight)]) -> Log {
     log
 }
 
-fn run_at_once(network: &Packets, flights: &[Flight]) -> Log {
+fn run_at_zero(network: &Packets, flights: &[Flight]) -> Log {
     run(network, &flights.iter().map(|flight| (0.0, *flight)).collect::<Vec<_>>())
 }
 
@@ -89,7 +89,7 @@ fn one_message_alone_takes_its_closed_form() {
     for (to, hops) in [(0, 0.0), (1, 1.0), (27, 6.0), (36, 8.0)] {
         for (bytes, full, rest) in [(0.0, 0.0, 0.0), (1.0, 0.0, 1.0), (1000.0, 0.0, 1000.0), (32_500.0, 32.0, 500.0)] {
             for gap_packets in [0.0, 0.5, 1.0, 7.25, 40.0] {
-                let log = run_at_once(&network, &[Flight { gap_packets, ..flight(0, 0, to, bytes) }]);
+                let log = run_at_zero(&network, &[Flight { gap_packets, ..flight(0, 0, to, bytes) }]);
                 let sent_s = full * (1.0 + gap_packets) * US + rest * 1e-9;
                 assert_close(log.sent_s[0], sent_s);
                 assert_close(log.arrived_s[0], sent_s + hops * 150e-9);
@@ -109,9 +109,9 @@ fn packets_that_follow_each_other_are_one_passage() {
         while traffic.next_s() < f64::INFINITY {
             traffic.advance(&mut Vec::new());
         }
-        let found = traffic.passages().unwrap().take().unwrap();
+        let passages_by_time = traffic.passages().unwrap().take().unwrap();
         let [first, second] =
-            [0, 2].map(|link| found.iter().filter(|passage| passage.link == link).collect::<Vec<_>>());
+            [0, 2].map(|link| passages_by_time.iter().filter(|passage| passage.link == link).collect::<Vec<_>>());
         assert_eq!((first.len(), second.len()), (count, count));
         for (passages, start_s) in [(first, 0.0), (second, 100e-9)] {
             assert_close(passages[0].start_s, start_s);
@@ -123,7 +123,7 @@ fn packets_that_follow_each_other_are_one_passage() {
 
 #[test]
 fn without_latency_a_message_is_there_when_it_has_left() {
-    let log = run_at_once(&packets("dims = [16]"), &[flight(0, 0, 8, 10_000.0)]);
+    let log = run_at_zero(&packets("dims = [16]"), &[flight(0, 0, 8, 10_000.0)]);
     assert_close(log.sent_s[0], 10.0 * US);
     assert_eq!(log.arrived_s, log.sent_s);
 }
@@ -133,47 +133,47 @@ fn without_latency_a_message_is_there_when_it_has_left() {
 #[test]
 fn shallow_buffers_wait_for_credits() {
     let latencies = "dims = [8]\nbuffer = 1\nlink_latency = \"200 ns\"\nrouter_latency = \"100 ns\"";
-    let log = run_at_once(&packets(latencies), &[flight(0, 0, 3, 5000.0)]);
+    let log = run_at_zero(&packets(latencies), &[flight(0, 0, 3, 5000.0)]);
     assert_close(log.sent_s[0], 4.0 * 1.5 * US + US);
     assert_close(log.arrived_s[0], 4.0 * 1.5 * US + US + 3.0 * 0.3 * US);
-    let at_once = packets(&format!("{latencies}\ncredit_latency = \"0 s\""));
-    assert_close(run_at_once(&at_once, &[flight(0, 0, 3, 5000.0)]).sent_s[0], 4.0 * 1.3 * US + US);
+    let immediate = packets(&format!("{latencies}\ncredit_latency = \"0 s\""));
+    assert_close(run_at_zero(&immediate, &[flight(0, 0, 3, 5000.0)]).sent_s[0], 4.0 * 1.3 * US + US);
 }
 
 #[test]
 fn nodes_can_be_slower_than_links() {
     let slow = packets("dims = [8]\ninjection_bandwidth = \"500 MB/s\"");
-    let log = run_at_once(&slow, &[flight(0, 0, 1, 4000.0)]);
+    let log = run_at_zero(&slow, &[flight(0, 0, 1, 4000.0)]);
     assert_close(log.sent_s[0], 8.0 * US);
     assert_close(log.arrived_s[0], 7.0 * US);
     let slow = packets("dims = [8]\nejection_bandwidth = \"500 MB/s\"\nbuffer = 16");
-    let log = run_at_once(&slow, &[flight(0, 0, 1, 4000.0)]);
+    let log = run_at_zero(&slow, &[flight(0, 0, 1, 4000.0)]);
     assert_close(log.sent_s[0], 4.0 * US);
     assert_close(log.arrived_s[0], 8.0 * US);
     let fast = packets("dims = [8]\ninjection_bandwidth = \"5 GB/s\"\nejection_bandwidth = \"5 GB/s\"");
-    assert_close(run_at_once(&fast, &[flight(0, 0, 1, 4000.0)]).arrived_s[0], 4.0 * US);
+    assert_close(run_at_zero(&fast, &[flight(0, 0, 1, 4000.0)]).arrived_s[0], 4.0 * US);
 }
 
 /// Packets of both take turns. Node 1's are first, because its port asks before other packets can arrive.
 #[test]
 fn two_messages_over_one_link_take_turns() {
-    let log = run_at_once(&packets("dims = [8]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
+    let log = run_at_zero(&packets("dims = [8]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
     assert_close(log.arrived_s[1], 19.0 * US);
     assert_close(log.arrived_s[0], 20.0 * US);
-    let shared = log.links.iter().find(|link| link.bytes == 20_000.0).unwrap();
-    assert_close(shared.busy_s, 20.0 * US);
-    assert!(shared.waiting_s > 0.0);
+    let busy_link = log.links.iter().find(|link| link.bytes == 20_000.0).unwrap();
+    assert_close(busy_link.busy_s, 20.0 * US);
+    assert!(busy_link.waiting_s > 0.0);
 }
 
 /// With several ports a node's messages leave together; with one, in order.
 #[test]
 fn ports_say_how_many_messages_leave_at_a_time() {
-    let both = [flight(0, 0, 1, 10_000.0), flight(1, 0, 7, 10_000.0)];
-    let log = run_at_once(&packets("dims = [8]"), &both);
+    let flights = [flight(0, 0, 1, 10_000.0), flight(1, 0, 7, 10_000.0)];
+    let log = run_at_zero(&packets("dims = [8]"), &flights);
     assert_close(log.arrived_s[0], 10.0 * US);
     assert_close(log.arrived_s[1], 20.0 * US);
     let machine = machine("dims = [8]\n[node]\nports = 2");
-    let log = run_at_once(&Packets::read(&machine).unwrap(), &both);
+    let log = run_at_zero(&Packets::read(&machine).unwrap(), &flights);
     assert_close(log.arrived_s[0], 10.0 * US);
     assert_close(log.arrived_s[1], 10.0 * US);
 }
@@ -181,10 +181,10 @@ fn ports_say_how_many_messages_leave_at_a_time() {
 #[test]
 fn several_ejections_take_several_packets_in() {
     let machine = machine("dims = [8]\n[node]\nports = 2");
-    let log = run_at_once(&Packets::read(&machine).unwrap(), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
+    let log = run_at_zero(&Packets::read(&machine).unwrap(), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
     assert_close(log.arrived_s[0], 10.0 * US);
     assert_close(log.arrived_s[1], 10.0 * US);
-    let log = run_at_once(&packets("dims = [8]"), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
+    let log = run_at_zero(&packets("dims = [8]"), &[flight(0, 0, 1, 10_000.0), flight(1, 2, 1, 10_000.0)]);
     assert_close(log.arrived_s[0].max(log.arrived_s[1]), 20.0 * US);
 }
 
@@ -193,7 +193,7 @@ fn several_ejections_take_several_packets_in() {
 fn a_ring_shift_takes_what_one_message_takes() {
     let network = packets("dims = [5, 4]\nlink_latency = \"100 ns\"");
     let flights: Vec<_> = (0..20).map(|node| flight(node as u32, node, (node + 5) % 20, 7500.0)).collect();
-    let log = run_at_once(&network, &flights);
+    let log = run_at_zero(&network, &flights);
     for arrived_s in log.arrived_s {
         assert_close(arrived_s, 7.5 * US + 0.1 * US);
     }
@@ -207,7 +207,7 @@ fn a_ring_shift_takes_what_one_message_takes() {
 fn a_longer_shift_takes_much_more_than_its_links_need() {
     let network = packets("dims = [16]\nbuffer = 8");
     let flights: Vec<_> = (0..16).map(|node| flight(node as u32, node, (node + 4) % 16, 64_000.0)).collect();
-    let log = run_at_once(&network, &flights);
+    let log = run_at_zero(&network, &flights);
     let end_s = log.end_s();
     assert_close(end_s, 892.0 * US);
     assert!(log.links.iter().step_by(2).all(|link| link.bytes == 256_000.0));
@@ -222,7 +222,7 @@ fn pacing_takes_waiting_away() {
         (0..16).map(|node| Flight { gap_packets, ..flight(node as u32, node, (node + 4) % 16, 64_000.0) }).collect()
     };
     let waiting = |log: &Log| log.links.iter().map(|link| link.waiting_s).sum::<f64>();
-    let (free, paced) = (run_at_once(&network, &shift(0.0)), run_at_once(&network, &shift(3.0)));
+    let (free, paced) = (run_at_zero(&network, &shift(0.0)), run_at_zero(&network, &shift(3.0)));
     assert!(waiting(&paced) < waiting(&free) / 2.0);
     let end_s = paced.end_s();
     assert!(end_s < 270.0 * US, "{end_s}");
@@ -237,21 +237,21 @@ fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
         news.iter().for_each(|news| interface.learn(0.0, *news));
         interface.gap_packets(1.0)
     };
-    let (carried, late) = (News::Carried, News::Acknowledged);
+    let (carrying, late) = (News::Carried, News::Acknowledged);
     for (news, expected) in [
         (vec![late(1.0)], 0.16),
-        (vec![carried(8.0)], 4.0),
-        (vec![carried(8.0), carried(0.0)], 2.0),
-        (vec![carried(8.0), late(0.2)], 4.0),
-        (vec![carried(8.0), late(0.0)], 3.96),
+        (vec![carrying(8.0)], 4.0),
+        (vec![carrying(8.0), carrying(0.0)], 2.0),
+        (vec![carrying(8.0), late(0.2)], 4.0),
+        (vec![carrying(8.0), late(0.0)], 3.96),
         (vec![late(0.0)], 0.0),
         (vec![late(1.0); 1000], 64.0),
     ] {
         assert!((after(&news) - expected).abs() < 1e-9, "{}, not {expected}", after(&news));
     }
     let mut interface = Interface::default();
-    interface.learn(2.0, carried(0.0));
-    interface.learn(1.0, carried(8.0));
+    interface.learn(2.0, carrying(0.0));
+    interface.learn(1.0, carrying(8.0));
     assert_eq!([1.0, 1.5, 2.5].map(|now_s| interface.gap_packets(now_s)), [0.0, 4.0, 2.0]);
 }
 
@@ -268,11 +268,11 @@ fn adaptive_pacing_is_for_messages_that_meet_others_in_steps() {
     let [fixed, adaptive] =
         ["", "\npacing = \"adaptive\""].map(|keys| packets(&format!("dims = [16]\nbuffer = 2{keys}")));
     assert_eq!(run(&adaptive, &rounds(1, 100.0)), run(&fixed, &rounds(1, 100.0)));
-    let both = |apart_us| [&adaptive, &fixed].map(|network| run(network, &rounds(4, apart_us)));
+    let flights = |apart_us| [&adaptive, &fixed].map(|network| run(network, &rounds(4, apart_us)));
     let waiting_s = |log: &Log| log.links.iter().map(|link| link.waiting_s).sum::<f64>();
-    let [adaptive_s, fixed_s] = both(100.0).map(|log| waiting_s(&log));
+    let [adaptive_s, fixed_s] = flights(100.0).map(|log| waiting_s(&log));
     assert!(adaptive_s < 0.95 * fixed_s, "{adaptive_s} {fixed_s}");
-    let [adaptive_s, fixed_s] = both(0.0).map(|log| log.end_s());
+    let [adaptive_s, fixed_s] = flights(0.0).map(|log| log.end_s());
     assert!(adaptive_s < 1.005 * fixed_s, "{adaptive_s} {fixed_s}");
 }
 
@@ -282,14 +282,14 @@ fn full_ring(nodes: usize) -> Vec<Flight> {
 
 #[test]
 fn a_full_ring_deadlocks_with_one_channel_and_says_so() {
-    let log = run_at_once(&packets("dims = [4]\nvirtual_channels = 1\nbuffer = 1"), &full_ring(4));
+    let log = run_at_zero(&packets("dims = [4]\nvirtual_channels = 1\nbuffer = 1"), &full_ring(4));
     assert_eq!(
         log.deadlock.unwrap(),
         "deadlock: 4 messages are in flight, and packets wait in a cycle, each for room in the buffer behind the next \
          link: +x from (0) -> +x from (1) -> +x from (2) -> +x from (3) -> +x from (0)"
     );
     assert!(log.arrived_s.iter().all(|time_s| time_s.is_nan()));
-    let log = run_at_once(&packets("dims = [16]\nvirtual_channels = 1"), &full_ring(16));
+    let log = run_at_zero(&packets("dims = [16]\nvirtual_channels = 1"), &full_ring(16));
     assert!(log.deadlock.unwrap().contains("+x from (7) -> 8 more -> +x from (0)"));
 }
 
@@ -299,7 +299,7 @@ fn an_endless_time_is_no_deadlock() {
     for keys in
         ["link_latency = \"1e308 s\"", "link_bandwidth = \"1e-300 B/s\"", "injection_bandwidth = \"1e-300 B/s\""]
     {
-        let log = run_at_once(&packets(&format!("dims = [4]\n{keys}")), &full_ring(4));
+        let log = run_at_zero(&packets(&format!("dims = [4]\n{keys}")), &full_ring(4));
         assert!(log.deadlock.unwrap().starts_with("a time in the network exceeds the range of numbers"), "{keys}");
     }
 }
@@ -307,7 +307,7 @@ fn an_endless_time_is_no_deadlock() {
 #[test]
 fn a_full_ring_does_not_deadlock_with_two_channels() {
     for buffer in [1, 2, 4] {
-        let log = run_at_once(&packets(&format!("dims = [16]\nbuffer = {buffer}")), &full_ring(16));
+        let log = run_at_zero(&packets(&format!("dims = [16]\nbuffer = {buffer}")), &full_ring(16));
         assert_eq!(log.deadlock, None);
         assert!(log.end_s() >= 800.0 * US - 1e-12);
     }
@@ -398,7 +398,7 @@ proptest! {
         let flights: Vec<_> = orders.iter().enumerate().map(|(id, (from, to, packets))| {
             flight(id as u32, *from, *to, f64::from(*packets) * 1000.0)
         }).collect();
-        let log = run_at_once(&network, &flights);
+        let log = run_at_zero(&network, &flights);
         for (arrived_s, slots) in log.arrived_s.iter().zip(arrivals(&network, &orders)) {
             prop_assert!((arrived_s - f64::from(slots) * US).abs() < 1e-11, "{arrived_s} s, {slots} slots");
         }

@@ -14,8 +14,8 @@ impl Policy for Ahead {
         ports
     }
 
-    fn opens(&self, asked: [bool; 2]) -> bool {
-        asked == [true; 2]
+    fn opens(&self, requests: [bool; 2]) -> bool {
+        requests == [true; 2]
     }
 
     fn keeps(&self, is_asked_for: bool) -> bool {

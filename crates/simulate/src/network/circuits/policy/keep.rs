@@ -6,8 +6,8 @@ use super::Policy;
 pub struct Keep;
 
 impl Policy for Keep {
-    fn opens(&self, asked: [bool; 2]) -> bool {
-        asked.contains(&true)
+    fn opens(&self, requests: [bool; 2]) -> bool {
+        requests.contains(&true)
     }
 
     fn keeps(&self, _is_asked_for: bool) -> bool {

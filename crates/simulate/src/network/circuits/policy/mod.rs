@@ -10,12 +10,12 @@ pub trait Policy: Sync {
     }
 
     /// The times of set-up and release, from those that the machine gives.
-    fn times(&self, given: Times) -> Times {
-        given
+    fn times(&self, times: Times) -> Times {
+        times
     }
 
     /// Whether a circuit is set up if programs at these ends requested it.
-    fn opens(&self, _asked: [bool; 2]) -> bool {
+    fn opens(&self, _requests: [bool; 2]) -> bool {
         false
     }
 

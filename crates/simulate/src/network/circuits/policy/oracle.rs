@@ -5,7 +5,7 @@ use super::{Policy, Times};
 pub struct Oracle;
 
 impl Policy for Oracle {
-    fn times(&self, _given: Times) -> Times {
+    fn times(&self, _times: Times) -> Times {
         Times { set_up_s: 0.0, release_s: 0.0, final_release_s: 0.0 }
     }
 }
