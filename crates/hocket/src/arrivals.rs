@@ -187,7 +187,7 @@ impl Lateness {
 /// A number between 0 and 1 that depends on a key, a seed, a trial, a source and a number of ranks.
 pub(crate) fn uniform(key: u32, (seed, trial): (u64, u64), (who, ranks): (u64, usize)) -> f64 {
     let key = [seed as u32, (seed >> 32) as u32 ^ key];
-    let draws = Draws { key, who, first_trial: trial, ranks, known: &[], first_gap: None };
+    let draws = Draws { key, who, first_trial: trial, ranks, first_words: &[], first_gap: None };
     let [uniform] = draws.uniform(0);
     uniform
 }

@@ -218,7 +218,7 @@ impl Reader {
     }
 
     fn missing(&self, rank: usize, call: &Call, origin: Origin) -> Error {
-        let call_name = self.application.call_name(rank, call);
+        let call_name = self.application.describe(rank, call);
         let Origin { from, channel } = origin;
         let tag = self.tags[channel as usize];
         Error::new(format!(

@@ -104,7 +104,7 @@ pub fn verify_tasks(
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Verdict> {
     let mut arena = Arena::new(call);
-    explore(&BOTH[..1], limits, |is_rendezvous, choices| {
+    explore(&PROTOCOLS[..1], limits, |is_rendezvous, choices| {
         let world = Symbolic::new(call, is_rendezvous, &mut arena, choices, is_interrupted).of_tasks();
         let world = run(schedule, call, world);
         world.check_ran()?;
