@@ -114,12 +114,7 @@ impl PythonCall {
         Ok(Self { request, values: CallValues::default(), what: What::Recorded(schedule), call })
     }
 
-    fn made(
-        request: CallRequest,
-        values: CallValues,
-        what: What,
-        machine: Option<&PythonMachine>,
-    ) -> PyResult<Self> {
+    fn made(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
         let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
         let call = match &what {
             What::Listed(entry) => accepted(entry, &call, &values, machine).map_err(raise)?,

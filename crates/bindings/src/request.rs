@@ -1,7 +1,7 @@
 //! Requests from Python.
 
 use hocket::cases::check_root;
-use hocket::request::{GAP, CallValues, Setting, Signature};
+use hocket::request::{CallValues, GAP, Setting, Signature};
 use hocket::{Arrivals, Cadence, Scene, Way};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, budget, names};

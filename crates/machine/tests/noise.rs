@@ -34,7 +34,14 @@ fn trace(name: &str, contents: impl AsRef<[u8]>) -> String {
 }
 
 fn draws(model: &NoiseModel, rank: usize, first_trial: u64) -> Draws<'static> {
-    Draws { key: [2026, 11], who: model.draw(rank, rank, 5), first_trial, ranks: RANKS, first_words: &[], first_gap: None }
+    Draws {
+        key: [2026, 11],
+        who: model.draw(rank, rank, 5),
+        first_trial,
+        ranks: RANKS,
+        first_words: &[],
+        first_gap: None,
+    }
 }
 
 /// The delay of an operation of a rank in one trial.
