@@ -11,6 +11,7 @@ import pytest
 
 import hocket
 from hocket.drawing import plot
+from hocket.drawing.encoding import PICTURES, picture_of
 from hocket.simulating.comparison import Comparison
 
 
@@ -21,7 +22,7 @@ def compared() -> Comparison:
 
 
 def test_a_png_has_pixels_of_many_colours(compared: Comparison) -> None:
-    picture = plot.picture_of(compared.plot, ".png")
+    picture = picture_of(compared.plot, ".png")
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", picture[16:24])
     assert width > 1000 and height > 600
@@ -29,7 +30,7 @@ def test_a_png_has_pixels_of_many_colours(compared: Comparison) -> None:
 
 
 def test_a_page_needs_no_network(compared: Comparison) -> None:
-    page = plot.picture_of(compared.plot, ".html").decode()
+    page = picture_of(compared.plot, ".html").decode()
     assert "<script" in page and "recursive_doubling" in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']?(https?:)?//", page)
 
@@ -135,15 +136,15 @@ def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
 def test_nothing_to_draw_is_an_error() -> None:
     alone = hocket.compare(hocket.algorithms("allreduce"), [hocket.Call(ranks=1, size_bytes=8)])
     with pytest.raises(hocket.Error, match="nothing to draw on logarithmic axes"):
-        plot.picture_of(alone.plot, ".png")
+        picture_of(alone.plot, ".png")
 
 
 def test_another_ending_is_refused(compared: Comparison) -> None:
     with pytest.raises(hocket.Error, match=r'ends in "\.pdf", expected one of \.png, \.html'):
-        plot.picture_of(compared.plot, ".pdf")
+        picture_of(compared.plot, ".pdf")
 
 
-@pytest.mark.parametrize("ending", plot.PICTURES)
+@pytest.mark.parametrize("ending", PICTURES)
 @pytest.mark.parametrize(
     ("limit", "told"),
     [("-v 4000000", "within 3.815 GiB of addresses (ulimit -v)"), ("-n 14", "with 14 open files (ulimit -n)")],

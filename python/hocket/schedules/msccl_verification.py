@@ -158,23 +158,19 @@ def _worded(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTasks]) -
     """Return a counterexample with steps and buffers of the file in place of tasks and memory."""
 
     def line_in_words(line: str) -> str:
-        gpu = gpus[int(counterexample["at_ranks"][0])]
+        gpu: _SymbolicTasks = gpus[counterexample["at_ranks"][0]]
 
         def word(found: re.Match[str]) -> str:
             nonlocal gpu
-            parts: dict[str, str | None] = found.groupdict()
-            match parts:
-                case {"full": str(peer), "channel": str(channel)}:
-                    return f"a free slot to gpu {peer}, channel {int(channel)}"
-                case {"rank": str(rank), "verb": str(verb), "far": str(task)}:
-                    gpu = gpus[int(rank)]
-                    return f"{gpu.place_of(int(task))}{verb}"
-                case {"near": str(task)}:
-                    return gpu.place_of(int(task))
-                case {"begin": str(begin), "end": str(end)}:
-                    return gpu.name_of(int(begin), int(end))
-                case _:
-                    return _WORDS[str(found[0])]
+            if found["full"]:
+                return f"a free slot to gpu {found['full']}, channel {int(found['channel'])}"
+            if found["far"]:
+                gpu = gpus[int(found["rank"])]
+            if task := found["far"] or found["near"]:
+                return f"{gpu.place_of(int(task))}{found['verb'] or ''}"
+            if found["begin"]:
+                return gpu.name_of(int(found["begin"]), int(found["end"]))
+            return _WORDS[found["word"]]
 
         return _WHERE.sub(word, line)
 

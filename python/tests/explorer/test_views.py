@@ -16,10 +16,10 @@ import pytest
 
 import hocket
 from hocket.base.units import format_bytes, format_time
+from hocket.explorer.jobs import command
 from hocket.explorer.questions import MeasuredFile, Named, Question, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
-from hocket.explorer.worker import command
 from hocket.words.comparisons import TOLD_APART
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
