@@ -47,9 +47,13 @@ fn root_in_turn(range: Range<usize>, number: usize) -> usize {
     range.start + (ranks / 2 + number * NEXT_ROOT) % ranks
 }
 
-/// Whether a call belongs to a long sweep: every root up to 9 ranks, else two roots.
+/// Up to this many ranks, long sweeps try every root and every value of parameters.
+pub const MOST_RANKS_OF_LONG_SWEEPS: usize = 9;
+
+/// Whether a call belongs to a long sweep: every root of few ranks, else the first, the last and a drawn one.
 pub fn is_for_long_sweeps(call: &Call) -> bool {
-    call.ranks <= 9 || call.root < 2
+    let is_few = call.ranks <= MOST_RANKS_OF_LONG_SWEEPS;
+    is_few || [0, drawn(call.ranks, call.count(0)) % call.ranks, call.ranks - 1].contains(&call.root)
 }
 
 /// Counts, roots and element sizes to try instead of the usual ones.

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hocket.base.parallel import ignore, workers
+from hocket.base.parallel import workers
 from hocket.definitions.verification import verify
 from hocket.simulating.simulation import LinkUse
 from hocket_studies import trinaryx3
@@ -102,12 +102,6 @@ def test_the_machine_is_the_preset_with_other_keys() -> None:
     assert f'software_latency = "{LATENCY_S * 1e6:g} us"' in changed.text
 
 
-@pytest.mark.parametrize("scope", STUDY.scopes.values(), ids=lambda scope: scope.name)
-def test_all_data_have_pieces(scope: object) -> None:
-    names = {figure.data for figure in STUDY.figures}
-    assert all(STUDY.pieces(name, scope) > 0 for name in names)  # type: ignore[arg-type]
-
-
 TORUS = (8, 6, 4)
 
 
@@ -157,8 +151,10 @@ def test_shares_count_links_by_how_long_something_waited() -> None:
 @pytest.mark.parametrize(("data", "torus"), [("waiting", (6, 4, 4)), ("ring", (4, 2, 2))])
 def test_data_can_be_computed_and_drawn(data: str, torus: Torus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(trinaryx3._REACH, "quick", replace(trinaryx3._REACH["quick"], torus=torus))
+    done: list[None] = []
     with workers() as executor:
-        rows = STUDY.compute(data, STUDY.scopes["quick"], Work(executor, ignore))
+        rows = STUDY.compute(data, STUDY.scopes["quick"], Work(executor, lambda: done.append(None)))
+    assert len(done) == STUDY.pieces(data, STUDY.scopes["quick"])
     (figure,) = (figure for figure in STUDY.figures if figure.data == data)
     assert figure.draw(rows, figure.title).to_dict()
     assert STUDY.claims({data: rows})

@@ -74,9 +74,20 @@ fn times(entry: &Entry, call: &Call, platform: &Platform) -> Outcome {
 
 #[test]
 fn time_and_messages_are_those_of_the_formulas() {
+    check_formulas(false);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn time_and_messages_are_those_of_the_formulas_at_every_root() {
+    check_formulas(true);
+}
+
+/// Compares all calls, or those of long sweeps.
+fn check_formulas(is_complete: bool) {
     for (entry, ports) in CATALOGUE.iter().flat_map(|entry| PORTS.map(|ports| (entry, ports))) {
         let platform = hockney("rendezvous", ports);
-        for call in accepted(entry).filter(|call| ports == PORTS[0] || cases::is_for_long_sweeps(call)) {
+        for call in accepted(entry).filter(|call| is_complete || cases::is_for_long_sweeps(call)) {
             let outcome = times(entry, &call, &platform);
             let predicted = predict(entry, &call, &platform).unwrap().unwrap();
             assert_eq!(outcome.messages as f64, predicted.messages, "messages of {entry} in {call:?}");
@@ -92,7 +103,7 @@ fn time_and_messages_are_those_of_the_formulas() {
 
 #[test]
 fn engines_agree_to_the_last_bit() {
-    compare_engines(2);
+    compare_engines(4);
 }
 
 #[test]
@@ -101,17 +112,15 @@ fn engines_agree_to_the_last_bit_on_all_machines() {
     compare_engines(1);
 }
 
-/// Compares the engines for each call on two machines, and on every `turns`-th of the others.
+/// Compares the engines for each call on every `turns`-th machine.
 fn compare_engines(turns: usize) {
     let on_hockney = [("rendezvous", PORTS[0]), ("rendezvous", PORTS[1]), ("eager", PORTS[0])];
     let on_hockney = on_hockney.map(|(protocol, ports)| hockney(protocol, ports));
     let platforms: Vec<_> =
         [loggp()].into_iter().chain(on_hockney).chain(two_levels()).map(|at| (at, Cell::new(0))).collect();
-    let (always, others) = platforms.split_at(2);
     for entry in CATALOGUE {
         for (number, call) in accepted(entry).filter(cases::is_for_long_sweeps).enumerate() {
-            let others = turns::of(others, number, turns).filter(|_| call.ranks <= 33);
-            for (platform, compared) in always.iter().chain(others) {
+            for (platform, compared) in turns::of(&platforms, number, turns) {
                 let Ok(dataflow) = outcome(entry, &call, platform, Engine::Dataflow) else { continue };
                 let events = outcome(entry, &call, platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));
                 compared.set(compared.get() + 1);

@@ -8,6 +8,7 @@ use hocket_simulate::{Options, Outcome, Platform, Trials, simulate, simulate_tri
 use proptest::prelude::*;
 
 use crate::engines::schedules;
+use crate::turns;
 
 const NETWORKS: [&str; 5] = [
     "topology = \"torus\"\ndims = [4, 3]\n[node]\nports = 1",
@@ -81,20 +82,27 @@ fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
 
 #[test]
 fn every_algorithm_takes_the_same_on_any_number_of_threads() {
+    check_threads(3);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn every_algorithm_takes_the_same_on_any_number_of_threads_on_every_network() {
+    check_threads(1);
+}
+
+/// Checks each call on every `turns`-th network.
+fn check_threads(turns: usize) {
     let all = NETWORKS.into_iter().zip(HOSTS).zip(MODELS.into_iter().cycle());
-    let platforms: Vec<_> = all.map(|((network, host), model)| platform(model, network, host, "")).collect();
+    let on = |((network, host), model)| (network, platform(model, network, host, ""));
+    let platforms: Vec<_> = all.map(on).collect();
     for entry in CATALOGUE {
-        for call in accepted(entry) {
-            for (number, platform) in platforms.iter().enumerate() {
+        for (number, call) in accepted(entry).enumerate() {
+            for (network, platform) in turns::of(&platforms, number, turns) {
                 let run = |threads| run_listed(entry, &call, platform, threads);
                 let alone = run(1);
                 for threads in [2, 5] {
-                    assert_eq!(
-                        run(threads),
-                        alone,
-                        "{entry} on {} with {threads} threads in {call:?}",
-                        NETWORKS[number]
-                    );
+                    assert_eq!(run(threads), alone, "{entry} on {network} with {threads} threads in {call:?}");
                 }
             }
         }
