@@ -30,6 +30,11 @@ impl Set {
         })
     }
 
+    /// Whether a number is in the set.
+    pub fn contains(&self, number: usize) -> bool {
+        self.word(number / 64) >> (number % 64) & 1 == 1
+    }
+
     /// This set with an additional number.
     pub fn insert(&self, number: usize) -> Self {
         let (at, bit) = (number / 64, 1 << (number % 64));

@@ -39,6 +39,8 @@ pub struct Symbolic<'a> {
     points: Points,
     finding: Option<Counterexample>,
     sent: usize,
+    /// Number of steps of all ranks until now.
+    noted: usize,
     overtaking: usize,
     is_interrupted: &'a dyn Fn() -> bool,
     /// Number of steps and their elements since the latest call of `is_interrupted`.
@@ -54,7 +56,7 @@ struct Message {
     /// Number of messages sent before it.
     number: usize,
     values: Vec<Value>,
-    /// The ranks known by its sender to have come to the barrier.
+    /// The ranks known by its sender to have come to the barrier; in a schedule, the steps before its arrival.
     arrivals: Set,
     /// The waiting send, if it is a rendezvous.
     sender: Option<Waiting>,
@@ -179,8 +181,13 @@ struct Step {
     writes: Option<Span>,
     /// The moment at which the step began.
     start: Moment,
-    /// For a receive, the ranks that have come to the barrier according to its message.
+    /// Its number among the steps of all ranks.
+    id: usize,
+    /// For a receive, the ranks that have come to the barrier according to its message; in a schedule, the steps before
+    /// its arrival.
     arrivals: Set,
+    /// For a receive, whether its message has arrived.
+    has_arrived: bool,
     is_done: bool,
     /// Whether its branch was dropped before it was done.
     is_withdrawn: bool,
@@ -317,6 +324,7 @@ impl<'a> Symbolic<'a> {
             points: Points { all: vec![History::default()], refusal: None, has_tasks: false },
             finding: None,
             sent: 0,
+            noted: 0,
             overtaking: 0,
             is_interrupted,
             work: 0,
@@ -324,8 +332,8 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// This run for a schedule without receives from any source: no order of its tasks needs to be tried, as only a race
-    /// would change its results, and findings name tasks.
+    /// This run for a schedule without receives from any source. No order of its tasks needs to be tried, as only a
+    /// race would change its results. Findings name tasks.
     pub fn of_tasks(mut self) -> Self {
         self.points.has_tasks = true;
         self
@@ -658,6 +666,10 @@ impl<'a> Symbolic<'a> {
         let state = &mut self.ranks[rank];
         state.write(posted.into.part(0, len), message.values);
         state.steps[step].arrivals = message.arrivals;
+        state.steps[step].has_arrived = true;
+        if self.points.has_tasks {
+            self.race_of(rank, step).into_iter().for_each(|counterexample| self.report(counterexample));
+        }
         self.finish(posted.waiting, Received { source: from as u32, len });
         if let Some(sender) = message.sender {
             self.complete_step(sender, Received { source: rank as u32, len });
@@ -754,8 +766,19 @@ impl<'a> Symbolic<'a> {
         writes: Option<Span>,
     ) -> (usize, bool) {
         let steps = &mut self.ranks[rank].steps;
-        let arrivals = Set::default();
-        steps.push(Step { verb, reads, writes, start, arrivals, is_done: false, is_withdrawn: false });
+        let (id, arrivals) = (self.noted, Set::default());
+        self.noted += 1;
+        steps.push(Step {
+            verb,
+            reads,
+            writes,
+            start,
+            id,
+            arrivals,
+            has_arrived: false,
+            is_done: false,
+            is_withdrawn: false,
+        });
         let number = steps.len() - 1;
         let counterexample = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
         let counterexample =
@@ -872,11 +895,18 @@ impl<'a> Symbolic<'a> {
         counterexample
     }
 
-    /// An earlier step that may be unfinished and uses the same elements, where one of the two writes them.
+    /// An earlier step that may be unfinished and uses the same elements, where one of the two writes them. In a
+    /// schedule, messages order steps, too, and a receive writes when its message arrives.
     fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
-        let state = &self.ranks[rank];
-        let step = &state.steps[number];
-        let other = self.points.at(step.start).steps.missing(number).find(|at| step.races(&state.steps[*at]))?;
+        let steps = &self.ranks[rank].steps;
+        let step = &steps[number];
+        let before = self.points.at(step.start);
+        let is_pending = |one: &Step| matches!(one.verb, Verb::Recv(..)) && !one.has_arrived;
+        let is_ordered = |other: &Step| before.arrivals.contains(other.id) || step.arrivals.contains(other.id);
+        let is_safe =
+            |other: &Step| self.points.has_tasks && (is_pending(step) || is_pending(other) || is_ordered(other));
+        let is_race = |at: &usize| *at != number && step.races(&steps[*at]) && !is_safe(&steps[*at]);
+        let other = before.steps.missing(steps.len()).find(is_race)?;
         let expected = format!("{} to be finished before its elements are used again", self.name_of(rank, other));
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
@@ -886,7 +916,10 @@ impl<'a> Symbolic<'a> {
         let ended_step = &mut self.ranks[at.rank].steps[step];
         ended_step.is_done = true;
         let History { steps, arrivals, is_racing } = self.points.at(at.now);
-        let (steps, arrivals, is_racing) = (steps.insert(step), arrivals.union(&ended_step.arrivals), *is_racing);
+        let (steps, mut arrivals, is_racing) = (steps.insert(step), arrivals.union(&ended_step.arrivals), *is_racing);
+        if self.points.has_tasks {
+            arrivals = arrivals.insert(ended_step.id);
+        }
         self.points.add(History { steps, arrivals, is_racing })
     }
 
@@ -914,7 +947,11 @@ impl<'a> Symbolic<'a> {
     fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<StepStatus> {
         let step = self.begin(at, Verb::Send(to, tag), Some(data), None)?;
         let values = self.ranks[at.rank].read(data).to_vec();
-        let arrivals = self.arrivals(at.rank, at.now);
+        let arrivals = if self.points.has_tasks {
+            self.points.at(at.now).arrivals.insert(self.ranks[at.rank].steps[step].id)
+        } else {
+            self.arrivals(at.rank, at.now)
+        };
         let waiting = self.wait(at, step);
         let message = Message { number: self.sent, values, arrivals, sender: self.is_rendezvous.then_some(waiting) };
         self.sent += 1;
@@ -990,7 +1027,7 @@ impl<'a> Symbolic<'a> {
 struct History {
     /// The steps of its rank that are finished.
     steps: Set,
-    /// The ranks known to have come to the barrier.
+    /// The ranks known to have come to the barrier; in a schedule, the steps of all ranks that happened before.
     arrivals: Set,
     is_racing: bool,
 }
