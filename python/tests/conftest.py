@@ -1,8 +1,10 @@
 """Fixtures for all tests."""
 
 import json
+import os
+import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +24,36 @@ settings.load_profile("whatever_the_load")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+MAY_BE_SKIPPED = ("needs pyarrow", "mpif90.* is not there", "needs two MPIs")
+"""Reasons to skip a test although `HOCKET_TOOLS=all`: what `make setup` does not install."""
+
 TRACE = Path(__file__).parents[2] / "studies" / "hocket_studies" / "ft-class-a-16-ranks.hktrace"
 """The trace of a real program."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a test fail that is skipped because a tool is missing."""
+    report = yield
+    check_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let a file fail that is skipped because a module is missing."""
+    report = yield
+    check_skipped(report)
+    return report
+
+
+def check_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Let a skipped report fail unless there is a good reason."""
+    if report.skipped and os.environ.get("HOCKET_TOOLS") == "all" and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not any(re.search(allowed, reason) for allowed in MAY_BE_SKIPPED):
+            report.outcome = "failed"
+            report.longrepr = f"skipped: {reason}; expected all tools to be installed, as HOCKET_TOOLS=all says"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """The public names; the examples in their documentation run as separate tests."""
 
+import re
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
@@ -18,6 +20,7 @@ def test_every_public_name_exists() -> None:
 
 
 def test_the_version_is_the_packages() -> None:
-    assert hocket.__version__.count(".") == 2
+    manifest = (Path(__file__).parents[2] / "Cargo.toml").read_text()
+    assert re.findall('^version = "(.*)"$', manifest, re.MULTILINE) == [hocket.__version__]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = hocket.nothing

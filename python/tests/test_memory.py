@@ -32,7 +32,7 @@ def inputs_of(collective: str, ranks: int, count: int, dtype: str) -> list[NDArr
     operator=st.sampled_from(sorted(set(OPERATORS) - {"matrix_product"})),
     in_place=st.booleans(),
 )
-@settings(max_examples=300)
+@settings(max_examples=30)
 def test_integers_equal_the_reference_bit_for_bit(
     algorithm: hocket.Algorithm, ranks: int, count: int, root: int, dtype: str, operator: str, in_place: bool
 ) -> None:
@@ -56,7 +56,7 @@ def test_integers_equal_the_reference_bit_for_bit(
     ranks=st.integers(1, 17),
     count=st.integers(1, 20),
 )
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_matrices_are_multiplied_in_rank_order(algorithm: hocket.Algorithm, ranks: int, count: int) -> None:
     flat = inputs_of(algorithm.collective, ranks, count * MATRIX, "uint64")
     matrices = [array.reshape(-1, 2, 2) for array in flat]
