@@ -74,7 +74,7 @@ def _entry(machine: Machine, topology: Topology) -> dict[str, Any]:
         "network": machine.network,
         "node": machine.node,
         "host": machine.host,
-        **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "file", "parsed")},
+        **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "file", "handle")},
         "vertices": [vars(vertex) for vertex in vertices],
         "links": [link.as_dict() for link in links],
         "is_complete": max(count, topology.directed_links) <= _MOST_LISTED,

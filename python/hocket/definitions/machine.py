@@ -38,7 +38,7 @@ class Machine:
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         text: The text of its file.
         file: The name of its file, for error messages.
-        parsed: The machine as an object of the compiled module.
+        handle: The machine as an object of the compiled module.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Machine:
     quantities: Mapping[str, Any] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
-    parsed: _native.Machine = field(repr=False, compare=False)
+    handle: _native.Machine = field(repr=False, compare=False)
 
     @classmethod
     def parse(cls, text: str, file: str = "machine") -> Machine:
@@ -60,7 +60,7 @@ class Machine:
             Error: The text is not a machine; the message names file, line and key.
         """
         parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**json.loads(parsed.said), text=text, file=file, parsed=parsed)
+        return cls(**json.loads(parsed.said), text=text, file=file, handle=parsed)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -76,7 +76,7 @@ class Machine:
     @cached_property
     def topology(self) -> Topology | None:
         """The topology of its network; None for a machine where messages do not affect each other."""
-        return Topology.of(self.parsed, machine=self.name, file=self.file)
+        return Topology.of(self.handle, machine=self.name, file=self.file)
 
     @property
     def description(self) -> str:
@@ -95,7 +95,7 @@ class Machine:
 
 def parsed(machine: Machine | None) -> _native.Machine | None:
     """Return the machine's object of the compiled module; None for no machine."""
-    return None if machine is None else machine.parsed
+    return None if machine is None else machine.handle
 
 
 def _text(keys: Mapping[str, str]) -> str:

@@ -133,7 +133,7 @@ class Topology(Result):
         ranks: Number of ranks that fit.
         picture: A drawing that shows each node by its ranks.
         file: The name of the machine file, for error messages.
-        parsed: The machine as an object of the compiled module.
+        handle: The machine as an object of the compiled module.
     """
 
     machine: str
@@ -149,7 +149,7 @@ class Topology(Result):
     ranks: int
     picture: str = field(repr=False)
     file: str = field(repr=False)
-    parsed: _native.Machine = field(repr=False, compare=False)
+    handle: _native.Machine = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, parsed: _native.Machine, *, machine: str, file: str) -> Topology | None:
@@ -159,7 +159,7 @@ class Topology(Result):
             return None
         found = json.loads(facts)
         torus = None if found["torus"] is None else tuple(found["torus"])
-        return cls(**{**found, "torus": torus}, machine=machine, file=file, parsed=parsed)
+        return cls(**{**found, "torus": torus}, machine=machine, file=file, handle=parsed)
 
     @property
     def title(self) -> str:
@@ -201,7 +201,7 @@ class Topology(Result):
         Raises:
             Error: The limit is not a whole number.
         """
-        found = json.loads(self.parsed.topology_parts(whole("most", most)))
+        found = json.loads(self.handle.topology_parts(whole("most", most)))
         return tuple(map(_vertex, found["vertices"])), tuple(map(_link, found["links"]))
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
@@ -210,7 +210,7 @@ class Topology(Result):
         Raises:
             Error: The network has no room for such a rank.
         """
-        found = json.loads(self.parsed.topology_route(whole("source", source), whole("target", target)))
+        found = json.loads(self.handle.topology_route(whole("source", source), whole("target", target)))
         return tuple(Hop(**hop) for hop in found)
 
 

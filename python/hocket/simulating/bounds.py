@@ -51,4 +51,4 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         >>> f"{hocket.bound('allreduce', call, machine='cluster').time_s * 1e3:.1f} ms"
         '13.4 ms'
     """
-    return Bound(*_native.bound(as_machine(machine).parsed, made_of_any(collective, call)))
+    return Bound(*_native.bound(as_machine(machine).handle, made_of_any(collective, call)))

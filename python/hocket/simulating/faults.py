@@ -52,7 +52,7 @@ def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int,
     Raises:
         Error: A fault is not understood, or the machine cannot have it.
     """
-    return sorted(_native.Scene(faults=as_faults(faults)).changes_of_links(machine.parsed))
+    return sorted(_native.Scene(faults=as_faults(faults)).changes_of_links(machine.handle))
 
 
 def joined(faults: Sequence[str]) -> str:

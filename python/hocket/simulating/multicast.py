@@ -67,7 +67,7 @@ def simulate_multicast(
         "parameters": {name: whole(f"parameter {name}", value) for name, value in given.items()},
         "way": text("way", way),
     }
-    return Delivery(**json.loads(_native.simulate_multicast(as_machine(machine).parsed, json.dumps(request))))
+    return Delivery(**json.loads(_native.simulate_multicast(as_machine(machine).handle, json.dumps(request))))
 
 
 def _members(group: object) -> list[int]:

@@ -223,7 +223,7 @@ def _replay(
         "scale_compute": scale_compute,
         "trace": is_traced,
     }
-    answer = json.loads(_native.replay(known.parsed, json.dumps(request), columns))
+    answer = json.loads(_native.replay(known.handle, json.dumps(request), columns))
     return _result(trace, answer["replay"]), _events(answer)
 
 

@@ -592,11 +592,11 @@ def plan(
             raise Error("call: expected None, as a schedule describes one call")
         name = text("schedule: name", what.name)
         content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
-        request = _native.Request.of_schedule(machine.parsed, content, name, how)
+        request = _native.Request.of_schedule(machine.handle, content, name, how)
         return Plan(request, Algorithm("schedule", name), how)
     algorithm = as_algorithm(what)
     asked, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
-    return Plan(guarded(algorithm, lambda: _native.Request(machine.parsed, asked, own, how)), algorithm, how)
+    return Plan(guarded(algorithm, lambda: _native.Request(machine.handle, asked, own, how)), algorithm, how)
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:

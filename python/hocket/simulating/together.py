@@ -216,7 +216,7 @@ def simulate_together(
 
     def run(trial: int) -> Any:
         alone = {**request, "first": trial, "count": 1}
-        ask = partial(_native.simulate_together, known.parsed, asked, *how, alone, failing)
+        ask = partial(_native.simulate_together, known.handle, asked, *how, alone, failing)
         return json.loads(_guarded(read, ask))
 
     numbers = range(request["first"], request["first"] + request["count"])
@@ -233,7 +233,7 @@ def places(jobs: Iterable[Job], *, machine: Machine, place: Place, seed: int) ->
         Error: The machine is too small, or nodes do not exist, or two jobs name them.
     """
     demands = [(job.ranks, job.nodes) for job in jobs]
-    return _native.places(machine.parsed, demands, one_of("place", place, get_args(Place)), (seed, 0))
+    return _native.places(machine.handle, demands, one_of("place", place, get_args(Place)), (seed, 0))
 
 
 def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Trials) -> float:
