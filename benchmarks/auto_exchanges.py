@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import hocket
-from hocket.definitions.calls import made
+from hocket.definitions.calls import prepare
 from hocket_studies.jitter import ALGORITHM, Setting, machine
 
 LOGS = (4, 8, 11, 14, 18)
@@ -33,7 +33,7 @@ def times_s(log2: int, ratio: float, share: float, trials: int) -> tuple[int, tu
     call = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": "auto"})
     most = hocket.Call(ranks=1 << log2, size_bytes=8, parameters={"T": log2})
     found = hocket.simulate(ALGORITHM, most, machine=where, trials=hocket.Trials(trials))
-    return made(hocket.find(ALGORITHM), call, where).parameters["T"], found.marks_s
+    return prepare(hocket.find(ALGORITHM), call, where).parameters["T"], found.marks_s
 
 
 def mean(values: tuple[float, ...]) -> float:

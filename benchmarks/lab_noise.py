@@ -24,7 +24,7 @@ import numpy as np
 
 from hocket import Call, Machine, Trials, simulate
 from hocket.mpi import Installation
-from hocket.mpi.installation import compiled
+from hocket.mpi.installation import compile_with
 from hocket.mpi.jobs import end
 from hocket.mpi.launch import environment, saved_rules
 from hocket_lab.laboratory import Lab, temporary
@@ -114,7 +114,7 @@ def main(ranks: int, trials: int, period_s: float, duration_s: float, sizes: str
     print("bytes,algorithm,noise,last rank,+-,simulated,mean over ranks,+-", flush=True)
     with tempfile.TemporaryDirectory() as folder, temporary(quiet) as lab:
         program = Path(folder, "lab_noise")
-        compiled(installation.mpicc, ["-O2", "-o", str(program), str(Path(__file__).with_suffix(".c")), "-ldl"])
+        compile_with(installation.mpicc, ["-O2", "-o", str(program), str(Path(__file__).with_suffix(".c")), "-ldl"])
         for size_bytes, rule in itertools.product(map(int, sizes.split(",")), RULES):
             for machine, interval_s, act in ((quiet, period_s, lambda *_: None), (noisy, 4 * period_s, disturb)):
                 found_s = run(lab, installation, ranks, program, rule, [trials, interval_s, size_bytes], act)

@@ -163,8 +163,8 @@ def samples() -> dict[str, list[tuple[str, Files]]]:
         f"log-rank-{rank}.txt": ALLPROF.replace(b"RANK", b"%d" % rank).replace(b"PEER", b"%d" % (1 - rank))
         for rank in range(2)
     }
-    nodes = {f"a.{rank}.et": chakra.encoded(chakra_nodes(rank)) for rank in range(2)}
-    alone = {f"a.{rank}.et": chakra.encoded(chakra_nodes(rank)[:5]) for rank in range(2)}
+    nodes = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)) for rank in range(2)}
+    alone = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)[:5]) for rank in range(2)}
     return {
         "chakra": [("a.0.et", nodes), ("a.0.et", alone)],
         "own": [("a", {"a": packed}), ("a", {"a": gzip.decompress(packed)})],
@@ -178,7 +178,7 @@ def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random
     name = chance.choice(sorted(files))
     content = files[name]
     if name.endswith(".et") and chance.random() < 0.8:
-        return {**files, name: chakra.encoded(changed_nodes(chakra_nodes(int(name[2])), chance))}
+        return {**files, name: chakra.encode(changed_nodes(chakra_nodes(int(name[2])), chance))}
     is_packed = content.startswith(b"\x1f\x8b") and chance.random() < 0.8
     if is_packed:
         content = gzip.decompress(content)

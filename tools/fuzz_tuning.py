@@ -18,7 +18,7 @@ from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
 
 from hocket import LIBRARY_RULES, Error
 from hocket.rules.tuning_files.checking import findings
-from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import defaults_of
 from hocket.rules.tuning_files.form import Format, Rules
@@ -38,7 +38,9 @@ def samples() -> dict[str, list[bytes]]:
         if format.read is None or name == "hocket":
             continue
         texts = [
-            format.write(converted(Rules("hocket", rules_of(text).rules[:40]), format.library, ranks=[4, 8, 9]).rules)
+            format.write(
+                convert_rules(Rules("hocket", rules_of(text).rules[:40]), format.library, ranks=[4, 8, 9]).rules
+            )
             for text in LIBRARY_RULES.values()
         ]
         found[name] = [text.encode() for text in texts]
@@ -81,7 +83,7 @@ def check(format: Format, file: Path, content: bytes) -> bool:
     findings(rules, format.name)
     again = written_again(format, rules)
     for other in ("hocket", "openmpi-5.0", "mpich-5.0", "nccl-2", "ncclx-2"):
-        converted(rules, other, ranks=[4, 8])
+        convert_rules(rules, other, ranks=[4, 8])
     for function in rules.functions if again else ():
         for ranks in RANKS:
             for size in SIZES:

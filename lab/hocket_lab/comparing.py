@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.library import NATIVE_NAME, Algorithm
 from hocket.mpi.benchmark import Bench, call_of, deviation, median_of
-from hocket.simulating.scenes import ALONE, Scene
+from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 from hocket_lab.building import Sent
 from hocket_lab.gates import Gates
@@ -146,7 +146,7 @@ def expected(
     call: Call,
     sizes_bytes: Iterable[int],
     *,
-    scene: Scene = ALONE,
+    scene: Scene = NO_SCENE,
     trials: Trials = ONE_TRIAL,
 ) -> tuple[dict[tuple[str, int], Simulation], dict[str, str]]:
     """Simulate the planned measurements on the machine as built.
@@ -177,7 +177,7 @@ def expected(
     return found, refused
 
 
-def compared(
+def compare_with_lab(
     lab: Lab,
     found: Bench,
     simulated: Mapping[tuple[str, int], Simulation],

@@ -22,7 +22,7 @@ from hocket.definitions.library import AXES
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import with_network
 from hocket.mpi.installation import Installation
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 from hocket.simulating.scenes import Scene
 from hocket_lab import building
 from hocket_lab.building import MOST_BYTES_PER_S, Sent
@@ -222,7 +222,7 @@ class Lab:
         start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)
         if start is None:
             raise Error(f"{installation.library}: labs support only {' or '.join(_STARTS)}")
-        settings = {**start.variables, **crowded(ranks), **variables}
+        settings = {**start.variables, **environment_of_crowd(ranks), **variables}
         parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *program]
         options = start.options(enter, ",".join(hosts))
         return [*inside, str(installation.mpiexec), *options, "-n", str(ranks), *parts]

@@ -20,7 +20,7 @@ _REQUEST = "16sH22x"  # an ifreq: the name of an interface, and its flags
 
 
 @contextmanager
-def watched(lab: Lab) -> Iterator[None]:
+def watch_lab(lab: Lab) -> Iterator[None]:
     """End the processes of a lab while an interface is down.
 
     Raises:

@@ -24,7 +24,7 @@ _MOST_TURNS = 6
 
 
 @dataclass(frozen=True)
-class Tried:
+class WayTried:
     """A way ("simulation", "measurement" or "both"), its choice at each point, and the time that it took."""
 
     name: str
@@ -33,13 +33,13 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Judged:
+class WaysJudgement:
     """Ways, and the newly measured median of each choice at each point."""
 
-    ways: tuple[Tried, ...]
+    ways: tuple[WayTried, ...]
     times_s: Mapping[Point, Mapping[Choice, float]]
 
-    def regrets(self, way: Tried) -> list[float]:
+    def regrets(self, way: WayTried) -> list[float]:
         """Return how much longer a way's choices take than the fastest, as shares of the fastest, in rising order."""
         found = ((here[way.choices[point]], min(here.values())) for point, here in self.times_s.items())
         return sorted(time_s / best_s - 1 for time_s, best_s in found)
@@ -61,7 +61,7 @@ class Judged:
             ],
         }
 
-    def summary(self, way: Tried) -> dict[str, float]:
+    def summary(self, way: WayTried) -> dict[str, float]:
         """Return the median regret of a way, the regret that nine of ten points do not exceed, and the worst."""
         regrets = self.regrets(way)
         ninth = regrets[ceil(0.9 * len(regrets)) - 1]
@@ -70,7 +70,7 @@ class Judged:
 
 def try_ways(
     points: Sequence[Point], by: Measured, model: Simulated, *, limit_s: float, on_done: Callable[[], object] = ignore
-) -> Judged:
+) -> WaysJudgement:
     """Tune in three ways, and measure their choices anew, in turns, so that no way is judged by its own samples.
 
     At each point, a way chooses the fastest by its own times, or the MPI's default if it has no times. The best choice
@@ -92,14 +92,14 @@ def try_ways(
     for point in points:
         simulated[point] = _simulated(point, model)
         on_done()
-    ways = [Tried("simulation", _fastest_at(simulated), by.clock() - begun_s)]
+    ways = [WayTried("simulation", _fastest_at(simulated), by.clock() - begun_s)]
     measured = _measured(points, by, limit_s, on_done)
-    ways.append(Tried("measurement", _fastest_at(measured[0]), measured[1]))
+    ways.append(WayTried("measurement", _fastest_at(measured[0]), measured[1]))
     beside = replace(by, model=model, _ratios={}, ended={})
     both = _measured(points, beside, limit_s, on_done)
-    ways.append(Tried("both", _fastest_at(both[0]), both[1]))
+    ways.append(WayTried("both", _fastest_at(both[0]), both[1]))
     wanted = {point: sorted({way.choices[point] for way in ways}) for point in points}
-    return Judged(tuple(ways), _judged(wanted, by, limit_s, on_done))
+    return WaysJudgement(tuple(ways), _judge(wanted, by, limit_s, on_done))
 
 
 def _simulated(point: Point, model: Simulated) -> Times:
@@ -125,7 +125,7 @@ def _fastest_at(times: Mapping[Point, Times]) -> dict[Point, Choice]:
     return {point: fastest(here) for point, here in times.items()}
 
 
-def _judged(
+def _judge(
     wanted: Mapping[Point, Sequence[Choice]], by: Measured, limit_s: float, on_done: Callable[[], object]
 ) -> dict[Point, dict[Choice, float]]:
     """Return the medians of choices, measured in turns, with at least five rounds."""

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import hocket
-from hocket.definitions.calls import made, values
+from hocket.definitions.calls import prepare, values
 from hocket.typing import Call, Rank, Steps
 from hocket_studies import jitter
 from hocket_studies.trinaryx3_model import best_segment_bytes
@@ -38,7 +38,7 @@ def machine(text: str) -> hocket.Machine:
 
 def automatic(label: str, call: hocket.Call, where: hocket.Machine) -> int | str:
     (name,) = (name for name, value in call.parameters.items() if value == "auto")
-    return values(made(hocket.find(label), call, where))[name]
+    return values(prepare(hocket.find(label), call, where))[name]
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "reduce", "allreduce"])
@@ -114,7 +114,7 @@ def test_algorithms_in_python_have_no_automatic_values() -> None:
 
     call = hocket.Call(ranks=8, size_bytes=8, parameters={"width": "auto"})
     with pytest.raises(hocket.Error, match=r"^allreduce/mine: parameter width: got auto, but width has"):
-        made(mine, call, machine(QUIET))
+        prepare(mine, call, machine(QUIET))
 
 
 def test_auto_is_replaced_before_the_simulation() -> None:

@@ -83,7 +83,7 @@ def test_a_parameter_that_is_not_taken_is_refused(parameters: dict[str, int], me
 
 
 def test_of_parameters_for_many_each_takes_its_own() -> None:
-    assert calls.declared_by(SEGMENTED, {"segment": 8, "colour": 3}) == {"segment": 8}
+    assert calls.declared_values(SEGMENTED, {"segment": 8, "colour": 3}) == {"segment": 8}
 
 
 def test_a_precondition_sees_the_values_of_all_parameters() -> None:
@@ -95,13 +95,13 @@ def test_a_precondition_sees_the_values_of_all_parameters() -> None:
         refuses=lambda call: f"needs less than {call.parameters['fanout']} ranks",
     )
     with pytest.raises(hocket.Error, match=r"^broadcast picky needs less than 2 ranks \(P = 3\)$"):
-        calls.made(picky, hocket.Call(ranks=3, size_bytes=8))
+        calls.prepare(picky, hocket.Call(ranks=3, size_bytes=8))
 
 
 def test_a_precondition_that_fails_is_one_line() -> None:
     picky = hocket.Algorithm("broadcast", "picky", program=program, refuses=lambda call: "no" * (1 // call.root))
     with pytest.raises(hocket.Error, match=r"test_calls\.py:\d+: broadcast/picky: ZeroDivisionError: "):
-        calls.made(picky, hocket.Call(ranks=3, size_bytes=8))
+        calls.prepare(picky, hocket.Call(ranks=3, size_bytes=8))
     with pytest.raises(hocket.Error, match=r"test_calls\.py:\d+: broadcast/picky: ZeroDivisionError: "):
         hocket.verify(picky, [3])
 
@@ -111,7 +111,7 @@ def test_an_error_does_not_keep_the_frames_of_the_program() -> None:
         raise KeyError("oops")
 
     with pytest.raises(hocket.Error, match="broadcast/mine: KeyError: 'oops'") as caught:
-        calls.guarded(hocket.Algorithm("broadcast", "mine", program=program), fail)
+        calls.guard(hocket.Algorithm("broadcast", "mine", program=program), fail)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
 
 
@@ -120,7 +120,7 @@ def test_a_defect_of_the_library_stays_what_it_is() -> None:
         raise KeyError("oops")
 
     with pytest.raises(KeyError):
-        calls.guarded(hocket.find("broadcast/chain"), fail)
+        calls.guard(hocket.find("broadcast/chain"), fail)
 
 
 def test_sizes_may_be_texts() -> None:

@@ -25,7 +25,7 @@ ALL_REDUCE, SCATTER, REDUCE_SCATTER = {"comm_type": 0}, {"comm_type": 4}, {"comm
 def _put(folder: Path, *ranks: Sequence[Node]) -> Path:
     """Write the trace of each rank; return the file of rank 0."""
     for rank, nodes in enumerate(ranks):
-        (folder / f"job.{rank}.et").write_bytes(chakra.encoded(nodes))
+        (folder / f"job.{rank}.et").write_bytes(chakra.encode(nodes))
     return folder / "job.0.et"
 
 
@@ -50,10 +50,10 @@ def test_bytes_are_those_of_the_schema(tmp_path: Path) -> None:
     node = Node(1, "s", SEND, (0,), 7, {"comm_size": 100})
     attribute = b"\x0a\x09comm_size\x48\x64"  # name = 1, int64_val = 9
     body = b"\x08\x01\x12\x01s\x18\x05\x2a\x01\x00\x38\x07\x52" + bytes([len(attribute)]) + attribute
-    assert chakra.encoded([node]) == b"\x07\x0a\x050.0.4" + bytes([len(body)]) + body
+    assert chakra.encode([node]) == b"\x07\x0a\x050.0.4" + bytes([len(body)]) + body
     other = b"\x0a\x09comm_size\x68\x64"  # uint64_val = 13, as some converters write it
     path = tmp_path / "a.0.et"
-    path.write_bytes(chakra.encoded([node]).replace(attribute, other))
+    path.write_bytes(chakra.encode([node]).replace(attribute, other))
     assert chakra.nodes_of(str(path), Budget()) == [replace(node, line=2)]
 
 
@@ -201,7 +201,7 @@ def test_malformed_bytes_are_one_line(tmp_path: Path, content: bytes, message: s
 
 
 def test_text_is_no_chakra() -> None:
-    assert chakra.begins(chakra.encoded([]))
+    assert chakra.begins(chakra.encode([]))
     for first in (
         b"",
         b"\n\nnum_ranks 2\n",

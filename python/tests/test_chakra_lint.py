@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket import traces
-from hocket.traces.chakra import COLLECTIVE, COMPUTE, SEND, Node, encoded
+from hocket.traces.chakra import COLLECTIVE, COMPUTE, SEND, Node, encode
 from tests.conftest import Ran
 
 CPU, KERNEL = {"is_cpu_op": True}, {"is_cpu_op": False, "stream": 7}
@@ -31,7 +31,7 @@ LOST = [
 
 
 def lint(folder: Path, nodes: Sequence[Node]) -> traces.Lint:
-    (folder / "job.0.et").write_bytes(encoded(nodes))
+    (folder / "job.0.et").write_bytes(encode(nodes))
     return traces.lint(folder / "job.0.et")
 
 

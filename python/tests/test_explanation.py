@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 
 import hocket
-from hocket.definitions.variants import halved, quiet, with_host, with_more_ports
+from hocket.definitions.variants import halve, quiet, with_host, with_more_ports
 from hocket.simulating.critical_paths import PARTS, critical_path, total
 
 _TORUS = """
@@ -251,11 +251,11 @@ def test_variants_change_what_they_say() -> None:
     assert quiet(machine).quantities == _MACHINES["links"].quantities  # type: ignore[union-attr]
     assert quiet(_MACHINES["links"]) is None
     assert with_more_ports(machine).node["ports"] == "4"  # type: ignore[union-attr]
-    less = halved(machine, "bandwidth")
+    less = halve(machine, "bandwidth")
     assert less is not None
     assert less.quantities["network.link_bandwidth_bytes_per_s"] == 8e9
     assert less.quantities["network.dims"] == [4, 4]
-    less = halved(_MACHINES["host"], "overhead")
+    less = halve(_MACHINES["host"], "overhead")
     assert less is not None
     assert less.quantities["host.o_send_s"] == 0.5e-6
     assert less.quantities["host.new_peer_s"] == 1e-6

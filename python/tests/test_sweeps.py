@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.simulating.sweeps import unfinished
+from hocket.simulating.sweeps import unfinished_cells
 from hocket.simulating.sweeps.cell import simulate_cell
 from hocket.simulating.sweeps.journal import Journal
 from tests.conftest import Ran
@@ -418,8 +418,8 @@ def test_a_line_of_a_journal_that_is_nested_too_deeply_is_ignored(tmp_path: Path
 def test_what_is_kept_is_not_done_again(tmp_path: Path) -> None:
     grid = hocket.Grid.parse('ranks = [2, 3]\nsizes = "8B"\n[algorithms]\n"allreduce/ring" = {}')
     output = tmp_path / "table.csv"
-    assert unfinished(grid, output=output) == grid.cells
+    assert unfinished_cells(grid, output=output) == grid.cells
     with Journal(f"{output}.partial.jsonl") as journal:
         journal.add(grid.cells[0].key, simulate_cell(grid.cells[0]))
-    assert unfinished(grid, output=output) == grid.cells[1:]
-    assert unfinished(grid) == grid.cells
+    assert unfinished_cells(grid, output=output) == grid.cells[1:]
+    assert unfinished_cells(grid) == grid.cells

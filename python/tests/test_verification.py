@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.definitions.verification import planned
+from hocket.definitions.verification import plan
 from hocket.typing import Call, Rank, Span, Steps
 
 
@@ -555,10 +555,10 @@ def test_a_bug_that_few_calls_show_is_found(
 
 def test_large_rank_counts_are_drawn_where_a_call_is_short() -> None:
     binomial, linear = hocket.find("broadcast/binomial"), hocket.find("alltoall/linear")
-    work = planned([binomial, linear], [2], is_drawn=True)
+    work = plan([binomial, linear], [2], is_drawn=True)
     ranks = [task.ranks for task in work.tasks if task.algorithm is binomial]
     assert ranks == [2, *sorted(ranks[1:3]), 129] and all(34 <= number <= 128 for number in ranks[1:3])
-    assert ranks == [task.ranks for task in planned([binomial], [2], is_drawn=True).tasks]
+    assert ranks == [task.ranks for task in plan([binomial], [2], is_drawn=True).tasks]
     assert 129 not in [task.ranks for task in work.tasks if task.algorithm is linear]
     assert {finding.ranks: finding.checked for finding in work.done().findings if finding.label == binomial.label} == {
         2: 11,

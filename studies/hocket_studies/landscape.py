@@ -18,7 +18,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.base.units import format_bytes
-from hocket.definitions.calls import declared_by
+from hocket.definitions.calls import declared_values
 from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE, algorithms
 from hocket.definitions.machine import Machine, made_for
@@ -102,7 +102,7 @@ def _row(point: _Point) -> dict[str, Any]:
     sizes = dict(zip("XYZ", axes(point.ranks), strict=True)) if point.machine == "torus" else {}
     times_s = {}
     for algorithm in made_for(machine, algorithms(point.collective)):
-        call = Call(ranks=point.ranks, size_bytes=point.size_bytes, parameters=declared_by(algorithm, sizes))
+        call = Call(ranks=point.ranks, size_bytes=point.size_bytes, parameters=declared_values(algorithm, sizes))
         try:
             times_s[algorithm.name] = simulate(algorithm, call, machine=machine).time_s.mean
         except Error:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hocket import _native
 from hocket.base.call import Call
-from hocket.definitions.calls import made
+from hocket.definitions.calls import prepare
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import MachineLike, as_machine
 
@@ -52,7 +52,7 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
         Error: The algorithm refuses the call, or the algorithm or the machine cannot make the gap.
     """
     found, known = as_algorithm(algorithm), as_machine(machine)
-    answer = _native.steps(known.handle, made(found, call, known))
+    answer = _native.steps(known.handle, prepare(found, call, known))
     return tuple(StepGap(**step) for step in json.loads(answer))
 
 
@@ -69,4 +69,4 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
         Error: There are no steps, no such step, or no topology; or the network deadlocks.
     """
     found, known = as_algorithm(algorithm), as_machine(machine)
-    return StepTime(**json.loads(_native.simulate_step(known.handle, made(found, call, known), step)))
+    return StepTime(**json.loads(_native.simulate_step(known.handle, prepare(found, call, known), step)))

@@ -12,13 +12,13 @@ import click
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.mpi.bench import ALL, Asked, bench_options
+from hocket.cli.mpi.bench import ALL, BenchRequest, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
 from hocket.cli.printing import say
 from hocket.words.simulations import fault_words, played_on_clocks
 from hocket_lab.commands.options import DEFAULT, in_lab, ratio_text, scale_option
-from hocket_lab.comparing import Compared, Point, compared, expected
+from hocket_lab.comparing import Compared, Point, compare_with_lab, expected
 from hocket_lab.gates import gates
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @options.output
 @options.as_json
 def compare(
-    asked: Asked, lab: str | None, scale: Fraction, plot: str | None, output: str | None, as_json: bool
+    asked: BenchRequest, lab: str | None, scale: Fraction, plot: str | None, output: str | None, as_json: bool
 ) -> None:
     """Time algorithms for a COLLECTIVE in a lab and simulate them: times, and bytes on each link.
 
@@ -58,7 +58,7 @@ def compare(
             found = asked.measure(
                 launcher=there.command, least_rounds=there.LEAST_ROUNDS, director=director, least_s=least_s
             )
-        what = compared(there, found, simulated, refused, before, director)
+        what = compare_with_lab(there, found, simulated, refused, before, director)
 
     def draw() -> alt.TopLevelMixin:
         from hocket_lab.pictures import compared_chart

@@ -17,7 +17,7 @@ from hocket.cli.output import progress
 from hocket.cli.printing import Styled
 from hocket.definitions.machine import Machine
 from hocket_lab.laboratory import Lab, temporary
-from hocket_lab.watching import watched
+from hocket_lab.watching import watch_lab
 
 DEFAULT = "lab"
 """The default name of a lab."""
@@ -82,7 +82,7 @@ def _ends_by_exit() -> Iterator[None]:
 def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
     """Find a lab by its name, or build the lab of a machine file while the command runs."""
     if "." in text or "/" in text:
-        with built(Machine.load(text), scale) as lab, watched(lab):
+        with built(Machine.load(text), scale) as lab, watch_lab(lab):
             yield lab
         return
     if scale != 1:
@@ -90,7 +90,7 @@ def in_lab(text: str, scale: Fraction = Fraction(1)) -> Iterator[Lab]:
             f"--scale: got {scale}, but the running lab {text} has its own scale, expected a machine file"
         )
     lab = Lab.find(text)
-    with watched(lab):
+    with watch_lab(lab):
         yield lab
 
 

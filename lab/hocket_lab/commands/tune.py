@@ -16,7 +16,7 @@ from hocket.tuning.measuring import Measured
 from hocket.tuning.planning import plan_of, tuned_collectives
 from hocket.tuning.simulating import Simulated
 from hocket_lab.commands.options import DEFAULT, in_lab, scale_option
-from hocket_lab.ways import Judged, try_ways
+from hocket_lab.ways import WaysJudgement, try_ways
 
 _USUAL_SIZES = (1024, 16384, 262144)
 
@@ -64,7 +64,7 @@ def tune(
     _print(found)
 
 
-def _print(found: Judged) -> None:
+def _print(found: WaysJudgement) -> None:
     regrets = ["median", "nine of ten within", "worst"]
     base_s = next(way.cost_s for way in found.ways if way.name == "measurement")
     rows = [

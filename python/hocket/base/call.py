@@ -63,6 +63,6 @@ class Call:
             raise Error(
                 f"call: got {'no size' if size is None else 'size and size_bytes'}, expected either size or size_bytes"
             )
-        given = self.size_bytes if size is None else size
-        for name, value in (("size_bytes", given), ("element_bytes", self.element_bytes)):
+        size_argument = self.size_bytes if size is None else size
+        for name, value in (("size_bytes", size_argument), ("element_bytes", self.element_bytes)):
             object.__setattr__(self, name, size_bytes(name, value) if isinstance(value, str) else value)

@@ -24,7 +24,7 @@ memory = _native.check_memory
 """Raise an error if this many more bytes do not fit into memory. Arguments: what needs the bytes, and how many."""
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value as one short line."""
     try:
         line = " ".join(repr(value).split())
@@ -47,7 +47,7 @@ def printable(text: str) -> str:
 
 def printable_lines(text: str) -> str:
     """Return the printable lines of a text; tabs are control characters that harm nobody."""
-    return _SAFE.sub(lambda found: printable(found[0]), text)
+    return _SAFE.sub(lambda match: printable(match[0]), text)
 
 
 def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
@@ -57,7 +57,7 @@ def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
         Error: The value has another type.
     """
     if not isinstance(value, kind):
-        raise Error(f"{what}: got {shown(value)}, expected {expected}")
+        raise Error(f"{what}: got {quote(value)}, expected {expected}")
     return value
 
 
@@ -68,7 +68,7 @@ def several(what: str, values: Any, kind: Any, expected: str) -> tuple[Any, ...]
         Error: The argument is not a collection, or one of its values has another type.
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-        raise Error(f"{what}: got {shown(values)}, expected a list of {expected}")
+        raise Error(f"{what}: got {quote(values)}, expected a list of {expected}")
     return tuple(instance(what, value, kind, expected) for value in values)
 
 
@@ -78,8 +78,8 @@ def mapping(what: str, value: Any) -> dict[str, Any]:
     Raises:
         Error: The value is not a mapping, or a key is not a name.
     """
-    found: Mapping[Any, Any] = instance(what, value, Mapping, "a mapping from names to values")  # type: ignore[type-abstract]
-    return {text(f"{what}: a name", name): entry for name, entry in found.items()}
+    pairs: Mapping[Any, Any] = instance(what, value, Mapping, "a mapping from names to values")  # type: ignore[type-abstract]
+    return {text(f"{what}: a name", name): entry for name, entry in pairs.items()}
 
 
 def function(what: str, value: Any) -> Callable[..., Any]:
@@ -97,12 +97,12 @@ def text(what: str, value: Any) -> str:
     Raises:
         Error: The value has another type, or is not valid Unicode.
     """
-    found = instance(what, value, str, "a text")
+    value_text = instance(what, value, str, "a text")
     try:
-        found.encode()
+        value_text.encode()
     except UnicodeEncodeError:
-        raise Error(f"{what}: got {shown(value)}, expected Unicode text") from None
-    return found
+        raise Error(f"{what}: got {quote(value)}, expected Unicode text") from None
+    return value_text
 
 
 def path(what: str, value: Any) -> str:
@@ -111,10 +111,10 @@ def path(what: str, value: Any) -> str:
     Raises:
         Error: The value is not a path.
     """
-    found = fspath(value) if isinstance(value, str | PathLike) else None
-    if not isinstance(found, str) or not found or "\0" in found:
-        raise Error(f"{what}: got {shown(value)}, expected a path")
-    return found
+    path_text = fspath(value) if isinstance(value, str | PathLike) else None
+    if not isinstance(path_text, str) or not path_text or "\0" in path_text:
+        raise Error(f"{what}: got {quote(value)}, expected a path")
+    return path_text
 
 
 def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
@@ -124,14 +124,14 @@ def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
         Error: The value is not a whole number, is negative, or is not below `limit`, a power of two.
     """
     try:
-        found = None if is_truth(value) else index(value)
+        whole_number = None if is_truth(value) else index(value)
     except TypeError:
-        found = None
-    if found is None:
-        raise Error(f"{what}: got {shown(value)}, expected a whole number")
-    if not 0 <= found < limit:
-        raise Error(f"{what}: got {found}, expected a whole number from 0 to 2^{limit.bit_length() - 1} - 1")
-    return found
+        whole_number = None
+    if whole_number is None:
+        raise Error(f"{what}: got {quote(value)}, expected a whole number")
+    if not 0 <= whole_number < limit:
+        raise Error(f"{what}: got {whole_number}, expected a whole number from 0 to 2^{limit.bit_length() - 1} - 1")
+    return whole_number
 
 
 def size_bytes(what: str, value: Any) -> int:
@@ -154,9 +154,11 @@ def several_sizes(what: str, values: Any) -> tuple[int, ...]:
     Raises:
         Error: One of them is not a size.
     """
-    given = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-    found = [parse_sizes(text(what, value)) if isinstance(value, str) else (whole(what, value),) for value in given]
-    return tuple(dict.fromkeys(chain.from_iterable(found)))
+    size_texts = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    size_lists = [
+        parse_sizes(text(what, value)) if isinstance(value, str) else (whole(what, value),) for value in size_texts
+    ]
+    return tuple(dict.fromkeys(chain.from_iterable(size_lists)))
 
 
 def several_ranks(what: str, values: Any) -> tuple[int, ...]:
@@ -171,7 +173,7 @@ def several_ranks(what: str, values: Any) -> tuple[int, ...]:
         except Error as error:
             raise Error(f"{what}: {error}") from None
     if not isinstance(values, Iterable):
-        raise Error(f"{what}: got {shown(values)}, expected a list of rank counts such as [{shown(values)}]")
+        raise Error(f"{what}: got {quote(values)}, expected a list of rank counts such as [{quote(values)}]")
     return tuple(whole(what, value) for value in values)
 
 
@@ -182,12 +184,12 @@ def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], 
         Error: The value is not a number, is NaN, or does not meet the condition.
     """
     try:
-        found = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
+        real_number = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None or not is_right(found):
-        raise Error(f"{what}: got {shown(value)}, expected {expected}")
-    return found
+        real_number = None
+    if real_number is None or not is_right(real_number):
+        raise Error(f"{what}: got {quote(value)}, expected {expected}")
+    return real_number
 
 
 def truth(what: str, value: Any) -> bool:
@@ -197,7 +199,7 @@ def truth(what: str, value: Any) -> bool:
         Error: The value is neither True nor False.
     """
     if not is_truth(value):
-        raise Error(f"{what}: got {shown(value)}, expected True or False")
+        raise Error(f"{what}: got {quote(value)}, expected True or False")
     return bool(value)
 
 

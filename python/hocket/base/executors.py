@@ -80,8 +80,8 @@ def _local(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Abs
 
 @contextmanager
 def _mpi(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Iterator[Executor]:
-    alone = optional("mpi4py.MPI", extra="mpi").COMM_WORLD.size == 1
-    if alone and shutil.which("mpiexec") is None:
+    is_alone = optional("mpi4py.MPI", extra="mpi").COMM_WORLD.size == 1
+    if is_alone and shutil.which("mpiexec") is None:
         raise Error(
             "--executor: got mpi, expected mpiexec on the PATH, or mpiexec -n P python -m mpi4py.futures -m hocket"
         )
@@ -161,18 +161,18 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
         _client(distributed, scheduler) as client,
     ):
         where = client.scheduler.address
-        looked = _Workers(client, where, say if kind.address else _silent)  # Dask replaces the workers that it started
+        workers = _Workers(client, where, say if kind.address else _silent)  # Dask replaces the workers that it started
         try:
-            with looked:
+            with workers:
                 yield client.get_executor()
         except distributed.KilledWorker as error:
             raise Error("workers of Dask died, expected enough memory for one simulation on each worker") from error
         except (CancelledError, OSError, distributed.client.ClosedClientError) as error:
             if client.status == "running":
                 raise
-            if looked.have_ended:
-                waited = format_duration(_WAIT_AGAIN_S)
-                raise Error(f"--executor: no worker of Dask at {where} for {waited}, expected another") from error
+            if workers.have_ended:
+                wait_text = format_duration(_WAIT_AGAIN_S)
+                raise Error(f"--executor: no worker of Dask at {where} for {wait_text}, expected another") from error
             raise Error(
                 f"--executor: the scheduler of Dask at {where} has ended, expected that it runs until the work is done"
             ) from error

@@ -38,7 +38,7 @@ _PIECE_BYTES = 1 << 20
 _MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # a file name has at most 255 bytes
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Encodings by the mark that some editors and shells put at the beginning of a text; without one it is UTF-8."""
-_UNFINISHED = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-[0-9a-f]{8}")
+_UNFINISHED_NAME = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-[0-9a-f]{8}")
 
 
 def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
@@ -81,12 +81,12 @@ def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
         Error: The text is not a JSON object, is nested too deeply, or has an integer of too many digits.
     """
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):  # invalid JSON, invalid UTF-8, or an integer that Python does not convert
-        found = None
-    if not isinstance(found, dict):
+        data = None
+    if not isinstance(data, dict):
         raise Error(f"{where}: expected a JSON object")
-    return found
+    return data
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
@@ -184,13 +184,13 @@ def write_all(contents: Mapping[str, bytes | str]) -> None:
     for folder in {target.parent for target in targets}:
         _remove_left(folder)
     with ExitStack() as stack:
-        written = []
+        paths = []
         for target, content in zip(targets, contents.values(), strict=True):
             with naming(target):
-                temporary = stack.enter_context(_beside(target))
+                temporary = stack.enter_context(_file_beside(target))
                 temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-            written.append((temporary, target))
-        for temporary, target in written:
+            paths.append((temporary, target))
+        for temporary, target in paths:
             with naming(target):
                 os.replace(temporary, target)
 
@@ -209,7 +209,7 @@ def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None
             return
         target = Path(os.path.realpath(file))
         _remove_left(target.parent)
-        with _beside(target) as temporary:
+        with _file_beside(target) as temporary:
             writer(str(temporary))
             os.replace(temporary, target)
 
@@ -263,7 +263,7 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
+def _file_beside(target: Path) -> Iterator[Path]:
     """Give the path of an empty file beside the target, with the target's permissions, and remove it afterwards.
 
     The file is locked as long as this process works on it. Its name contains the host, because some file systems keep
@@ -319,8 +319,8 @@ def _remove_left(folder: Path) -> None:
     """Remove the unfinished files of this host on which no process works."""
     with suppress(OSError):  # the folder cannot be listed
         for name in os.listdir(folder):
-            found = _UNFINISHED.fullmatch(name)
-            if found and found["host"] == _host():
+            match = _UNFINISHED_NAME.fullmatch(name)
+            if match and match["host"] == _host():
                 with suppress(OSError):  # the file belongs to another user
                     _remove_unlocked(folder / name)
 

@@ -37,7 +37,7 @@ class LineFile:
 
     def __enter__(self) -> LineFile:
         with naming(self.path):
-            self._file = open(_opened(self.path), "rb+", buffering=0)
+            self._file = open(_open(self.path), "rb+", buffering=0)
             content = self._file.readall()
             end = content.rfind(b"\n") + 1
             self._file.seek(end)
@@ -68,7 +68,7 @@ class LineFile:
         self.path.unlink(missing_ok=True)
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     """Return the descriptor of a file that is open and locked."""
     while True:
         try:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-Shown: TypeAlias = Callable[[str, int], AbstractContextManager[Callable[[], object]]]
+ProgressDisplay: TypeAlias = Callable[[str, int], AbstractContextManager[Callable[[], object]]]
 """Shows the progress of work: given a label and the number of pieces, it yields a function to call after each piece."""
 
 
@@ -23,7 +23,7 @@ def ignore(*_: object) -> None:
 
 
 @contextmanager
-def unseen(label: str, total: int) -> Iterator[Callable[[], object]]:
+def no_display(label: str, total: int) -> Iterator[Callable[[], object]]:
     """Show nothing."""
     yield ignore
 

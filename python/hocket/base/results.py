@@ -64,7 +64,7 @@ class Result(ABC):
         first, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
         names = dict.fromkeys(name for row in first for name in row)
         columns = [name for name in names if any(row.get(name) not in _NOTHING for row in first)]
-        body = [_line("td", (_shown(name, row.get(name)) for name in columns)) for row in first]
+        body = [_line("td", (_format_value(name, row.get(name)) for name in columns)) for row in first]
         more = f"<small>and {format_count(left, 'more row')}</small>" if left > 0 else ""
         table = f"<table><thead>{_line('th', map(_heading, columns))}</thead><tbody>{''.join(body)}</tbody></table>"
         return f"<div><strong>{escape(self.title)}</strong>{table}{more}</div>"
@@ -106,7 +106,7 @@ def _heading(name: str) -> str:
     return name.removesuffix("_s").replace("_", " ")
 
 
-def _shown(name: str, value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name.endswith("_s"):

@@ -18,7 +18,7 @@ RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 """Rates, each with its name, the largest first."""
 
 _DURATIONS = ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
-_SHOWN = 0.99995  # of a unit: above this, four digits round up to one unit
+_ROUNDS_UP = 0.99995  # of a unit: above this, four digits round up to one unit
 _MOST_RANK_COUNTS = 100_000
 _MOST_DIGITS = 18  # certain to fit 64 bits
 
@@ -26,7 +26,7 @@ _MOST_DIGITS = 18  # certain to fit 64 bits
 def format_time(time_s: float) -> str:
     """Return a time with four digits: "12.35 us"."""
     for factor, unit in _TIMES:
-        if time_s >= _SHOWN * factor:
+        if time_s >= _ROUNDS_UP * factor:
             return f"{_four_digits(time_s / factor)} {unit}"
     return f"{_four_digits(time_s / 1e-12)} ps" if time_s else "0 s"
 
@@ -52,7 +52,7 @@ def format_bytes(size_bytes: int) -> str:
 
 def format_rate(bytes_per_s: float) -> str:
     """Return a rate with four digits: "12.50 GB/s"."""
-    factor, unit = next((pair for pair in RATES if bytes_per_s >= _SHOWN * pair[0]), RATES[-1])
+    factor, unit = next((pair for pair in RATES if bytes_per_s >= _ROUNDS_UP * pair[0]), RATES[-1])
     return f"{_four_digits(bytes_per_s / factor)} {unit}"
 
 

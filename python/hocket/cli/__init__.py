@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (Exception, KeyboardInterrupt) as error:
             # A package that is interrupted while it loads may raise its own error.
             if is_interrupted() or isinstance(error, KeyboardInterrupt):
-                return _interrupted()
+                return _exit_of_interrupt()
             if addresses := addresses_in_words():  # whatever fails then, fails for want of room
                 return bad_input(f"no room within {addresses}: {type(error).__name__}: {' '.join(str(error).split())}")
             raise
@@ -53,15 +53,15 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
         seen.append(number)
         raise KeyboardInterrupt
 
-    def ignored(found: sys.UnraisableHookArgs) -> None:
-        if issubclass(found.exc_type, KeyboardInterrupt):
+    def ignore_failure(failure: sys.UnraisableHookArgs) -> None:
+        if issubclass(failure.exc_type, KeyboardInterrupt):
             threading.Timer(_SOON_S, os.kill, [os.getpid(), signal.SIGINT]).start()
         else:
-            hook(found)
+            hook(failure)
 
     if is_ours:
         signal.signal(signal.SIGINT, interrupt)
-        sys.unraisablehook = ignored
+        sys.unraisablehook = ignore_failure
     try:
         yield lambda: bool(seen)
     finally:
@@ -70,7 +70,7 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
             sys.unraisablehook = hook
 
 
-def _interrupted() -> int:
+def _exit_of_interrupt() -> int:
     print("hocket: interrupted", file=sys.stderr, flush=True)
     exec("")  # Python ends with the signal if the last text it executed, for example of a dataclass, was interrupted
     if threading.active_count() > 1:

@@ -22,7 +22,7 @@ class ClosedPipeError(Exception):
 
 
 @contextmanager
-def _named() -> Iterator[None]:
+def _name_of_command() -> Iterator[None]:
     """Turn Ctrl-C and a closed pipe into named errors before click prints anything."""
     try:
         yield
@@ -46,12 +46,12 @@ class _Commands(Group):
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """Read the command line; --help and --version print at this point."""
-        with _named():
+        with _name_of_command():
             return super().make_context(*arguments, color=_color(), **more)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with _named():
+        with _name_of_command():
             return super().invoke(ctx)
 
 

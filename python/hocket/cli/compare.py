@@ -146,33 +146,33 @@ def compare(
     has_bounds = measured_as == "isolated" and not scene.starts
     has_trials = is_random and repeated.count > 1
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
-    known: Comparison | None = None
+    latest: Comparison | None = None
 
-    def show(found: Comparison) -> None:
-        nonlocal known
-        known = found
-        bar.reach(work(keys) - work(found.missing))
-        if not (as_json or as_csv or every or scene.faults) and table.has_next(found):
+    def show(comparison: Comparison) -> None:
+        nonlocal latest
+        latest = comparison
+        bar.reach(work(keys) - work(comparison.missing))
+        if not (as_json or as_csv or every or scene.faults) and table.has_next(comparison):
             with bar.hidden():
-                table.print_next(found)
+                table.print_next(comparison)
 
     def work(keys: Iterable[tuple[int, str]]) -> float:
         return sum(_LEAST_S + efforts_s.get(key, 0.0) for key in keys)
 
-    def end(found: Comparison, pictures: dict[str, str | None]) -> None:
+    def end(comparison: Comparison, pictures: dict[str, str | None]) -> None:
         if as_json:
-            print_json({**_entry(found), **pictures})
+            print_json({**_entry(comparison), **pictures})
             return
         if as_csv:
-            print_csv(_records(found))
+            print_csv(_records(comparison))
             return
         if scene.faults:
-            _print_losses(found, sizes)
+            _print_losses(comparison, sizes)
         elif every:
-            _print_all(found, candidates, libraries)
+            _print_all(comparison, candidates, libraries)
         else:
-            table.print_rest(found)
-        _print_summary(found, pictures, is_random=is_random)
+            table.print_rest(comparison)
+        _print_summary(comparison, pictures, is_random=is_random)
         for way in sorted({one.measured_as for one in measurements} - {measured_as}):
             print_words(
                 f"times were measured as {way}, and simulated as {measured_as}: --as {way} simulates them alike"
@@ -180,7 +180,7 @@ def compare(
 
     try:
         with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", work(keys)) as bar:
-            found = compare_algorithms(
+            comparison_in_full = compare_algorithms(
                 candidates,
                 calls,
                 machine=machine,
@@ -197,19 +197,19 @@ def compare(
         contents: dict[str, bytes] = {}  # check everything before writing anything
         if plot is not None:
             most_lines = None if every or names else MOST_LINES
-            contents[plot] = picture_of(partial(found.plot, most=most_lines), Path(plot).suffix)
+            contents[plot] = picture_of(partial(comparison_in_full.plot, most=most_lines), Path(plot).suffix)
         if links is not None and topology is not None:
-            runs = sorted(found.simulations, key=lambda one: one.time_s.mean)[:most_maps]
+            runs = sorted(comparison_in_full.simulations, key=lambda one: one.time_s.mean)[:most_maps]
             maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
-            title = f"{found.title}, {format_bytes(sizes[0])}"
+            title = f"{comparison_in_full.title}, {format_bytes(sizes[0])}"
             contents[links] = link_picture(maps, topology, Path(links).suffix, title=title)
         for path, content in contents.items():
             files.write(path, content)
     except KeyboardInterrupt:
-        if known is not None:
-            end(known, {"plot": None, "links": None})
+        if latest is not None:
+            end(latest, {"plot": None, "links": None})
         raise
-    end(found, {"plot": plot, "links": links})
+    end(comparison_in_full, {"plot": plot, "links": links})
 
 
 def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:
@@ -218,10 +218,10 @@ def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: s
         return []
     from hocket.cli.measurements import measured_in
 
-    found = measured_in(files, algorithms, collective=collective, ranks=ranks)
-    if not found:
+    measurements = measured_in(files, algorithms, collective=collective, ranks=ranks)
+    if not measurements:
         raise click.UsageError(f"--measured: got no time of {collective} on {ranks} ranks, expected at least one")
-    return found
+    return measurements
 
 
 def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
@@ -259,37 +259,37 @@ class _Rows:
         self._table = SizeTable(sizes, len(candidates), further, with_reach=self._has_trials)
         self._has_title = False
 
-    def has_next(self, found: Comparison) -> bool:
+    def has_next(self, comparison: Comparison) -> bool:
         """Whether the next row is complete."""
-        return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in found.missing)
+        return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in comparison.missing)
 
-    def print_next(self, found: Comparison) -> None:
+    def print_next(self, comparison: Comparison) -> None:
         """Print the next rows as far as they are complete."""
-        while self.has_next(found):
-            self._print_row(found, self._left.pop(0))
+        while self.has_next(comparison):
+            self._print_row(comparison, self._left.pop(0))
 
-    def print_rest(self, found: Comparison) -> None:
+    def print_rest(self, comparison: Comparison) -> None:
         """Print the remaining rows."""
         while self._left:
-            self._print_row(found, self._left.pop(0))
+            self._print_row(comparison, self._left.pop(0))
 
-    def _print_row(self, found: Comparison, size_bytes: int) -> None:
-        if size_bytes not in found.sizes_bytes:
+    def _print_row(self, comparison: Comparison, size_bytes: int) -> None:
+        if size_bytes not in comparison.sizes_bytes:
             return
         if not self._has_title:
-            say(found.title, bold=True)
+            say(comparison.title, bold=True)
             self._has_title = True
-        places = found.places(size_bytes)
-        defaults = {default.library: default for default in found.defaults if default.size_bytes == size_bytes}
+        places = comparison.places(size_bytes)
+        defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
         choices = [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
-        if (bound := found.bounds.get(size_bytes)) is not None:
+        if (bound := comparison.bounds.get(size_bytes)) is not None:
             choices.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}")
         self._table.print_row(
             size_bytes,
             places,
             choices,
-            reach=found.reach(size_bytes) if self._has_trials else None,
-            note="" if size_bytes in found.finished_bytes else _SO_FAR,
+            reach=comparison.reach(size_bytes) if self._has_trials else None,
+            note="" if size_bytes in comparison.finished_bytes else _SO_FAR,
         )
 
 
@@ -299,32 +299,32 @@ def _default_cell(default: Default | None, fastest_s: float) -> str:
     return "-" if default.time_s is None else factor(default.time_s, fastest_s)
 
 
-def _print_all(found: Comparison, candidates: Sequence[Algorithm], libraries: Sequence[str]) -> None:
+def _print_all(comparison: Comparison, candidates: Sequence[Algorithm], libraries: Sequence[str]) -> None:
     """Print the times of all algorithms, one row each."""
-    say(found.title, bold=True)
-    names = [*(algorithm.name for algorithm in candidates), *([_BOUND] if found.bounds else []), *libraries]
-    sizes = found.sizes_bytes
-    times_s: dict[tuple[int, str], float | None] = {**found.times_s}
-    times_s |= {(size_bytes, _BOUND): bound.time_s for size_bytes, bound in found.bounds.items()}
-    times_s |= {(default.size_bytes, default.library): default.time_s for default in found.defaults}
+    say(comparison.title, bold=True)
+    names = [*(algorithm.name for algorithm in candidates), *([_BOUND] if comparison.bounds else []), *libraries]
+    sizes = comparison.sizes_bytes
+    times_s: dict[tuple[int, str], float | None] = {**comparison.times_s}
+    times_s |= {(size_bytes, _BOUND): bound.time_s for size_bytes, bound in comparison.bounds.items()}
+    times_s |= {(default.size_bytes, default.library): default.time_s for default in comparison.defaults}
 
     def cell(size_bytes: int, name: str) -> str:
         key = size_bytes, name
-        if key in found.missing:
+        if key in comparison.missing:
             return "?"
         time_s = times_s.get(key)
         if time_s is None:
             return "-"
-        is_fastest = size_bytes in found.finished_bytes and name in found.fastest(size_bytes)
+        is_fastest = size_bytes in comparison.finished_bytes and name in comparison.fastest(size_bytes)
         return Styled(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else format_time(time_s)
 
     cells = [[cell(size_bytes, name) for size_bytes in sizes] for name in names]
     print_transposed(names, [*map(format_bytes, sizes)], cells)
 
 
-def _print_losses(found: Comparison, sizes: Sequence[int]) -> None:
+def _print_losses(comparison: Comparison, sizes: Sequence[int]) -> None:
     """Print the times with faults and without, one row for each algorithm at each size."""
-    say(found.title, bold=True)
+    say(comparison.title, bold=True)
     for size_bytes in sizes:
         rows = [
             (
@@ -333,7 +333,7 @@ def _print_losses(found: Comparison, sizes: Sequence[int]) -> None:
                 format_time(loss.without_faults_s),
                 "-" if loss.ratio is None else format_ratio(loss.ratio),
             )
-            for loss in found.losses(size_bytes)
+            for loss in comparison.losses(size_bytes)
         ]
         columns = ("with faults", "without", "loss")
         print_table([format_bytes(size_bytes), *columns], rows, right=columns)
@@ -351,45 +351,47 @@ _WIDEST_DEFAULT = "99.9x"
 _SO_FAR = ", as far as it is known"
 
 
-def _entry(found: Comparison) -> dict[str, Any]:
+def _entry(comparison: Comparison) -> dict[str, Any]:
     return {
-        "collective": found.collective,
-        "ranks": found.ranks,
-        "machine": found.machine.name,
-        "sizes_bytes": found.sizes_bytes,
-        "algorithms": found.algorithms,
-        "best": [vars(best) for best in found.best()],
+        "collective": comparison.collective,
+        "ranks": comparison.ranks,
+        "machine": comparison.machine.name,
+        "sizes_bytes": comparison.sizes_bytes,
+        "algorithms": comparison.algorithms,
+        "best": [vars(best) for best in comparison.best()],
         "bounds": [
             {"size_bytes": size_bytes, "time_s": bound.time_s, **vars(bound)}
-            for size_bytes, bound in found.bounds.items()
+            for size_bytes, bound in comparison.bounds.items()
         ],
-        "defaults": [{**vars(one), "times_the_fastest": found.times_the_fastest(one)} for one in found.defaults],
-        "results": [simulation.as_dict() for simulation in found.simulations],
-        "faults": found.faults,
+        "defaults": [
+            {**vars(one), "times_the_fastest": comparison.times_the_fastest(one)} for one in comparison.defaults
+        ],
+        "results": [simulation.as_dict() for simulation in comparison.simulations],
+        "faults": comparison.faults,
         "losses": [
             {"size_bytes": size_bytes, **vars(loss), "ratio": loss.ratio}
-            for size_bytes in dict.fromkeys(one.size_bytes for one in found.without_faults)
-            for loss in found.losses(size_bytes)
+            for size_bytes in dict.fromkeys(one.size_bytes for one in comparison.without_faults)
+            for loss in comparison.losses(size_bytes)
         ],
-        "not_verified": found.not_verified,
-        "not_compared": [vars(refused) for refused in found.not_compared],
-        "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in found.missing],
-        "measured": [vars(one) for one in found.measured],
+        "not_verified": comparison.not_verified,
+        "not_compared": [vars(refused) for refused in comparison.not_compared],
+        "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in comparison.missing],
+        "measured": [vars(one) for one in comparison.measured],
         "version": version(),
     }
 
 
-def _records(found: Comparison) -> list[dict[str, Any]]:
+def _records(comparison: Comparison) -> list[dict[str, Any]]:
     """Return a row for each algorithm and library at each size, including algorithms that refuse the size."""
-    bounds_s = {size_bytes: bound.time_s for size_bytes, bound in found.bounds.items()}
-    without_s = {(one.size_bytes, one.algorithm): one.time_s.mean for one in found.without_faults}
+    bounds_s = {size_bytes: bound.time_s for size_bytes, bound in comparison.bounds.items()}
+    without_s = {(one.size_bytes, one.algorithm): one.time_s.mean for one in comparison.without_faults}
     simulated = [
         {
             **row,
             "lower_bound_s": bounds_s.get(row["size_bytes"]),
             "time_without_faults_s": without_s.get((row["size_bytes"], row["algorithm"])),
         }
-        for row in found.records()
+        for row in comparison.records()
     ]
     defaults = [
         {
@@ -400,52 +402,54 @@ def _records(found: Comparison) -> list[dict[str, Any]]:
             "time_mean_s": one.time_s,
             "sentence": one.sentence,
         }
-        for one in found.defaults
+        for one in comparison.defaults
     ]
-    return [*simulated, *defaults, *map(vars, found.not_compared)]
+    return [*simulated, *defaults, *map(vars, comparison.not_compared)]
 
 
-def _print_measured(found: Comparison) -> None:
+def _print_measured(comparison: Comparison) -> None:
     """Print measured times beside simulated ones."""
-    table = measured_table(found)
+    table = measured_table(comparison)
     say()
     print_table(table.columns, table.rows, right=table.right)
 
 
-def _intervals(found: Comparison) -> str:
+def _intervals(comparison: Comparison) -> str:
     """Return what the times of trials are, and how they tell algorithms apart."""
-    return alike(found.simulations, found.machine) or (TOLD_APART if found.with_intervals else ONE_SAMPLE)
+    return alike(comparison.simulations, comparison.machine) or (
+        TOLD_APART if comparison.with_intervals else ONE_SAMPLE
+    )
 
 
-def _print_summary(found: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
-    for name, values in found.parameters.items():
+def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
+    for name, values in comparison.parameters.items():
         print_words(f" {name}: {values}", is_piped_whole=False)
-    if found.finished_bytes:
+    if comparison.finished_bytes:
         say("\nfastest")
-    for sizes, names in best_lines(found):
+    for sizes, names in best_lines(comparison):
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
-    if is_random and found.simulations:
-        print_words(f"  {_intervals(found)}; {found.trials}", is_piped_whole=False)
-    first = next(iter(found.simulations), None)
+    if is_random and comparison.simulations:
+        print_words(f"  {_intervals(comparison)}; {comparison.trials}", is_piped_whole=False)
+    first = next(iter(comparison.simulations), None)
     if first is not None and (first.measured_as != "isolated" or played_words(first)):
         print_words(f"  times of a call {measured(first)}{played_words(first)}", is_piped_whole=False)
-    for fault in found.faults:
+    for fault in comparison.faults:
         print_words(f"  fault: {fault}", is_piped_whole=False)
-    for name in found.not_verified:
+    for name in comparison.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
-    for library in dict.fromkeys(default.library for default in found.defaults):
+    for library in dict.fromkeys(default.library for default in comparison.defaults):
         say(f"\n{library} without tuning")
-        for line in default_lines(found, library):
+        for line in default_lines(comparison, library):
             print_words(f"  {line}", is_piped_whole=False)
-    if found.measured:
-        _print_measured(found)
-    if found.not_compared:
+    if comparison.measured:
+        _print_measured(comparison)
+    if comparison.not_compared:
         say("\nnot compared")
-        for name, sentence in not_compared_lines(found):
+        for name, sentence in not_compared_lines(comparison):
             print_words(f"  {name}: {sentence}")
-    if found.missing:
-        known = len(found.simulations) + len(found.not_compared)
-        say(f"\n? not known yet: {len(found.missing)} of {len(found.missing) + known} simulations")
+    if comparison.missing:
+        count = len(comparison.simulations) + len(comparison.not_compared)
+        say(f"\n? not known yet: {len(comparison.missing)} of {len(comparison.missing) + count} simulations")
     if any(pictures.values()):
         say()
     print_files(pictures)

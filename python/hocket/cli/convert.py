@@ -35,5 +35,5 @@ def convert(
     schedule = read_schedule(("schedule", source), size)
     if collective is not None:
         schedule = replace(schedule, collective=collective)
-    if written := hand_out(schedule, format_for(target, form), target, machine):
-        say(f"{source}, {format_count(schedule.content.ranks, 'rank')}: {written}")
+    if text := hand_out(schedule, format_for(target, form), target, machine):
+        say(f"{source}, {format_count(schedule.content.ranks, 'rank')}: {text}")

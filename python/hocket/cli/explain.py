@@ -57,7 +57,7 @@ def explain(
     call = call_of([algorithm], ranks=ranks, size_bytes=options.size_of(algorithm, size))
     announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):
-        found = explain_call(
+        explanation = explain_call(
             algorithm,
             call,
             machine=machine,
@@ -66,32 +66,32 @@ def explain(
             trials=Trials(count=1, seed=seed),
             among=algorithms,
         )
-    write_picture(plot, found.plot)
+    write_picture(plot, explanation.plot)
     if as_json:
-        print_result({**found.as_dict(), "plot": plot})
+        print_result({**explanation.as_dict(), "plot": plot})
         return
-    _print(found)
+    _print(explanation)
     if plot is not None:
         say(f"\nplot: {plot}")
 
 
-def _print(found: Explanation) -> None:
-    say(found.title, bold=True)
-    print_facts(explanation_facts(found))
-    if not found.steps:
-        say(f"nothing takes time{' after the last arrival' if found.simulation.arrivals else ''}")
+def _print(explanation: Explanation) -> None:
+    say(explanation.title, bold=True)
+    print_facts(explanation_facts(explanation))
+    if not explanation.steps:
+        say(f"nothing takes time{' after the last arrival' if explanation.simulation.arrivals else ''}")
         return
-    parts, steps, remedies, faster = explanation_tables(found)
+    parts, steps, remedies, faster = explanation_tables(explanation)
     _print_words(parts)
-    print_facts([("ranks", ranks_of_path(found.steps))])
+    print_facts([("ranks", ranks_of_path(explanation.steps))])
     _print_words(steps)
     _print_words(remedies)
     if faster is None:
         say("no algorithm of the catalogue is faster here")
         return
     _print_words(faster)
-    if len(found.faster) > len(faster.rows):
-        say(f"and {len(found.faster) - len(faster.rows)} more")
+    if len(explanation.faster) > len(faster.rows):
+        say(f"and {len(explanation.faster) - len(faster.rows)} more")
 
 
 def _print_words(table: Words) -> None:

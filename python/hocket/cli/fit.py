@@ -108,7 +108,7 @@ def fit(
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, told(len(measurements), param))]
     with open_executor(executor, jobs=jobs, say=note) as pool:
-        found = fit_machine(
+        machine_fit = fit_machine(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
             only=only,
@@ -120,70 +120,70 @@ def fit(
             executor=pool,
             shown=progress,
         )
-    write_picture(plot, found.plot)
+    write_picture(plot, machine_fit.plot)
     if output is not None:
-        files.write(output, found.machine.text)
+        files.write(output, machine_fit.machine.text)
     if output is None or not files.is_stdout(output):
-        _show(found, readings, only, [("file", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
-    if found.ended == "interrupted":
+        _show(machine_fit, readings, only, [("file", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
+    if machine_fit.ended == "interrupted":
         raise KeyboardInterrupt
 
 
 def _show(
-    found: Fit,
+    fit: Fit,
     readings: Sequence[Reading],
     only: Sequence[str],
-    written: Sequence[tuple[str, str | None]],
+    files: Sequence[tuple[str, str | None]],
     *,
     as_csv: bool,
     as_json: bool,
 ) -> None:
     conditions = [Condition.parse(text) for text in only]
 
-    def taken(one: Measurement) -> bool:
-        return all(each.holds(one) for each in conditions)
+    def taken(measurement: Measurement) -> bool:
+        return all(each.holds(measurement) for each in conditions)
 
     unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if taken(one))
     if as_json:
-        print_result({**found.as_dict(), "no_counterpart": dict(unknown), **dict(written)})
+        print_result({**fit.as_dict(), "no_counterpart": dict(unknown), **dict(files)})
         return
     if as_csv:
-        print_csv(found.records())
+        print_csv(fit.records())
         return
-    if found.ended in ENDED:
-        print_words(ENDED[found.ended])
-    say(found.title, bold=True)
-    if found.values:
-        _print_values(found)
-    if found.is_beyond_noise:
-        print_words(_beyond_noise(found))
-    _print_deviations(found)
-    _print_regrets(found)
-    known = sum(taken(one) for reading in readings for one in reading.measurements)
-    _print_left_out(unknown, f"of {known + unknown.total()} measurements have no counterpart in Hocket")
-    _print_left_out(Counter(found.left_out), "measured calls cannot be simulated on this machine")
-    print_facts([(what, path) for what, path in written if path is not None])
+    if fit.ended in ENDED:
+        print_words(ENDED[fit.ended])
+    say(fit.title, bold=True)
+    if fit.values:
+        _print_values(fit)
+    if fit.is_beyond_noise:
+        print_words(_beyond_noise(fit))
+    _print_deviations(fit)
+    _print_regrets(fit)
+    count = sum(taken(one) for reading in readings for one in reading.measurements)
+    _print_left_out(unknown, f"of {count + unknown.total()} measurements have no counterpart in Hocket")
+    _print_left_out(Counter(fit.left_out), "measured calls cannot be simulated on this machine")
+    print_facts([(what, path) for what, path in files if path is not None])
 
 
-def _print_values(found: Fit) -> None:
-    rows = [[one.name, one.text, one.interval, _remark(one.is_known, one.is_at_bound)] for one in found.values]
+def _print_values(fit: Fit) -> None:
+    rows = [[one.name, one.text, one.interval, _remark(one.is_known, one.is_at_bound)] for one in fit.values]
     print_table(["key", "value", "95 % interval", ""], rows, right=["value"])
-    for value in found.values:
+    for value in fit.values:
         if not value.is_known:
             print_words(f"the measurements determine {value.name} poorly: add {value.advice}")
-    for pair in found.pairs:
+    for pair in fit.pairs:
         names = f"{pair.first} and {pair.second} cannot be told apart (correlation {pair.correlation:.2f})"
         print_words(f"{names}: add {pair.advice}")
-    for other in found.others:
+    for other in fit.others:
         texts = ", ".join(f"{name} = {value:.3g}" for name, value in other.items())
         print_words(f"on a few of the calls, other values fit almost as well (in s, s/B or B/s): {texts}")
 
 
-def _beyond_noise(found: Fit) -> str:
-    noise = "5 % is usual" if found.noise is None else f"times of the same call differ by {100 * found.noise:.0f} %"
+def _beyond_noise(fit: Fit) -> str:
+    noise = "5 % is usual" if fit.noise is None else f"times of the same call differ by {100 * fit.noise:.0f} %"
     return (
         "the fit is far beyond the noise of the measurements: simulated times differ from measured times by "
-        f"{100 * found.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
+        f"{100 * fit.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
         "model or topology"
     )
 
@@ -192,17 +192,17 @@ def _remark(is_known: bool, is_at_bound: bool) -> str:
     return "at a bound" if is_at_bound else "" if is_known else "wide"
 
 
-def _print_deviations(found: Fit) -> None:
+def _print_deviations(fit: Fit) -> None:
     columns = ["calls", "median", "bias", *(f"{band:.0%}" for band in BANDS)]
     say()
     print_words(
         "median of |ln(simulated / measured)|; bias: the median with its sign; last columns: calls within a deviation"
     )
-    rows = [[use, *_cells(one)] for use, one in found.deviations.items()]
+    rows = [[use, *_cells(one)] for use, one in fit.deviations.items()]
     print_table(["", *columns], rows, right=columns)
-    programs = sorted({(one.collective, one.algorithm) for one in found.cells})
+    programs = sorted({(one.collective, one.algorithm) for one in fit.cells})
     of_programs = (
-        (*program, deviation(one for one in found.cells if (one.collective, one.algorithm) == program))
+        (*program, deviation(one for one in fit.cells if (one.collective, one.algorithm) == program))
         for program in programs
     )
     print_table(
@@ -210,11 +210,14 @@ def _print_deviations(found: Fit) -> None:
         [[collective, algorithm, *_cells(one)] for collective, algorithm, one in of_programs],
         right=columns,
     )
-    for what, name, shown in (("size", "size_bytes", format_bytes), ("ranks", "ranks", str)):
-        values = sorted({getattr(one, name) for one in found.cells})
+    for what, name, format_value in (("size", "size_bytes", format_bytes), ("ranks", "ranks", str)):
+        values = sorted({getattr(one, name) for one in fit.cells})
         print_table(
             [what, *columns],
-            [[shown(v), *_cells(deviation(one for one in found.cells if getattr(one, name) == v))] for v in values],
+            [
+                [format_value(v), *_cells(deviation(one for one in fit.cells if getattr(one, name) == v))]
+                for v in values
+            ],
             right=[what, *columns],
         )
 
@@ -225,10 +228,10 @@ def _cells(one: Deviation | None) -> list[str]:
     return [str(one.cells), f"{one.median:.3f}", f"{one.bias:+.2f}", *(f"{share:.0%}" for share in one.within)]
 
 
-def _print_regrets(found: Fit) -> None:
+def _print_regrets(fit: Fit) -> None:
     """Print how much slower simulated choices are than the best measured ones and than the libraries' own choices."""
     for what, is_held_out in (("", False), (", held out", True)):
-        some = [one for one in found.regrets if one.is_held_out == is_held_out]
+        some = [one for one in fit.regrets if one.is_held_out == is_held_out]
         if some:
             say()
             _print_regret(what, some)
@@ -236,27 +239,27 @@ def _print_regrets(found: Fit) -> None:
 
 def _print_regret(what: str, some: Sequence[Regret]) -> None:
     right = sum(one.is_right for one in some)
-    over = format_ratio(mean(one.regret for one in some))
+    mean_regret = format_ratio(mean(one.regret for one in some))
     print_words(
         f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; "
-        f"{over} the time of the best measured algorithm on average"
+        f"{mean_regret} the time of the best measured algorithm on average"
     )
     worst = max(some, key=lambda one: one.regret)
     if not worst.is_right:
         where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {format_count(worst.ranks, 'rank')}"
         print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
-    beside = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
-    if beside:
-        slower = sum(ratio > AS_FAST for ratio, _ in beside)
-        own = format_ratio(mean(default for _, default in beside))
+    ratios = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
+    if ratios:
+        slower = sum(ratio > AS_FAST for ratio, _ in ratios)
+        own = format_ratio(mean(default for _, default in ratios))
         print_words(
-            f"  the library's own choices: {own} at {len(beside)} points; simulated choices are slower at {slower}"
+            f"  the library's own choices: {own} at {len(ratios)} points; simulated choices are slower at {slower}"
         )
 
 
 def _print_left_out(names: Counter[str], what: str) -> None:
     if not names:
         return
-    shown = [f"{name} ({count})" for name, count in names.most_common(_MOST_NAMES)]
-    more = len(names) - len(shown)
-    print_words(f"{names.total()} {what}: {', '.join(shown)}{f' and {more} more names' if more > 0 else ''}")
+    names_and_counts = [f"{name} ({count})" for name, count in names.most_common(_MOST_NAMES)]
+    more = len(names) - len(names_and_counts)
+    print_words(f"{names.total()} {what}: {', '.join(names_and_counts)}{f' and {more} more names' if more > 0 else ''}")

@@ -59,8 +59,8 @@ class Group(click.Group):
 
     def load(self, name: str) -> click.Command:
         """Load and return a command."""
-        found = vars(import_module(f"{self._package}.{name}")).values()
-        return next(each for each in found if isinstance(each, click.Command) and each.name == name)
+        commands = vars(import_module(f"{self._package}.{name}")).values()
+        return next(each for each in commands if isinstance(each, click.Command) and each.name == name)
 
 
 class CommandGroup(Group):

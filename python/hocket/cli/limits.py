@@ -22,8 +22,8 @@ def too_narrow() -> str | None:
 
 def _loads_numpy() -> bool:
     """Return whether NumPy can be loaded; it ends the process where there is too little room for its threads."""
-    tried = subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True, check=False)
-    return tried.returncode == 0
+    process = subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True, check=False)
+    return process.returncode == 0
 
 
 def addresses_in_words() -> str | None:

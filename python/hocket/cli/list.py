@@ -24,14 +24,14 @@ def list_algorithms(
     collective: str | None, reproducible: bool, algorithms: tuple[Algorithm, ...], as_json: bool
 ) -> None:
     """List the algorithms, of one COLLECTIVE or of all."""
-    wanted = find_collective(collective) if collective is not None else None
-    listed = [a for a in algorithms if wanted in (None, a.collective) and (a.order or not reproducible)]
+    name = find_collective(collective) if collective is not None else None
+    matches = [a for a in algorithms if name in (None, a.collective) and (a.order or not reproducible)]
     if as_json:
-        print_json([_entry(algorithm) for algorithm in listed])
+        print_json([_entry(algorithm) for algorithm in matches])
     elif reproducible:
-        print_table(["collective", "algorithm", "order"], [(a.collective, a.name, a.order or "") for a in listed])
+        print_table(["collective", "algorithm", "order"], [(a.collective, a.name, a.order or "") for a in matches])
     else:
-        print_table(["collective", "algorithm", "what it is"], [(a.collective, a.name, a.summary) for a in listed])
+        print_table(["collective", "algorithm", "what it is"], [(a.collective, a.name, a.summary) for a in matches])
 
 
 def _entry(algorithm: Algorithm) -> dict[str, Any]:

@@ -25,11 +25,13 @@ def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
     if machine is not None:
         _print_one(with_host(machine) if convert else machine, as_json=as_json)
         return
-    found = [Machine.load(name) for name in presets()]
+    preset_machines = [Machine.load(name) for name in presets()]
     if as_json:
-        print_json([_entry(machine) for machine in found])
+        print_json([_entry(machine) for machine in preset_machines])
     else:
-        print_table(["machine", "network model", "what it is"], [(m.name, m.model, m.description) for m in found])
+        print_table(
+            ["machine", "network model", "what it is"], [(m.name, m.model, m.description) for m in preset_machines]
+        )
 
 
 def _print_one(machine: Machine, *, as_json: bool) -> None:

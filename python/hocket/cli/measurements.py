@@ -78,9 +78,9 @@ def measured_in(
     if not files:
         raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
     names = of_files("--measured-algorithm", algorithms, len(files))
-    told = [Told(name, ranks, collective=collective) for name in names]
+    facts = [Told(name, ranks, collective=collective) for name in names]
     with _options_named("algorithm"):
-        return [one for reading in map(read_measurements, files, told) for one in reading.measurements]
+        return [one for reading in map(read_measurements, files, facts) for one in reading.measurements]
 
 
 def measured_files(files: Sequence[str], algorithms: Sequence[str], ranks: Sequence[int]) -> tuple[MeasuredFile, ...]:
@@ -93,12 +93,15 @@ def measured_files(files: Sequence[str], algorithms: Sequence[str], ranks: Seque
     for option, values in (("--measured-algorithm", algorithms), ("--measured-ranks", ranks)):
         if values and not files:
             raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
-    told = (of_files("--measured-algorithm", algorithms, len(files)), of_files("--measured-ranks", ranks, len(files)))
-    found = tuple(MeasuredFile(*one) for one in zip(files, *told, strict=True))
+    options_by_file = (
+        of_files("--measured-algorithm", algorithms, len(files)),
+        of_files("--measured-ranks", ranks, len(files)),
+    )
+    files_measured = tuple(MeasuredFile(*one) for one in zip(files, *options_by_file, strict=True))
     with _options_named("algorithm", "ranks"):
-        for file in found:
+        for file in files_measured:
             _ = file.measurements
-    return found
+    return files_measured
 
 
 @contextmanager

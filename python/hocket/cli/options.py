@@ -26,7 +26,7 @@ from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
 from hocket.simulating.faults import read_fault
-from hocket.simulating.scenes import ALONE, Scene, read_cadence
+from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -200,8 +200,8 @@ def call(command: F) -> F:
         root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
     ) -> Any:
         fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
-        given: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
-        return command(call_of=partial(_call, **given), **rest)
+        values: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
+        return command(call_of=partial(_call, **values), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
 
@@ -237,12 +237,12 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
 def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
     @wraps(command)
     def collect(scene: Scene, **rest: Any) -> Any:
-        beside = {name: rest.pop(name) for name in _OPTION_OF_SCENE if name in rest}
-        for name, value in beside.items():
+        scene_values = {name: rest.pop(name) for name in _OPTION_OF_SCENE if name in rest}
+        for name, value in scene_values.items():
             if value is not None and name in scene.given:
                 key = _OPTION_OF_SCENE[name]
                 raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
-        return command(scene=scene.beside(**beside), **rest)
+        return command(scene=scene.beside(**scene_values), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(list(scene_options)), cast(F, collect))
 
@@ -367,7 +367,7 @@ _SCENE_OPTIONS = (
     click.option(
         "--scene",
         type=Read(Scene.load, name="FILE"),
-        default=ALONE,
+        default=NO_SCENE,
         show_default=False,
         help="A file with arrive, cadence and fault, as these options.",
     ),

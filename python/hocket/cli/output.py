@@ -93,9 +93,9 @@ def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> No
         files.write(path, picture_of(draw, Path(path).suffix))
 
 
-def print_files(written: Mapping[str, str | None]) -> None:
+def print_files(files: Mapping[str, str | None]) -> None:
     """Print what each written file is, and its name; None if it was not requested."""
-    for what, path in written.items():
+    for what, path in files.items():
         if path is not None:
             say(f"{what}: {path}{_HOW_TO_OPEN.get(what, '')}")
 
@@ -118,10 +118,10 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
         is_piped_whole: Whether the line stays whole, however long, if stdout is not a terminal.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
-    wrapped = [line]
+    lines = [line]
     if (sys.stdout.isatty() or not is_piped_whole) and _cells(line) > width():
-        wrapped = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    for each in wrapped:
+        lines = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    for each in lines:
         say(each, bold=bold)
 
 
@@ -132,27 +132,30 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
     rows.
     """
     rows = [*rows]
-    lifted, gap = _fitting(columns, rows, right)
-    if not lifted:
+    heading, gap = _fitting(columns, rows, right)
+    if not heading:
         _put_lines(_table_lines(columns, rows, right, gap))
         return
-    kept = [number for number in range(len(columns)) if number not in lifted]
-    widest = [max((row[number] for row in rows), key=_cells) for number in kept]
-    table = GrowingTable([columns[number] for number in kept], widest=widest, right=right)
-    print_words(f" {', '.join(columns[number] for number in lifted)}")
+    columns_left = [number for number in range(len(columns)) if number not in heading]
+    widest = [max((row[number] for row in rows), key=_cells) for number in columns_left]
+    table = GrowingTable([columns[number] for number in columns_left], widest=widest, right=right)
+    print_words(f" {', '.join(columns[number] for number in heading)}")
     for row in rows:
-        table.print_row([row[number] for number in kept], above=", ".join(row[number] for number in lifted))
+        table.print_row([row[number] for number in columns_left], above=", ".join(row[number] for number in heading))
 
 
 def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> tuple[list[int], int]:
     """Return which columns go above the rows so that the others fit, and the gap between the others."""
     words = [number for number, column in enumerate(columns) if column not in right]
-    for lifted in (words[:count] for count in range(len(words))):
-        kept = [number for number in range(len(columns)) if number not in lifted]
-        titles, cells = [columns[number] for number in kept], [[row[number] for number in kept] for row in rows]
+    for heading in (words[:count] for count in range(len(words))):
+        columns_left = [number for number in range(len(columns)) if number not in heading]
+        titles, cells = (
+            [columns[number] for number in columns_left],
+            [[row[number] for number in columns_left] for row in rows],
+        )
         for gap in (_GAP, _NARROW_GAP):
             if not sys.stdout.isatty() or _least_width(_table(titles, cells, right, gap)) <= width():
-                return lifted, gap
+                return heading, gap
     return words, _NARROW_GAP
 
 
@@ -161,15 +164,15 @@ def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequen
     widths = [max(len(title), *(_cells(row[column]) for row in cells)) for column, title in enumerate(columns)]
     first, most = 0, width() - 1 - max(map(len, names))
     while first < len(columns):
-        beyond = first + 1
-        while beyond < len(columns) and sum(each + _GAP for each in widths[first : beyond + 1]) <= most:
-            beyond += 1
+        end = first + 1
+        while end < len(columns) and sum(each + _GAP for each in widths[first : end + 1]) <= most:
+            end += 1
         if first:
             say()
-        shown = columns[first:beyond]
-        rows = [[name, *row[first:beyond]] for name, row in zip(names, cells, strict=True)]
-        print_table(["", *shown], rows, right=shown)
-        first = beyond
+        part = columns[first:end]
+        rows = [[name, *row[first:end]] for name, row in zip(names, cells, strict=True)]
+        print_table(["", *part], rows, right=part)
+        first = end
 
 
 class GrowingTable:
@@ -185,9 +188,9 @@ class GrowingTable:
 
     def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:
         self._columns, self._widest, self._right = columns, widest, right
-        alone = self._lines()
-        self._ahead = len(alone)
-        self._header: Sequence[str] = alone[: 2 * len(alone) - len(self._lines(widest))]
+        own_lines = self._lines()
+        self._ahead = len(own_lines)
+        self._header: Sequence[str] = own_lines[: 2 * len(own_lines) - len(self._lines(widest))]
         self._above = ""
 
     def print_row(self, row: Sequence[str], *, above: str = "") -> None:
@@ -277,18 +280,18 @@ def tell_people(words: str) -> None:
 class Bar:
     """A progress bar on stderr; nothing if stderr is no terminal. A call advances it by one piece."""
 
-    def __init__(self, shown: Progress | None) -> None:
-        self._shown = shown
+    def __init__(self, progress: Progress | None) -> None:
+        self._shown = progress
 
     def __call__(self) -> None:
         """Advance the bar by one piece."""
         if self._shown is not None:
             self._shown.advance(self._shown.task_ids[0])
 
-    def reach(self, done: float) -> None:
+    def reach(self, progress: float) -> None:
         """Set the amount of finished work."""
         if self._shown is not None:
-            self._shown.update(self._shown.task_ids[0], completed=done)
+            self._shown.update(self._shown.task_ids[0], completed=progress)
 
     def describe(self, label: str) -> None:
         """Set the label."""
@@ -321,6 +324,6 @@ def progress(label: str, total: float | None) -> Iterator[Bar]:
     # Estimate the remaining time from all finished pieces: neighbouring ones may differ a lot.
     columns = (*Progress.get_default_columns()[:2], TimeElapsedColumn()) if total is None else ()
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf) as shown:
-        shown.advance(shown.add_task(label, total=total), 0)  # start the clock before the first piece
-        yield Bar(shown)
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf) as progress_bar:
+        progress_bar.advance(progress_bar.add_task(label, total=total), 0)  # start the clock before the first piece
+        yield Bar(progress_bar)

@@ -23,9 +23,9 @@ class Styled(str):
 
     def __new__(cls, text: str, *, fg: str | None = None, bold: bool = False) -> Styled:
         """Return the text with a style."""
-        made = super().__new__(cls, text)
-        made.fg, made.is_bold = fg, bold
-        return made
+        text_made = super().__new__(cls, text)
+        text_made.fg, text_made.is_bold = fg, bold
+        return text_made
 
 
 def say(*parts: str, bold: bool = False) -> None:

@@ -14,7 +14,7 @@ from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result
 from hocket.cli.printing import say
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
-from hocket.definitions.calls import made, values
+from hocket.definitions.calls import prepare, values
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.schedules.dependencies import dependency_graph
@@ -61,7 +61,7 @@ def record(
     drawing = None if graph is None else dependency_graph(schedule)
     if output is not None and files.is_stdout(output):
         output = None
-    written = "" if as_json and output is None else hand_out(schedule, format, output, machine)
+    text = "" if as_json and output is None else hand_out(schedule, format, output, machine)
     if graph is not None and drawing is not None:
         files.write(graph, drawing)
     if as_json:
@@ -71,11 +71,11 @@ def record(
                 "algorithm": algorithm.name,
                 "ranks": ranks,
                 "size_bytes": size_bytes,
-                "parameters": values(made(algorithm, call, machine)),
+                "parameters": values(prepare(algorithm, call, machine)),
                 "format": format.name,
                 "output": output,
                 "schedule": schedule.data if format.name == "json" else as_bytes(schedule, format, machine).decode(),
             }
         )
-    elif written:
-        say(f"{algorithm.label}, {format_count(ranks, 'rank')}: {written}")
+    elif text:
+        say(f"{algorithm.label}, {format_count(ranks, 'rank')}: {text}")

@@ -28,9 +28,13 @@ def refusal(error: click.ClickException) -> str:
         return f"{_name(error.param)} is missing, expected {_expected(error.param, context)}"
     if isinstance(error, click.NoSuchOption):
         options = [name for each in context.command.params for name in each.opts if name.startswith("--")]
-        near = hint(error.option_name, options)
-        known = near if near.startswith(_NEAR) else f"expected one that `{context.command_path} --help` lists"
-        return f'unknown option "{error.option_name}", {known}'
+        nearest_option = hint(error.option_name, options)
+        hint_text = (
+            nearest_option
+            if nearest_option.startswith(_NEAR)
+            else f"expected one that `{context.command_path} --help` lists"
+        )
+        return f'unknown option "{error.option_name}", {hint_text}'
     if too_many := _TOO_MANY.fullmatch(error.message):
         return f'got "{too_many["words"]}" as well, expected only {_usage(context)}'
     return error.format_message()

@@ -79,44 +79,47 @@ def replay(
         "trials": asked_trials(trials, seed, until_ci, machine),
     }
     if timeline is None and plot is None:
-        found = replay_trace(trace, machine, **how)
+        result = replay_trace(trace, machine, **how)
     else:
-        found, events = replay_events(trace, machine, **how)
+        result, events = replay_events(trace, machine, **how)
     if plot is not None:
-        files.write(plot, picture_of(lambda: space_time_chart(events, title=found.title), Path(plot).suffix))
+        files.write(plot, picture_of(lambda: space_time_chart(events, title=result.title), Path(plot).suffix))
     if timeline is not None:
-        files.write(timeline, events_timeline(events, found.as_dict()))
+        files.write(timeline, events_timeline(events, result.as_dict()))
         if files.is_stdout(timeline):
             return  # print nothing after the requested output
     if as_json:
-        print_json(found.as_dict())
+        print_json(result.as_dict())
         return
-    _print(found, machine)
+    _print(result, machine)
     print_files({"timeline": timeline, "plot": plot})
 
 
-def _print(found: Replay, machine: Machine) -> None:
-    ranks, calls = format_count(found.ranks, "rank"), format_count(found.calls, "call")
-    say(f"{found.program}, {ranks}, {calls}, machine {found.machine}", bold=True)
-    times_s = [rank.time_s for rank in found.rank_uses]
+def _print(result: Replay, machine: Machine) -> None:
+    ranks, calls = format_count(result.ranks, "rank"), format_count(result.calls, "call")
+    say(f"{result.program}, {ranks}, {calls}, machine {result.machine}", bold=True)
+    times_s = [rank.time_s for rank in result.rank_uses]
     facts = [
-        ("time", f"{format_time(found.time_s.mean)} until the last rank is done"),
-        *spread(found, machine),
-        ("as traced", format_time(found.traced_s)),
+        ("time", f"{format_time(result.time_s.mean)} until the last rank is done"),
+        *spread(result, machine),
+        ("as traced", format_time(result.traced_s)),
         ("ranks", f"done after {format_time(min(times_s))} to {format_time(max(times_s))}"),
-        ("inside MPI", f"{found.mpi_share:.1%}, and {found.waiting_share:.1%} waiting for others, mean over the ranks"),
-        ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
+        (
+            "inside MPI",
+            f"{result.mpi_share:.1%}, and {result.waiting_share:.1%} waiting for others, mean over the ranks",
+        ),
+        ("messages", f"{result.messages}, {format_bytes(result.message_bytes)} in all"),
     ]
-    if found.scale_compute != 1:
-        facts.insert(1, ("computing", f"takes {found.scale_compute:g} of the traced time"))
-    facts += carried(found)
-    if found.algorithms:
-        uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in found.algorithms)
+    if result.scale_compute != 1:
+        facts.insert(1, ("computing", f"takes {result.scale_compute:g} of the traced time"))
+    facts += carried(result)
+    if result.algorithms:
+        uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in result.algorithms)
         facts.append(("collectives", ", ".join(uses)))
     print_facts(facts)
     rows = [
         [use.function, str(use.calls), format_time(use.time_s), format_time(use.waiting_s)]
-        for use in found.functions
+        for use in result.functions
         if use.function not in ("MPI_Init", "MPI_Finalize")
     ]
     if rows:

@@ -13,7 +13,7 @@ from hocket.cli.printing import say
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.definitions.machine import Machine
-from hocket.explorer.questions import VERIFIED_RANKS, Named, Question, name_of
+from hocket.explorer.questions import VERIFIED_RANKS, Question, Sources, name_of
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS
 from hocket.simulating.scenes import Scene
@@ -89,7 +89,7 @@ def report(
         sizes_bytes=options.sizes_of(collective, sizes if has_size else None, like="8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
-        named=Named(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
+        named=Sources(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
         algorithm=algorithm,
         size_bytes=at,
         verified_ranks=verify_ranks,
@@ -99,15 +99,15 @@ def report(
         beside=beside,
         beside_name=None if beside is None else name_of(beside),
     )
-    wanted = views or tuple(VIEWS)
-    with progress("reporting", len(wanted)) as bar:
+    view_names = views or tuple(VIEWS)
+    with progress("reporting", len(view_names)) as bar:
 
-        def note(done: int, total: int) -> None:
-            ready = done * len(wanted) / total
+        def note(progress: int, total: int) -> None:
+            ready = progress * len(view_names) / total
             bar.reach(ready)
-            bar.describe(f"reporting {wanted[min(int(ready), len(wanted) - 1)]}")
+            bar.describe(f"reporting {view_names[min(int(ready), len(view_names) - 1)]}")
 
-        text = report_of(question, wanted, on_done=note)
+        text = report_of(question, view_names, on_done=note)
     files.write(file, text)
     if not files.is_stdout(file):
         say(f"report: {file}")

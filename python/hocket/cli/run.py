@@ -11,7 +11,7 @@ from io import TextIOWrapper
 import click
 
 from hocket._native import Error
-from hocket.base.checks import memory, one_line, printable, shown
+from hocket.base.checks import memory, one_line, printable, quote
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 from hocket.cli.exits import bad_input
 from hocket.cli.printing import note
@@ -46,7 +46,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         return _bad_input(refusal(error))
     except UnicodeEncodeError as error:
-        return _bad_input(f"got {shown(error.object)}, expected UTF-8, also in names of files")
+        return _bad_input(f"got {quote(error.object)}, expected UTF-8, also in names of files")
     except (Error, UnicodeError) as error:
         return _bad_input(str(error))
     except OSError as error:

@@ -11,7 +11,7 @@ from hocket.cli import completion, options
 from hocket.cli.measurements import measured_files
 from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
-from hocket.explorer.questions import Named
+from hocket.explorer.questions import Sources
 
 
 @click.command()
@@ -46,12 +46,12 @@ def serve(
         optional(package, extra="serve")
     from hocket.explorer import server
 
-    named = Named(load, machines, measured_files(measured, measured_algorithm, measured_ranks))
+    sources = Sources(load, machines, measured_files(measured, measured_algorithm, measured_ranks))
     for machine in machines:
         Machine.load(machine)
-    _ = named.algorithms  # report errors in the files now
+    _ = sources.algorithms  # report errors in the files now
     token = secrets.token_urlsafe(24)
     listening = server.listen(port)
     address = f"http://{server.HOST}:{listening.getsockname()[1]}/?token={token}"
     say(f"explorer: {address}\nCtrl-C ends it")
-    server.serve(listening, named, token)
+    server.serve(listening, sources, token)

@@ -34,12 +34,12 @@ def show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> 
 def _arguments(collective: str) -> dict[str, str]:
     """Return the options that describe a call of a collective, and what each one counts."""
     size = next((size for size, names in _SIZES.items() if collective in names), _VECTOR)
-    found = {"--ranks": "how many ranks"}
+    arguments_needed = {"--ranks": "how many ranks"}
     facts = COLLECTIVES[collective]
     if facts.has_size:
-        found["--size"] = f"{size}, such as 64KiB"
+        arguments_needed["--size"] = f"{size}, such as 64KiB"
     if facts.has_root:
-        found["--root"] = "the root; 0 if left out"
+        arguments_needed["--root"] = "the root; 0 if left out"
     if facts.has_neighbors:
-        found["--neighbors"] = "who are neighbours: torus, mesh or moore, such as torus:4x4"
-    return found
+        arguments_needed["--neighbors"] = "who are neighbours: torus, mesh or moore, such as torus:4x4"
+    return arguments_needed

@@ -42,8 +42,8 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
     if plot is not None:
         files.write(plot, picture_of(lambda: network_chart(topology, route=route), Path(plot).suffix))
     if as_json:
-        listed = {} if hops is None else {"route": [vars(hop) for hop in hops]}
-        print_json({**_entry(machine, topology), **listed, "plot": plot})
+        entry = {} if hops is None else {"route": [vars(hop) for hop in hops]}
+        print_json({**_entry(machine, topology), **entry, "plot": plot})
         return
     say(topology.machine, bold=True)
     print_facts(_facts(machine, topology))

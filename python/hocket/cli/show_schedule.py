@@ -72,11 +72,11 @@ def _entry(schedule: Schedule) -> dict[str, Any]:
         "messages": sum(count["send"] for count in counts),
         "message_bytes": sent * data["element_bytes"],
         "tasks": {name: [count[kind] for count in counts] for kind, name in _KINDS.items()},
-        **_drawn(schedule),
+        **_draw(schedule),
     }
 
 
-def _drawn(schedule: Schedule) -> dict[str, Any]:
+def _draw(schedule: Schedule) -> dict[str, Any]:
     """Return the length of the longest chain of messages, and the picture, or why there is none."""
     try:
         events = messages_in_rounds(schedule)

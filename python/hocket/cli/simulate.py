@@ -106,8 +106,8 @@ def simulate(
     _check_maps(machine, links, links_over_time)
     options.check_scene(scene, measured_as)
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
-    wanted: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
-    keep = [name for name, path in wanted.items() if path is not None]
+    files_by_kind: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
+    keep = [name for name, path in files_by_kind.items() if path is not None]
     planned = plan(
         *subject.asked,
         machine=machine,
@@ -185,21 +185,21 @@ def _check_maps(machine: Machine, *paths: str | None) -> None:
         drawn_links(topology, 1)
 
 
-def _links(found: Simulation, machine: Machine, ending: str) -> str | bytes:
+def _links(result: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = machine.topology if ending in PICTURES else None
     if topology is None:
-        return csv_text([field.name for field in fields(LinkUse)], map(asdict, found.link_uses))
-    run = format_time(found.times_s[0])
-    return link_picture({run: found.link_uses}, topology, ending, title=found.title)
+        return csv_text([field.name for field in fields(LinkUse)], map(asdict, result.link_uses))
+    run = format_time(result.times_s[0])
+    return link_picture({run: result.link_uses}, topology, ending, title=result.title)
 
 
-def _links_over_time(found: Simulation, machine: Machine, ending: str) -> str | bytes:
+def _links_over_time(result: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = machine.topology if ending in PICTURES else None
     if topology is None:
-        return csv_text([field.name for field in fields(Passage)], map(asdict, found.passages))
-    title = f"{found.title}, {format_time(found.times_s[0])}"
-    end_s = max([found.times_s[0], *(passage.end_s for passage in found.passages)])
-    return activity_picture(found.passages, topology, ending, title=title, end_s=end_s)
+        return csv_text([field.name for field in fields(Passage)], map(asdict, result.passages))
+    title = f"{result.title}, {format_time(result.times_s[0])}"
+    end_s = max([result.times_s[0], *(passage.end_s for passage in result.passages)])
+    return activity_picture(result.passages, topology, ending, title=title, end_s=end_s)
 
 
 def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
@@ -211,27 +211,28 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
     return _Subject(algorithm, (algorithm, call))
 
 
-def _print(found: Simulation, algorithm: Algorithm, machine: Machine) -> None:
+def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     say(
-        f"{found.collective} {found.algorithm}, {format_count(found.ranks, 'rank')}, machine {found.machine}", bold=True
+        f"{result.collective} {result.algorithm}, {format_count(result.ranks, 'rank')}, machine {result.machine}",
+        bold=True,
     )
-    is_plain = found.measured_as == "isolated" and not found.arrivals
+    is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
-        ("time", f"{format_time(found.time_s.mean)} {measured(found)}"),
-        *spread(found, machine),
-        *late(found),
-        *in_cadence(found),
-        *[("fault", fault) for fault in found.faults],
-        ("first rank ends" if is_plain else "fastest rank", format_time(found.rank_time_s["min"])),
-        ("messages", f"{found.messages}, {format_bytes(found.message_bytes)} in all"),
-        ("engine", found.engine),
+        ("time", f"{format_time(result.time_s.mean)} {measured(result)}"),
+        *spread(result, machine),
+        *late(result),
+        *in_cadence(result),
+        *[("fault", fault) for fault in result.faults],
+        ("first rank ends" if is_plain else "fastest rank", format_time(result.rank_time_s["min"])),
+        ("messages", f"{result.messages}, {format_bytes(result.message_bytes)} in all"),
+        ("engine", result.engine),
     ]
-    facts[1:1] = formula(found, machine)
-    if found.size_bytes:
-        facts.insert(0, ("size", format_bytes(found.size_bytes)))
-    facts += carried(found)
-    if found.marks:
-        facts.append(("marks", ", ".join(format_time(mark.mean) for mark in found.marks)))
-    if found.parameters:
-        facts.append(("parameters", algorithm.format(found.parameters)))
+    facts[1:1] = formula(result, machine)
+    if result.size_bytes:
+        facts.insert(0, ("size", format_bytes(result.size_bytes)))
+    facts += carried(result)
+    if result.marks:
+        facts.append(("marks", ", ".join(format_time(mark.mean) for mark in result.marks)))
+    if result.parameters:
+        facts.append(("parameters", algorithm.format(result.parameters)))
     print_facts(facts)

@@ -53,7 +53,7 @@ def together(
     announce([effort_s(jobs, machine=machine, place=place, trials=repeated)], yes=yes)
     has_trials = repeated.count > 1
     with progress("simulating", repeated.count if has_trials else None) as bar:
-        found = simulate_together(
+        result = simulate_together(
             texts,
             machine=machine,
             place=place,
@@ -64,13 +64,13 @@ def together(
             on_trials=bar.reach if has_trials else lambda _: None,
         )
     if as_json:
-        print_result(found.as_dict())
+        print_result(result.as_dict())
         return
-    _print(found)
+    _print(result)
 
 
-def _print(found: Together) -> None:
-    say(found.title, bold=True)
+def _print(result: Together) -> None:
+    say(result.title, bold=True)
     columns = ("", "job", "alone", "together", "slowdown", "from", "to", "95 %")
     rows = [
         (
@@ -81,19 +81,19 @@ def _print(found: Together) -> None:
             *map(format_ratio, (job.slowdown.mean, job.slowdown.min, job.slowdown.max)),
             format_reach(job.slowdown.reach),
         )
-        for number, job in enumerate(found.jobs, start=1)
+        for number, job in enumerate(result.jobs, start=1)
     ]
-    shown = len(columns) if found.trials > 1 else len(columns) - 3
-    print_table(columns[:shown], [row[:shown] for row in rows], right=columns[2:])
-    for fault in found.faults:
+    column_count = len(columns) if result.trials > 1 else len(columns) - 3
+    print_table(columns[:column_count], [row[:column_count] for row in rows], right=columns[2:])
+    for fault in result.faults:
         print_words(f"fault: {fault}", is_piped_whole=False)
-    if found.trials > 1:
-        print_words(f"means of {found.trials} trials, seed {found.seed}; the smallest and the largest slowdown")
-    if not found.meetings:
-        say("messages do not share links" if found.meetings is None else "no link has bytes of two calls")
+    if result.trials > 1:
+        print_words(f"means of {result.trials} trials, seed {result.seed}; the smallest and the largest slowdown")
+    if not result.meetings:
+        say("messages do not share links" if result.meetings is None else "no link has bytes of two calls")
         return
-    first = ", in the first trial" if found.trials > 1 else ""
-    say(f"\n{format_count(len(found.meetings), 'link')} with bytes of two calls or more{first}; the busiest:")
+    first = ", in the first trial" if result.trials > 1 else ""
+    say(f"\n{format_count(len(result.meetings), 'link')} with bytes of two calls or more{first}; the busiest:")
     links = [
         (
             one.name,
@@ -101,6 +101,6 @@ def _print(found: Together) -> None:
             format_time(one.waiting_s),
             ", ".join(f"{number}: {format_bytes(round(b))}" for number, b in enumerate(one.job_bytes, start=1) if b),
         )
-        for one in found.meetings[:_MOST_LINKS]
+        for one in result.meetings[:_MOST_LINKS]
     ]
     print_table(("link", "busy", "waited for", "bytes by job"), links, right=("busy", "waited for"))

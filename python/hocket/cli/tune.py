@@ -32,7 +32,7 @@ from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning, order_cost
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
-from hocket.tuning.tune import Checked, checked, tuned
+from hocket.tuning.tune import GuidelineCheck, checked, tuned
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
 _GUIDELINES = "guidelines.json"
@@ -165,8 +165,8 @@ def tune(
         )
         from hocket.cli.tune_measured import tune_files
 
-        asked: dict[str, Any] = {"tolerance": tolerance, "order": order}
-        _write(tune_files(measured, measured_algorithm, names, ranks, sizes, **asked), folder, as_json)
+        settings: dict[str, Any] = {"tolerance": tolerance, "order": order}
+        _write(tune_files(measured, measured_algorithm, names, ranks, sizes, **settings), folder, as_json)
         return
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
@@ -177,9 +177,11 @@ def tune(
     if trace is not None:
         calls = {"ranks": ranks, "sizes": sizes, "check": check}
         _refuse({**measuring, **calls}, "--trace, which tunes by simulation")
-        by = options.required(model, "--machine", "the machine of the replay")
-        shown: Any = {"folder": folder, "jobs": jobs, "as_json": as_json}
-        tune_trace(trace, names, by, baseline, tolerance, threshold, order_is_fixed=order_is_fixed, **shown)
+        evaluator = options.required(model, "--machine", "the machine of the replay")
+        output_options: Any = {"folder": folder, "jobs": jobs, "as_json": as_json}
+        tune_trace(
+            trace, names, evaluator, baseline, tolerance, threshold, order_is_fixed=order_is_fixed, **output_options
+        )
         return
     if baseline is not None:
         raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")
@@ -222,11 +224,11 @@ def _simulated(machine: Machine, trials: int | None, seed: int, library: Library
     return Simulated(machine, replace(repeated, threads=1), library.name if library else None)
 
 
-def _refuse(given: Mapping[str, object], beside: str) -> None:
+def _refuse(values: Mapping[str, object], companion: str) -> None:
     """Refuse options that contradict another one."""
-    for name, value in given.items():
+    for name, value in values.items():
         if value:
-            raise click.UsageError(f"--{name}: cannot be combined with {beside}")
+            raise click.UsageError(f"--{name}: cannot be combined with {companion}")
 
 
 def _calls(plan: Plan, check: bool) -> str:
@@ -237,35 +239,35 @@ def _calls(plan: Plan, check: bool) -> str:
     return f"{calls}, more calls where decisions change"
 
 
-def _print_checked(found: Checked, work: Work, folder: str, as_json: bool) -> None:
+def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool) -> None:
     """Print the guidelines that the defaults violate, and write them into the folder, if there is one."""
-    entry = {**work.about, **found.as_dict(), "version": version()}
+    entry = {**work.about, **check.as_dict(), "version": version()}
     if folder:
         files.write(Path(folder) / _GUIDELINES, json.dumps(entry, indent=2) + "\n")
     if as_json:
         print_json({**entry, "folder": folder or None})
         return
-    say(f"guidelines that the default violates beyond the noise: {len(found.violations)}")
-    for one in found.violations:
+    say(f"guidelines that the default violates beyond the noise: {len(check.violations)}")
+    for one in check.violations:
         say(f"  {one}")
-    if found.undecided:
-        say(f"undecided within the time limit: {found.undecided} of {found.calls} calls")
-    if found.left_out:
-        say(f"not measured within the time limit: {format_count(found.left_out, 'call')}")
+    if check.undecided:
+        say(f"undecided within the time limit: {check.undecided} of {check.calls} calls")
+    if check.left_out:
+        say(f"not measured within the time limit: {format_count(check.left_out, 'call')}")
     if folder:
         say(f"guidelines and measurements: {folder}/")
 
 
 def _print(tuning: Tuning, folder: str, own: str | None) -> None:
     say(tuning.rules)
-    for line in _judged(tuning):
+    for line in _judgement_lines(tuning):
         say(line)
     is_read = "measured" in tuning.about
-    written = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
-    say(f"{written}: {folder}/")
+    contents = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
+    say(f"{contents}: {folder}/")
     if own is not None and tuning.exporter is not None:
-        taken = " ".join(tuning.exporter.variables).replace("=FILE", f"={own}")
-        say(f"the MPI's own tuning file, which needs no preloading: {taken}")
+        variables = " ".join(tuning.exporter.variables).replace("=FILE", f"={own}")
+        say(f"the MPI's own tuning file, which needs no preloading: {variables}")
     library = tuning.about.get("library")
     if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
         say(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
@@ -277,7 +279,7 @@ def _where(regrets: Sequence[Regret]) -> str:
     return f" ({worst.point}: {worst.choice}, the fastest is {worst.best})" if worst.share > 0 else ""
 
 
-def _judged(tuning: Tuning) -> list[str]:
+def _judgement_lines(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
     if tuning.undecided:
         undecided = f"{tuning.undecided} of {len(tuning.found)} calls are undecided within the time limit"

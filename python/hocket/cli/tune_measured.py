@@ -30,13 +30,13 @@ def tune_files(
     # Files that do not tell their collective or their number of ranks are of the only one that is asked for.
     told_ranks = ranks[0] if ranks is not None and len(ranks) == 1 else None
     told_collective = collectives[0] if len(collectives) == 1 else None
-    found = [
+    tunings = [
         one
         for one in measured_in(files, algorithms, collective=told_collective, ranks=told_ranks)
         if one.collective in collectives
         and (ranks is None or one.ranks in ranks)
         and (sizes_bytes is None or one.size_bytes in sizes_bytes)
     ]
-    if not found:
+    if not tunings:
         raise Error("--measured: got no time of the calls to tune, expected times of at least two algorithms")
-    return tune_measured(found, tolerance=tolerance, order=order)
+    return tune_measured(tunings, tolerance=tolerance, order=order)

@@ -18,7 +18,7 @@ from hocket.rules.choosing import order_is_fixed as has_fixed_order
 from hocket.rules.choosing import rules_text
 from hocket.traces import load
 from hocket.tuning.simulating import Simulated
-from hocket.tuning.tracing import Application, Effect, Gain, Tuned, fewest_rules, propose, traced_calls
+from hocket.tuning.tracing import Application, Effect, Gain, TracedTuning, fewest_rules, propose, traced_calls
 
 _RULES, _DECISIONS = "hocket.rules", "decisions.json"
 
@@ -26,7 +26,7 @@ _RULES, _DECISIONS = "hocket.rules", "decisions.json"
 def tune_trace(
     file: str,
     collectives: Sequence[str],
-    by: Simulated,
+    evaluator: Simulated,
     baseline: str | None,
     tolerance: float,
     threshold: float,
@@ -44,7 +44,7 @@ def tune_trace(
     rules = "" if baseline is None else rules_text(baseline)
     name = baseline or "baseline"
     is_fixed = order_is_fixed or has_fixed_order(rules, name)
-    application = Application(load(file, compares_ranks=False), by, rules, name, is_fixed)
+    application = Application(load(file, compares_ranks=False), evaluator, rules, name, is_fixed)
     before = application.replayed([])
     calls = traced_calls(application.trace, collectives)
     if not calls:
@@ -53,24 +53,24 @@ def tune_trace(
         proposed = propose(calls, application, tolerance, executor=executor, on_done=on_done)
     replays = len(proposed) * (len(proposed) + 1) // 2
     with workers(jobs) as executor, progress("replaying", replays) as on_done:
-        found = fewest_rules(proposed, application, before, threshold, executor=executor, on_done=on_done)
+        tuning = fewest_rules(proposed, application, before, threshold, executor=executor, on_done=on_done)
     entry = {
         "trace": file,
-        "machine": by.machine.name,
+        "machine": evaluator.machine.name,
         "baseline": baseline or "replay",
         "order": "fixed" if is_fixed else "any",
         "tolerance": tolerance,
         "threshold": threshold,
         "calls": sum(call.calls for call in calls),
         "points": len(calls),
-        **found.as_dict(),
+        **tuning.as_dict(),
         "version": version(),
     }
-    _write(entry, application.written(found.rules), Path(folder))
+    _write(entry, application.written(tuning.rules), Path(folder))
     if as_json:
         print_json({**entry, "folder": folder})
     else:
-        _print(entry, found, folder)
+        _print(entry, tuning, folder)
 
 
 def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
@@ -80,31 +80,31 @@ def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
     files.write(folder / _DECISIONS, json.dumps(entry, indent=2) + "\n")
 
 
-def _print(entry: dict[str, Any], found: Tuned, folder: str) -> None:
-    before = found.baseline
+def _print(entry: dict[str, Any], tuning: TracedTuning, folder: str) -> None:
+    before = tuning.baseline
     say(f"{before.program}, {format_count(before.ranks, 'rank')}, machine {before.machine}", bold=True)
     facts = [
         ("collectives", f"{entry['calls']} calls of {format_count(entry['points'], 'kind')}"),
         ("baseline", f"{format_time(before.time_s.mean)}, rules: {entry['baseline']}"),
         *([("order", "fixed, of the baseline too")] if entry["order"] == "fixed" else []),
-        ("all rules", f"{format_time(found.all_rules.time_s.mean)}, {format_count(len(found.effects), 'rule')}"),
-        ("the few", f"{format_time(found.kept.time_s.mean)}, {_gained(found.gain, before.time_s.mean)}"),
+        ("all rules", f"{format_time(tuning.all_rules.time_s.mean)}, {format_count(len(tuning.effects), 'rule')}"),
+        ("the few", f"{format_time(tuning.kept.time_s.mean)}, {_gain_text(tuning.gain, before.time_s.mean)}"),
     ]
     if before.trials > 1:
         facts.append(("trials", f"{before.trials}, seed {before.seed}; intervals are of the mean (95 %)"))
     print_facts(facts)
-    if found.effects:
-        rows = [_row(one, before.time_s.mean) for one in found.effects]
+    if tuning.effects:
+        rows = [_row(one, before.time_s.mean) for one in tuning.effects]
         print_table(["rule", "calls", "gain", ""], rows, right=["calls"])
     say(f"rules and decisions: {folder}/")
 
 
 def _row(one: Effect, whole_s: float) -> list[str]:
-    kept = "kept" if one.is_kept else "left out"
-    return [one.proposed.rule.replace("\n", "; "), str(one.proposed.calls), _gained(one.gain, whole_s), kept]
+    verdict = "kept" if one.is_kept else "left out"
+    return [one.proposed.rule.replace("\n", "; "), str(one.proposed.calls), _gain_text(one.gain, whole_s), verdict]
 
 
-def _gained(gain: Gain, whole_s: float) -> str:
+def _gain_text(gain: Gain, whole_s: float) -> str:
     """Return a gain as a share of the run's time, with its interval if there is one."""
     share, low, high = ((time_s / whole_s if whole_s else 0.0) for time_s in (gain.mean_s, gain.low_s, gain.high_s))
     return f"{share:.2%}" if low == high else f"{share:.2%} ({low:.2%} to {high:.2%})"

@@ -16,7 +16,7 @@ from hocket.cli.output import print_result, print_words, progress
 from hocket.cli.printing import Styled, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
-from hocket.definitions.verification import Finding, Verdict, Verification, planned
+from hocket.definitions.verification import Finding, Verdict, Verification, plan
 from hocket.schedules.formats import format_of, verify_file
 from hocket.schedules.schedule import Sends
 from hocket.traces import lint
@@ -25,7 +25,7 @@ from hocket.words.verdicts import counterexample_text, exploration, exploration_
 
 _RANKS = (*range(1, 33), 33, 47, 64)
 _MOST_S = 60.0  # of programs written in Python, for the default rank counts
-_SHOWN = 3  # number of shown counterexamples
+_MOST_SHOWN = 3  # number of shown counterexamples
 _SHOWN_GAPS = 10
 _WRONG = 1
 
@@ -85,9 +85,9 @@ def verify(
         options.check_sends(sends)
         return _verify_trace(names[1], as_json)
     options.check_sends(sends)
-    chosen_ones = _chosen(names, is_all, algorithms)
+    chosen_ones = _choose(names, is_all, algorithms)
     options.check_executor(executor, chosen_ones)
-    work = planned(
+    work = plan(
         chosen_ones,
         ranks or _RANKS,
         parameters=values_of(param, chosen_ones),
@@ -137,26 +137,26 @@ def _verify_schedule(file: str, sends: Sends, as_json: bool) -> int:
 
 
 def _verify_trace(file: str, as_json: bool) -> int:
-    found = lint(file)
+    findings = lint(file)
     if as_json:
-        gaps = [{**vars(gap), "message": gap.message} for gap in found.gaps]
-        print_result({"ok": not gaps, "ranks": found.ranks, "nodes": found.nodes, "gaps": gaps})
+        gaps = [{**vars(gap), "message": gap.message} for gap in findings.gaps]
+        print_result({"ok": not gaps, "ranks": findings.ranks, "nodes": findings.nodes, "gaps": gaps})
     else:
-        name = Styled("ok", fg="green") if not found.gaps else Styled("SUSPECT", fg="red", bold=True)
-        size = f"{format_count(found.ranks, 'rank')}, {format_count(found.nodes, 'node')}"
-        say(f"trace {file}: ", name, f", {size}, {format_count(len(found.gaps), 'probable gap')}")
-        for gap in found.gaps[:_SHOWN_GAPS]:
+        name = Styled("ok", fg="green") if not findings.gaps else Styled("SUSPECT", fg="red", bold=True)
+        size = f"{format_count(findings.ranks, 'rank')}, {format_count(findings.nodes, 'node')}"
+        say(f"trace {file}: ", name, f", {size}, {format_count(len(findings.gaps), 'probable gap')}")
+        for gap in findings.gaps[:_SHOWN_GAPS]:
             print_words(gap.message)
-        if len(found.gaps) > _SHOWN_GAPS:
-            say(f"and {format_count(len(found.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
-    return 0 if not found.gaps else _WRONG
+        if len(findings.gaps) > _SHOWN_GAPS:
+            say(f"and {format_count(len(findings.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
+    return 0 if not findings.gaps else _WRONG
 
 
 _OPTIONS_OF_FILES = {"schedule": "--sends and --json", "trace": "--json"}
 """Kinds of files, which are the first word of the command, and the options of each."""
 
 
-def _chosen(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:
+def _choose(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:
     if is_all and names:
         raise click.UsageError("got --all and a name, expected one of them")
     if is_all:
@@ -191,11 +191,11 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
         say(f"{label}: ", _result(findings), f", {finding_text(findings)}")
         for what, text in order(algorithms[label]):
             say(f"  {what}: {text}")
-    for counterexample in verdict.counterexamples[:_SHOWN]:
+    for counterexample in verdict.counterexamples[:_MOST_SHOWN]:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
         say(f"\n{counterexample_text(counterexample, algorithms[label])}")
-    if len(verdict.counterexamples) > _SHOWN:
-        left = format_count(len(verdict.counterexamples) - _SHOWN, "more counterexample")
+    if len(verdict.counterexamples) > _MOST_SHOWN:
+        left = format_count(len(verdict.counterexamples) - _MOST_SHOWN, "more counterexample")
         say(f"\nand {left}; --json prints all")
     say(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked")
 

@@ -56,7 +56,7 @@ def algorithm(
         True
     """
     collective = find_collective(collective)
-    taken = {entry.name for entry in algorithms(collective)}
+    names_taken = {entry.name for entry in algorithms(collective)}
     declared = checks.several("parameters", parameters, Parameter, "hocket.Parameter")
     for parameter in declared:
         _check_parameter(parameter)
@@ -66,8 +66,8 @@ def algorithm(
         checks.text("cost", cost)
 
     def decorate(program: Program) -> Algorithm:
-        name = getattr(program, "__name__", checks.shown(program))
-        if name in taken:
+        name = getattr(program, "__name__", checks.quote(program))
+        if name in names_taken:
             raise Error(f"the catalogue has an algorithm {collective}/{name}, expected another name")
         if not inspect.isgeneratorfunction(program) or len(inspect.signature(program).parameters) != 2:
             raise Error(f"{collective}/{name} is not a program, expected a generator function of a rank and a call")
@@ -90,7 +90,7 @@ def algorithm(
 def _check_parameter(parameter: Parameter) -> None:
     name = checks.text("parameters: a name", parameter.name)
     if checks.text(f"parameter {name}: unit", parameter.unit) not in ("count", "bytes"):
-        raise Error(f"parameter {name}: unit: got {checks.shown(parameter.unit)}, expected count or bytes")
+        raise Error(f"parameter {name}: unit: got {checks.quote(parameter.unit)}, expected count or bytes")
     checks.whole(f"parameter {name}: default", parameter.default)
     checks.whole(f"parameter {name}: least", parameter.least)
     checks.text(f"parameter {name}: meaning", parameter.meaning)
@@ -103,10 +103,10 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
         Error: The file cannot be read, fails, or defines no algorithm. The message names the file and the line.
     """
     file = checks.path("load", path)
-    found = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
-    if not found:
+    own_algorithms = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
+    if not own_algorithms:
         raise Error(f"{file}: defines no algorithm, expected a generator function under @hocket.algorithm(...)")
-    return tuple(replace(value, file=file) for value in found)
+    return tuple(replace(value, file=file) for value in own_algorithms)
 
 
 def apart(algorithm: Algorithm, ranks: int) -> Program | None:
@@ -135,8 +135,8 @@ _ONE_BY_ONE = Lock()
 
 
 def _program_in(module: ModuleType, label: str) -> Program:
-    found = (value for value in vars(module).values() if isinstance(value, Algorithm) and value.label == label)
-    return next(program for each in found if (program := each.program) is not None)
+    candidates = (value for value in vars(module).values() if isinstance(value, Algorithm) and value.label == label)
+    return next(program for each in candidates if (program := each.program) is not None)
 
 
 def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
@@ -145,12 +145,12 @@ def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) 
     Raises:
         Error: As `load`, or two files define an algorithm of the same name.
     """
-    found = {entry.label: entry for entry in base}
+    by_label = {entry.label: entry for entry in base}
     for path in paths:
         for entry in load(path):
-            if found.setdefault(entry.label, entry) is not entry:
+            if by_label.setdefault(entry.label, entry) is not entry:
                 raise Error(f"{fspath(path)}: there is another algorithm {entry.label}, expected another name")
-    return tuple(found.values())
+    return tuple(by_label.values())
 
 
 def _module(file: str) -> ModuleType:

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import instance, mapping, shown, size_bytes, text, truth, whole
+from hocket.base.checks import instance, mapping, quote, size_bytes, text, truth, whole
 from hocket.definitions.library import Algorithm, find_collective
-from hocket.definitions.machine import Machine, parsed
+from hocket.definitions.machine import Machine, native_machine
 
 T = TypeVar("T")
 
@@ -65,24 +65,24 @@ def element_size(element_bytes: Any) -> int:
     Raises:
         Error: As `whole`, or it is 0.
     """
-    found = size_bytes("element_bytes", element_bytes)
-    if found == 0:
+    bytes_of_element = size_bytes("element_bytes", element_bytes)
+    if bytes_of_element == 0:
         raise Error("element_bytes: got 0, expected at least 1")
-    return found
+    return bytes_of_element
 
 
 def refusal(algorithm: Algorithm, call: Call) -> str | None:
     """Return why an algorithm written in Python refuses a call, or None; the catalogue checks its own algorithms."""
     refuses = algorithm.refuses
-    sentence = guarded(algorithm, lambda: refuses(call)) if refuses else None
+    sentence = guard(algorithm, lambda: refuses(call)) if refuses else None
     if not (sentence is None or isinstance(sentence, str)):
         raise Error(
-            f"{algorithm.label}: refuses returned {shown(sentence)}, expected a sentence, or None for no refusal"
+            f"{algorithm.label}: refuses returned {quote(sentence)}, expected a sentence, or None for no refusal"
         )
     return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
 
 
-def declared_by(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, float | str]:
+def declared_values(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, float | str]:
     """Return only the parameters that an algorithm declares."""
     names = {parameter.name for parameter in algorithm.parameters}
     return {name: value for name, value in parameters.items() if name in names}
@@ -110,7 +110,7 @@ def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[s
     return request, own
 
 
-def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
+def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
     """Return a call as an object of the compiled module: with all values, and accepted by an algorithm.
 
     The machine, if there is one, completes the call: with automatic values, the sizes of its torus, and the nodes of
@@ -121,13 +121,13 @@ def made(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _n
             type; the machine lacks what an automatic value depends on, or its torus does not fit.
     """
     request, own = request_of(algorithm, call)
-    return guarded(algorithm, lambda: _native.Call(request, own, parsed(machine)))
+    return guard(algorithm, lambda: _native.Call(request, own, native_machine(machine)))
 
 
-def values(asked: _native.Call) -> dict[str, int | str]:
+def values(request: _native.Call) -> dict[str, int | str]:
     """Return the values of all parameters of a call, in the form of results."""
-    found: dict[str, int | str] = json.loads(asked.values())
-    return found
+    data: dict[str, int | str] = json.loads(request.values())
+    return data
 
 
 def made_of_any(collective: str, call: Call) -> _native.Call:
@@ -157,7 +157,7 @@ def fields_of(call: Call) -> dict[str, Any]:
     }
 
 
-def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
+def guard(algorithm: Algorithm, run: Callable[[], T]) -> T:
     """Return the result of `run`; turn any exception of a program written in Python into an error of one line.
 
     Raises:
@@ -177,7 +177,7 @@ def guarded(algorithm: Algorithm, run: Callable[[], T]) -> T:
     raise Error(message)
 
 
-def told(algorithm: Algorithm, error: BaseException) -> str:
+def locate_error(algorithm: Algorithm, error: BaseException) -> str:
     """Return where a program raised an error and the error, in one line."""
     return f"{_place_in(algorithm, error) or ''}{describe(error)}"
 

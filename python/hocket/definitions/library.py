@@ -202,8 +202,8 @@ class Algorithm:
         Of a torus, further axes with a single rank are left out: a 4 x 4 torus is "X = 4, Y = 4".
         """
         flat = {name for name in AXES[1:] if self.topology == "torus" and parameters.get(name) == 1}
-        shown = (p for p in self.parameters if p.name in parameters and p.name not in flat)
-        return ", ".join(p.format(parameters[p.name]) for p in shown)
+        others = (p for p in self.parameters if p.name in parameters and p.name not in flat)
+        return ", ".join(p.format(parameters[p.name]) for p in others)
 
     def __call__(self, r: Any, c: Any) -> Steps:
         """Return the steps of rank `r` in call `c`, for use in another program written in Python."""
@@ -229,10 +229,10 @@ def algorithms(collective: str, *, among: Iterable[Algorithm] | None = None) -> 
     Raises:
         Error: There is no such collective; the message names the nearest ones.
     """
-    wanted = find_collective(collective)
+    its_collective = find_collective(collective)
     if among is None:
-        return _of_catalogue(wanted)
-    return tuple(a for a in _or_catalogue(among) if a.collective == wanted)
+        return _of_catalogue(its_collective)
+    return tuple(a for a in _or_catalogue(among) if a.collective == its_collective)
 
 
 def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
@@ -260,8 +260,8 @@ def algorithms_named(
         Error: There is no such collective or algorithm; the message names the nearest ones.
     """
     candidates = algorithms(collective, among=among)
-    named = tuple(_only(name, candidates, f"{collective} algorithm") for name in dict.fromkeys(names))
-    return named or candidates
+    matches = tuple(_only(name, candidates, f"{collective} algorithm") for name in dict.fromkeys(names))
+    return matches or candidates
 
 
 def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
@@ -281,10 +281,10 @@ def find_collective(name: str) -> str:
     Raises:
         Error: There is no such collective; the message names the nearest ones.
     """
-    found = _native.collective_named(checks.text("collective", name))
-    if found is None:
+    full_name = _native.collective_named(checks.text("collective", name))
+    if full_name is None:
         raise unknown("collective", name, COLLECTIVES)
-    return found
+    return full_name
 
 
 def is_collective(name: str) -> bool:
@@ -297,12 +297,12 @@ def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:
 
 
 def _only(name: str, candidates: Sequence[Algorithm], what: str, more: Sequence[str] = ()) -> Algorithm:
-    found = [a for a in candidates if a.name == name]
-    if not found:
+    matches = [a for a in candidates if a.name == name]
+    if not matches:
         raise unknown(what, name, [*sorted({a.name for a in candidates}), *more])
-    if len(found) > 1:
-        raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in found)}")
-    return found[0]
+    if len(matches) > 1:
+        raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in matches)}")
+    return matches[0]
 
 
 def _read(entry: dict[str, Any]) -> Algorithm:

@@ -59,8 +59,8 @@ class Machine:
         Raises:
             Error: The text is not a machine; the message names file, line and key.
         """
-        parsed = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**json.loads(parsed.said), text=text, file=file, handle=parsed)
+        native_machine = _native.Machine(checks.text("text", text), checks.text("file", file))
+        return cls(**json.loads(native_machine.said), text=text, file=file, handle=native_machine)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -93,7 +93,7 @@ class Machine:
         return f"{self.model}: {_text(keys)}{host}" + "".join(noises)
 
 
-def parsed(machine: Machine | None) -> _native.Machine | None:
+def native_machine(machine: Machine | None) -> _native.Machine | None:
     """Return the machine's object of the compiled module; None for no machine."""
     return None if machine is None else machine.handle
 
@@ -115,14 +115,14 @@ def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
         Error: There is no such preset or file, or the file cannot be read or is not text.
     """
     if not isinstance(name, str | PathLike):
-        raise Error(f"machine: got {checks.shown(name)}, expected the name of a preset or the path of a machine file")
+        raise Error(f"machine: got {checks.quote(name)}, expected the name of a preset or the path of a machine file")
     file = fspath(name)
     if file in presets():
         preset = _PRESETS / f"{file}.toml"
         return read_text(preset), preset.name
     if not os.path.exists(file):
-        known = hint(file, presets())
-        raise Error(f'no machine "{file}", {known.replace("expected one of", "expected a TOML file or one of")}')
+        hint_text = hint(file, presets())
+        raise Error(f'no machine "{file}", {hint_text.replace("expected one of", "expected a TOML file or one of")}')
     return read_text(file), file
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import function, mapping, shown, text, truth, whole
+from hocket.base.checks import function, mapping, quote, text, truth, whole
 from hocket.base.packages import Lazy
-from hocket.definitions.calls import guarded, made
+from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm
 
 if TYPE_CHECKING:
@@ -95,13 +95,13 @@ def run(
         commutative=truth("commutative", commutative) or isinstance(operator, str),
         parameters={} if parameters is None else mapping("parameters", parameters),
     )
-    asked = made(algorithm, call)
+    request = prepare(algorithm, call)
     contributions = _contributions(algorithm.collective, inputs, root)
     if isinstance(operator, str):
-        run_native = partial(_native.run, asked, _data_type(dtype), text("operator", operator))
+        run_native = partial(_native.run, request, _data_type(dtype), text("operator", operator))
     else:
-        run_native = partial(_native.run_with, asked, _on_bytes(function("operator", operator), dtype, shape))
-    results = guarded(algorithm, lambda: run_native(contributions))
+        run_native = partial(_native.run_with, request, _on_bytes(function("operator", operator), dtype, shape))
+    results = guard(algorithm, lambda: run_native(contributions))
     return [_array(result, dtype, shape) for result in results]
 
 
@@ -111,7 +111,7 @@ def _on_bytes(operator: Combine, dtype: np.dtype[Any], shape: tuple[int, ...]) -
         try:
             return np.asarray(combined, dtype).tobytes()
         except (TypeError, ValueError, OverflowError):
-            raise Error(f"operator: returned {shown(combined)}, expected an array of {dtype.name}") from None
+            raise Error(f"operator: returned {quote(combined)}, expected an array of {dtype.name}") from None
 
     return combine
 
@@ -136,8 +136,8 @@ def _element_shape(inputs: Sequence[NDArray[Any] | None]) -> tuple[int, ...]:
 def _common_dtype(inputs: Sequence[NDArray[Any] | None]) -> np.dtype[Any]:
     dtypes: set[np.dtype[Any]] = {array.dtype.newbyteorder("<") for array in inputs if array is not None}
     if len(dtypes) != 1:
-        found = ", ".join(sorted(map(str, dtypes))) or "none"
-        raise Error(f"inputs: got arrays of types {found}, expected at least one array, all of one type")
+        dtype_names = ", ".join(sorted(map(str, dtypes))) or "none"
+        raise Error(f"inputs: got arrays of types {dtype_names}, expected at least one array, all of one type")
     return dtypes.pop()
 
 

@@ -157,9 +157,9 @@ class Topology(Result):
         facts = parsed.topology()
         if facts is None:
             return None
-        found = json.loads(facts)
-        torus = None if found["torus"] is None else tuple(found["torus"])
-        return cls(**{**found, "torus": torus}, machine=machine, file=file, handle=parsed)
+        data = json.loads(facts)
+        torus = None if data["torus"] is None else tuple(data["torus"])
+        return cls(**{**data, "torus": torus}, machine=machine, file=file, handle=parsed)
 
     @property
     def title(self) -> str:
@@ -192,8 +192,8 @@ class Topology(Result):
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
-        shown = ("nodes", "switches", "directed_links", "longest_route", "mean_route", "bisection", "ranks")
-        return [{name: getattr(self, name) for name in shown}]
+        field_names = ("nodes", "switches", "directed_links", "longest_route", "mean_route", "bisection", "ranks")
+        return [{name: getattr(self, name) for name in field_names}]
 
     def parts(self, most: int) -> tuple[tuple[Vertex, ...], tuple[Link, ...]]:
         """Return at most `most` nodes and switches and at most `most` links, the first ones.
@@ -201,8 +201,8 @@ class Topology(Result):
         Raises:
             Error: The limit is not a whole number.
         """
-        found = json.loads(self.handle.topology_parts(whole("most", most)))
-        return tuple(map(_vertex, found["vertices"])), tuple(map(_link, found["links"]))
+        data = json.loads(self.handle.topology_parts(whole("most", most)))
+        return tuple(map(_vertex, data["vertices"])), tuple(map(_link, data["links"]))
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
         """Return the steps from one rank's node to another's; none if it is the same node.
@@ -210,14 +210,14 @@ class Topology(Result):
         Raises:
             Error: The network has no room for such a rank.
         """
-        found = json.loads(self.handle.topology_route(whole("source", source), whole("target", target)))
-        return tuple(Hop(**hop) for hop in found)
+        data = json.loads(self.handle.topology_route(whole("source", source), whole("target", target)))
+        return tuple(Hop(**hop) for hop in data)
 
 
-def _vertex(found: Mapping[str, Any]) -> Vertex:
-    return Vertex(**{**found, "ranks": tuple(found["ranks"]), "position": tuple(found["position"])})
+def _vertex(data: Mapping[str, Any]) -> Vertex:
+    return Vertex(**{**data, "ranks": tuple(data["ranks"]), "position": tuple(data["position"])})
 
 
-def _link(found: Mapping[str, Any]) -> Link:
-    spot = Spot(**{**found["spot"], "axes": tuple(found["spot"]["axes"])})
-    return Link(found["id"], found["name"], found["from"], found["to"], spot)
+def _link(data: Mapping[str, Any]) -> Link:
+    spot = Spot(**{**data["spot"], "axes": tuple(data["spot"]["axes"])})
+    return Link(data["id"], data["name"], data["from"], data["to"], spot)

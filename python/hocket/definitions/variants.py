@@ -59,7 +59,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 
 
-def halved(machine: Machine, kind: str) -> Machine | None:
+def halve(machine: Machine, kind: str) -> Machine | None:
     """Return the machine with half the costs of one kind of `KINDS`; None if its file has no such key."""
     costs, rates = KINDS[kind]
     factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
@@ -173,5 +173,5 @@ def _times(value: Any, factor: float | None) -> Any:
         return value
     if isinstance(value, list):
         return [_times(each, factor) for each in value]
-    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    return value if found is None else f"{float(found[1]) * factor!r} {found[2]}"
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return value if match is None else f"{float(match[1]) * factor!r} {match[2]}"

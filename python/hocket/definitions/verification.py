@@ -21,7 +21,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
 from hocket.definitions.authoring import apart
-from hocket.definitions.calls import complete, declared_by, element_size, guarded, refusal, told
+from hocket.definitions.calls import complete, declared_values, element_size, guard, locate_error, refusal
 from hocket.definitions.library import GAP, Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
 _MOST_RANKS_APART = 4
@@ -89,11 +89,11 @@ class Verdict(Result):
         """Whether all is right or at which rank counts not, the algorithms, and the number of checked calls."""
         labels = list(dict.fromkeys(finding.label for finding in self.findings))
         what = labels[0] if len(labels) == 1 else f"{len(labels)} algorithms"
-        shown = [finding.ranks for finding in self.findings if finding.counterexamples] or [
+        ranks = [finding.ranks for finding in self.findings if finding.counterexamples] or [
             finding.ranks for finding in self.findings if not finding.refused
         ]
         result = "ok" if self.ok else "WRONG"
-        where = f"P = {format_ranks(shown)}" if shown else "no rank count"
+        where = f"P = {format_ranks(ranks)}" if ranks else "no rank count"
         return f"{result}: {what}, {where}, {format_count(self.checked, 'call')} checked"
 
     @property
@@ -109,8 +109,10 @@ class Verdict(Result):
     @property
     def counterexamples(self) -> tuple[Mapping[str, Any], ...]:
         """Calls that went wrong, the smallest rank counts first."""
-        found = [counterexample for finding in self.findings for counterexample in finding.counterexamples]
-        return tuple(sorted(found, key=lambda counterexample: int(counterexample["ranks"])))
+        all_counterexamples = [
+            counterexample for finding in self.findings for counterexample in finding.counterexamples
+        ]
+        return tuple(sorted(all_counterexamples, key=lambda counterexample: int(counterexample["ranks"])))
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
@@ -162,11 +164,11 @@ def verify(
     elif isinstance(algorithms, str | Algorithm):
         algorithms = (as_algorithm(algorithms),)
         complete(algorithms[0], {} if parameters is None else parameters)
-    work = planned(algorithms, ranks, parameters=parameters, count=count, root=root, element_bytes=element_bytes)
+    work = plan(algorithms, ranks, parameters=parameters, count=count, root=root, element_bytes=element_bytes)
     return work.done(executor=executor, on_done=on_done)
 
 
-def planned(
+def plan(
     algorithms: Iterable[Algorithm],
     ranks: Iterable[int] | str,
     *,
@@ -181,27 +183,29 @@ def planned(
     If `is_drawn`, one call each is added at a few drawn rank counts, for the algorithms where it is short.
     """
     rank_counts = several_ranks("ranks", ranks)
-    wanted = {
+    common_values = {
         "count": None if count is None else whole("count", count),
         "root": None if root is None else whole("root", root),
         "element_bytes": element_size(element_bytes),
     }
-    known = several("algorithms", algorithms, Algorithm, "algorithms")
-    given = {} if parameters is None else mapping("parameters", parameters)
-    asked = [(one, {**_values_to_try(one, given, element_bytes), **wanted}) for one in known]
+    algorithm_list = several("algorithms", algorithms, Algorithm, "algorithms")
+    parameter_values = {} if parameters is None else mapping("parameters", parameters)
+    calls_to_verify = [
+        (one, {**_values_to_try(one, parameter_values, element_bytes), **common_values}) for one in algorithm_list
+    ]
     tasks = [
         [_Task(one, number, {**options, "is_one": False}) for number in rank_counts]
         + [
             task
-            for number in (_drawn(one) if is_drawn else ())
+            for number in (_draw(one) if is_drawn else ())
             if (task := _Task(one, number, {**options, "is_one": True})).effort_s < _SHORT_S
         ]
-        for one, options in asked
+        for one, options in calls_to_verify
     ]
     return Verification(tuple(task for of_one in tasks for task in of_one))
 
 
-def _drawn(algorithm: Algorithm) -> tuple[int, ...]:
+def _draw(algorithm: Algorithm) -> tuple[int, ...]:
     """Return a few large rank counts, always the same for an algorithm."""
     return (*sorted(Random(algorithm.label).sample(range(34, 129), 2)), 129)
 
@@ -227,13 +231,13 @@ class _Task:
         def refuses(**call: Any) -> str | None:
             return refusal(algorithm, Call(**call))
 
-        return algorithm.program, refuses, partial(told, algorithm)
+        return algorithm.program, refuses, partial(locate_error, algorithm)
 
     @cached_property
     def effort_s(self) -> float:
         """The estimated seconds on one core. A program written in Python is run on a few calls."""
         request = json_text("request", self.request)
-        return guarded(self.algorithm, lambda: _native.verification_effort_s(request, *self.program))
+        return guard(self.algorithm, lambda: _native.verification_effort_s(request, *self.program))
 
 
 @dataclass(frozen=True)
@@ -263,10 +267,10 @@ class Verification:
         function("on_done", on_done)
         tasks = self.tasks
         largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
-        found = do_all(
+        findings = do_all(
             _check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done()
         )
-        in_order = sorted(zip(largest_first, found, strict=True), key=lambda pair: pair[0])
+        in_order = sorted(zip(largest_first, findings, strict=True), key=lambda pair: pair[0])
         verdict = Verdict(tuple(finding for _, finding in in_order))
         if not verdict.checked:
             raise Error(
@@ -278,27 +282,27 @@ class Verification:
 
 
 def _values_to_try(
-    algorithm: Algorithm, given: Mapping[str, float | str], element_bytes: int
+    algorithm: Algorithm, fixed_values: Mapping[str, float | str], element_bytes: int
 ) -> dict[str, dict[str, Any]]:
     """Return the values of parameters to combine: the given one, or else those that the parameter lists.
 
     A number that is not given also has a prime, which is tried alone.
     """
-    given = declared_by(algorithm, given)
-    complete(algorithm, given)
+    fixed_values = declared_values(algorithm, fixed_values)
+    complete(algorithm, fixed_values)
 
     def completed(name: str, values: Iterable[int | float | str]) -> list[int | str]:
-        found = [complete(algorithm, {name: value}, element_bytes=element_bytes) for value in values]
-        return list(dict.fromkeys(one[name] for one in found))
+        completions = [complete(algorithm, {name: value}, element_bytes=element_bytes) for value in values]
+        return list(dict.fromkeys(one[name] for one in completions))
 
     parameters = {parameter.name: parameter for parameter in algorithm.parameters if parameter.unit != GAP}
     combined = {
-        name: completed(name, (given[name],) if name in given else parameter.values_to_try)
+        name: completed(name, (fixed_values[name],) if name in fixed_values else parameter.values_to_try)
         for name, parameter in parameters.items()
     }
-    primes = {name: _prime(parameter) for name, parameter in parameters.items() if name not in given}
-    alone = {name: completed(name, [prime])[0] for name, prime in primes.items() if prime is not None}
-    return {"parameters": combined, "alone": {name: v for name, v in alone.items() if v not in combined[name]}}
+    primes = {name: _prime(parameter) for name, parameter in parameters.items() if name not in fixed_values}
+    prime_values = {name: completed(name, [prime])[0] for name, prime in primes.items() if prime is not None}
+    return {"parameters": combined, "alone": {name: v for name, v in prime_values.items() if v not in combined[name]}}
 
 
 def _prime(parameter: Parameter) -> int | None:
@@ -318,7 +322,7 @@ def _check(task: _Task) -> Finding:
     program = task.program
     if program and task.ranks <= _MOST_RANKS_APART:
         program += (apart(algorithm, task.ranks),)
-    answer = json.loads(guarded(algorithm, lambda: _native.verify(request_text, *program)))
+    answer = json.loads(guard(algorithm, lambda: _native.verify(request_text, *program)))
     return finding(algorithm.collective, algorithm.name, task.ranks, answer)
 
 

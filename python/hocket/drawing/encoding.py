@@ -57,9 +57,9 @@ def _check_open_files() -> None:
             for _ in range(_ENGINE_FILES):
                 opened.enter_context(open(os.devnull))
         except OSError as error:
-            allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
             raise Error(
-                f"pictures cannot be drawn with {allowed} open files (ulimit -n), expected {_ENGINE_FILES} more"
+                f"pictures cannot be drawn with {limit} open files (ulimit -n), expected {_ENGINE_FILES} more"
             ) from error
 
 
@@ -68,8 +68,8 @@ def _check_address_space() -> None:
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit_bytes == resource.RLIM_INFINITY:
         return
-    tried = subprocess.run([sys.executable, "-c", _TRY_TO_DRAW], capture_output=True, check=False)
-    if tried.returncode < 0:
+    process = subprocess.run([sys.executable, "-c", _TRY_TO_DRAW], capture_output=True, check=False)
+    if process.returncode < 0:
         raise Error(
             f"pictures cannot be drawn within {format_bytes(limit_bytes)} of addresses (ulimit -v), expected no such "
             "limit: the engine that draws reserves far more than it uses; hocket report draws in the browser"

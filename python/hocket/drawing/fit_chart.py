@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.drawing.plot import framed, labels_of, legend, styled, time_axis
+from hocket.drawing.plot import frame, labels_of, legend, style, time_axis
 from hocket.fitting.result import Judged, deviations
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
     ]
     times_s = [time_s for one in cells for time_s in (one.measured_s, one.simulated_s)]
     ends_s = [min(times_s) / _BAND, max(times_s) * _BAND]
-    lines = styled(sorted({one.collective for one in cells}))
-    away = deviations(cells)
-    uses = [*away]
+    lines = style(sorted({one.collective for one in cells}))
+    deviation_by_use = deviations(cells)
+    uses = [*deviation_by_use]
     points = (
         alt.Chart({"values": rows})
         .mark_point(filled=True, size=45, opacity=0.75)
@@ -54,12 +54,12 @@ def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
             tooltip=["call:N", "use:N", "measured:N", "simulated:N"],
         )
     )
-    drawn = [_line(1.0, ends_s, [1, 0]), *(_line(factor, ends_s, [4, 4]) for factor in (_BAND, 1 / _BAND))]
+    guide_lines = [_line(1.0, ends_s, [1, 0]), *(_line(factor, ends_s, [4, 4]) for factor in (_BAND, 1 / _BAND))]
     subtitle = [
         f"{use}: {format_count(one.cells, 'call')}, median of |ln(simulated / measured)| {one.median:.3f}"
-        for use, one in away.items()
+        for use, one in deviation_by_use.items()
     ]
-    return framed([*drawn, points], title, [*subtitle, f"dashed: a factor of {_BAND} apart"])
+    return frame([*guide_lines, points], title, [*subtitle, f"dashed: a factor of {_BAND} apart"])
 
 
 def _axis(name: str, title: str, ends_s: list[float]) -> Any:
@@ -72,9 +72,9 @@ def _line(factor: float, ends_s: list[float], dash: list[int]) -> alt.Chart:
     low_s, high_s = ends_s
     measured_s = [max(low_s, low_s / factor), min(high_s, high_s / factor)]
     rows = [{"measured_s": each, "simulated_s": each * factor} for each in measured_s]
-    drawn: alt.Chart = (
+    chart: alt.Chart = (
         alt.Chart({"values": rows})
         .mark_line(strokeDash=dash, color="gray", strokeWidth=1)
         .encode(x="measured_s:Q", y="simulated_s:Q")
     )
-    return drawn
+    return chart

@@ -12,14 +12,14 @@ from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time, time_unit
 from hocket.drawing.plot import (
     MOST_LINES,
-    dashed,
-    framed,
+    frame,
     labels_of,
     left_out_words,
     legend,
     nearest,
-    styled,
+    style,
     time_axis,
+    with_dashes,
 )
 from hocket.drawing.winner_map import winner, winner_chart
 from hocket.simulating.comparison import Comparison
@@ -35,28 +35,30 @@ _GROUPS = 8
 """The rows of a map."""
 
 
-def is_over_lateness(found: Comparison) -> bool:
+def is_over_lateness(comparison: Comparison) -> bool:
     """Whether trials differ in lateness."""
-    return any(len(set(one.arriving_s)) > 1 for one in found.simulations)
+    return any(len(set(one.arriving_s)) > 1 for one in comparison.simulations)
 
 
-def over_lateness(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+def over_lateness(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     """Return times over lateness for one size, as `hocket.drawing.plot.chart`, or a map over lateness and size."""
-    return lateness_chart(found, most) if len(found.sizes_bytes) == 1 else lateness_map(found)
+    return lateness_chart(comparison, most) if len(comparison.sizes_bytes) == 1 else lateness_map(comparison)
 
 
-def lateness_chart(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     """Return time over the time between the first and the last arrival, a point for each trial."""
-    first = found.simulations[0]
+    first = comparison.simulations[0]
     scale, unit = time_unit(max(first.arriving_s))
-    timed = [one for one in found.simulations if max(one.times_s) > 0]
-    if not timed:
+    simulations = [one for one in comparison.simulations if max(one.times_s) > 0]
+    if not simulations:
         raise Error("nothing to draw on a logarithmic axis, expected times above zero")
-    curves = {one.algorithm: {trial: time_s for trial, time_s in enumerate(one.times_s) if time_s > 0} for one in timed}
-    near = nearest(curves, most)
-    left_out = [[one.algorithm] for one in timed if one.algorithm not in near]
-    timed = [one for one in timed if one.algorithm in near]
-    lines = dashed([replace(line, times_s=curves[line.label]) for line in styled(near)])
+    curves = {
+        one.algorithm: {trial: time_s for trial, time_s in enumerate(one.times_s) if time_s > 0} for one in simulations
+    }
+    nearest_curves = nearest(curves, most)
+    left_out = [[one.algorithm] for one in simulations if one.algorithm not in nearest_curves]
+    simulations = [one for one in simulations if one.algorithm in nearest_curves]
+    lines = with_dashes([replace(line, times_s=curves[line.label]) for line in style(nearest_curves)])
     rows = [
         {
             "line": line.label,
@@ -66,7 +68,7 @@ def lateness_chart(found: Comparison, most: int | None = MOST_LINES) -> alt.Laye
             "lateness": format_time(late_s),
             "time": format_time(time_s),
         }
-        for line, one in zip(lines, timed, strict=True)
+        for line, one in zip(lines, simulations, strict=True)
         for late_s, time_s in zip(one.arriving_s, one.times_s, strict=True)
         if time_s > 0
     ]
@@ -82,23 +84,23 @@ def lateness_chart(found: Comparison, most: int | None = MOST_LINES) -> alt.Laye
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
         shape=shape, tooltip=["line:N", "lateness:N", "time:N"]
     )
-    joined = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    subtitle = [*scene_lines(first), found.trials, *left_out_words(left_out)]
-    zeros = [one.algorithm for one in found.simulations if min(one.times_s) <= 0]
+    line_marks = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    subtitle = [*scene_lines(first), comparison.trials, *left_out_words(left_out)]
+    zeros = [one.algorithm for one in comparison.simulations if min(one.times_s) <= 0]
     if zeros:
         subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")
-    return framed([joined, points], f"{found.title}, {format_bytes(first.size_bytes)}", subtitle)
+    return frame([line_marks, points], f"{comparison.title}, {format_bytes(first.size_bytes)}", subtitle)
 
 
-def lateness_map(found: Comparison) -> alt.LayerChart:
+def lateness_map(comparison: Comparison) -> alt.LayerChart:
     """Return a map of the fastest algorithms over lateness and size.
 
     The trials that all algorithms ran are put into groups by their lateness. A cell has the mean times of a group, or
     of several groups whose lateness is the same in the digits shown.
     """
-    if not found.finished_bytes:
+    if not comparison.finished_bytes:
         raise Error("nothing to draw, expected a size that is compared to the end")
-    first, trials = found.simulations[0], min(one.trials for one in found.simulations)
+    first, trials = comparison.simulations[0], min(one.trials for one in comparison.simulations)
     scale, unit = time_unit(max(first.arriving_s[:trials]))
     ordered = sorted(range(trials), key=lambda trial: first.arriving_s[trial])
     groups = [ordered[trials * part // _GROUPS : trials * (part + 1) // _GROUPS] for part in range(_GROUPS)]
@@ -107,24 +109,24 @@ def lateness_map(found: Comparison) -> alt.LayerChart:
         low, high = (first.arriving_s[trial] / scale for trial in (group[0], group[-1]))
         ranges.setdefault(f"{low:.4g} to {high:.4g} {unit}", []).extend(group)
     rows = [
-        {"lateness": late, **_winner(found, size_bytes, group)}
+        {"lateness": late, **_winner(comparison, size_bytes, group)}
         for late, group in ranges.items()
-        for size_bytes in found.finished_bytes
+        for size_bytes in comparison.finished_bytes
     ]
     subtitle = [
         *scene_lines(first),
         f"lateness: from the first to the last arrival, in {format_count(trials, 'trial')}",
         "the fastest: the smallest mean, also where intervals overlap; numbers: the second mean over the first",
     ]
-    title = f"The fastest {found.title}"
+    title = f"The fastest {comparison.title}"
     return winner_chart(rows, title=title, subtitle=subtitle, over="lateness", descending=[*reversed(ranges)])
 
 
-def _winner(found: Comparison, size_bytes: int, trials: Sequence[int]) -> dict[str, str]:
+def _winner(comparison: Comparison, size_bytes: int, trials: Sequence[int]) -> dict[str, str]:
     """Return a cell of the map."""
     times_s = {
         one.algorithm: fmean(one.times_s[trial] for trial in trials)
-        for one in found.simulations
+        for one in comparison.simulations
         if one.size_bytes == size_bytes
     }
     first_s, *others_s = sorted(set(times_s.values()))

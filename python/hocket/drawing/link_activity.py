@@ -81,12 +81,12 @@ def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> di
         parts: The number of parts.
         end_s: End of the last part, in seconds.
     """
-    found: dict[int, list[float]] = {}
+    bytes_by_link: dict[int, list[float]] = {}
     for passage in passages:
-        of_link = found.setdefault(passage.link, [0.0] * parts)
+        of_link = bytes_by_link.setdefault(passage.link, [0.0] * parts)
         for part, share in _shares(passage.start_s * parts / end_s, passage.end_s * parts / end_s, parts):
             of_link[part] += share * passage.bytes
-    return found
+    return bytes_by_link
 
 
 def _shares(start: float, end: float, parts: int) -> Iterator[tuple[int, float]]:
@@ -103,11 +103,11 @@ def _shares(start: float, end: float, parts: int) -> Iterator[tuple[int, float]]
 def _sliding(labels: str, most_bytes_per_s: float) -> Colour:
     moment = alt.param(name="moment", value=0, bind=alt.binding_range(min=0, max=_MOMENTS - 1, step=1, name="moment "))
     factor, unit = _rate_unit(most_bytes_per_s)
-    computed = {
+    expressions = {
         "shown": "datum.moments[moment]",
         "rate": f"format(datum.shown * {most_bytes_per_s / factor}, '.3~r') + ' {unit}'",
     }
-    return Colour(computed, labels, _TITLE, ("link", "rate"), (moment,))
+    return Colour(expressions, labels, _TITLE, ("link", "rate"), (moment,))
 
 
 def _rate(bytes_per_s: float) -> str:

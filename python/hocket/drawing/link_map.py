@@ -28,7 +28,7 @@ _AXIS = 50  # pixels between panels, for axes
 _LEAST_SIDE, _MOST_SIDE = 8, 22  # pixels of a cell
 _LEAST_FRAMED = 5  # pixels from which a cell has a white frame
 _MOST_LABELS = 8
-_TOLD: Mapping[Load, str] = {"bytes": "size", "busy": "busy for", "waiting": "waited for"}
+_VERBS: Mapping[Load, str] = {"bytes": "size", "busy": "busy for", "waiting": "waited for"}
 _STEPS = 4  # intervals between the labels of a legend
 
 
@@ -129,7 +129,7 @@ def map_of(
         title: The title above the maps.
         subtitle: The line below the title.
     """
-    encoded = alt.Color(
+    encoding = alt.Color(
         "shown:Q",
         title=colour.title,
         scale=alt.Scale(scheme="viridis", domain=[0, 1]),
@@ -142,13 +142,13 @@ def map_of(
     )
     maps = [
         alt.VConcatChart(
-            vconcat=list(_lines(cells, colour, encoded)), title=alt.TitleParams(name, anchor="start", fontSize=12)
+            vconcat=list(_lines(cells, colour, encoding)), title=alt.TitleParams(name, anchor="start", fontSize=12)
         )
         for name, cells in runs
     ]
-    chosen: list[Any] = [one.param for one in colour.parameters]
+    parameters: list[Any] = [one.param for one in colour.parameters]
     heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, offset=12)
-    return alt.VConcatChart(vconcat=maps, title=heading, params=chosen)
+    return alt.VConcatChart(vconcat=maps, title=heading, params=parameters)
 
 
 def _loads(use: LinkUse) -> dict[Load, float]:
@@ -156,9 +156,9 @@ def _loads(use: LinkUse) -> dict[Load, float]:
 
 
 def _fields(loads: Mapping[Load, float] | None, most: Mapping[Load, float]) -> dict[str, Any]:
-    known = loads or dict.fromkeys(most, 0.0)
-    told = {_TOLD[load]: _text(load)(value) for load, value in known.items()}
-    return {**{load: value / (most[load] or 1.0) for load, value in known.items()}, **told}
+    loads_by_kind = loads or dict.fromkeys(most, 0.0)
+    texts = {_VERBS[load]: _text(load)(value) for load, value in loads_by_kind.items()}
+    return {**{load: value / (most[load] or 1.0) for load, value in loads_by_kind.items()}, **texts}
 
 
 def _text(load: Load) -> Callable[[float], str]:
@@ -168,12 +168,12 @@ def _text(load: Load) -> Callable[[float], str]:
 def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colour:
     labels = {one: scale_labels(value, _text(one)) for one, value in most.items()}
     if not is_choosable:
-        return Colour({"shown": f"datum.{load}"}, json.dumps(labels[load]), load, ("link", _TOLD[load]))
+        return Colour({"shown": f"datum.{load}"}, json.dumps(labels[load]), load, ("link", _VERBS[load]))
     choice = alt.param(name="load", value=load, bind=alt.binding_select(options=list(most), name="colour by "))
-    return Colour({"shown": "datum[load]"}, f"({json.dumps(labels)})[load]", "", ("link", *_TOLD.values()), (choice,))
+    return Colour({"shown": "datum[load]"}, f"({json.dumps(labels)})[load]", "", ("link", *_VERBS.values()), (choice,))
 
 
-def _lines(cells: Cells, colour: Colour, encoded: alt.Color) -> Iterator[alt.HConcatChart]:
+def _lines(cells: Cells, colour: Colour, encoding: alt.Color) -> Iterator[alt.HConcatChart]:
     """Give lines of panels; panels of one place are in the same line as far as they fit."""
     for panels in _places(cells):
         columns = [_size(panel)[0] for panel in panels]
@@ -181,12 +181,12 @@ def _lines(cells: Cells, colour: Colour, encoded: alt.Color) -> Iterator[alt.HCo
         side = max(_LEAST_SIDE, min(_MOST_SIDE, side))
         line: list[alt.Chart] = []
         left = _WIDTH
-        for panel, across in zip(panels, columns, strict=True):
-            width = min(side * across, _WIDTH) + _AXIS
+        for panel, row in zip(panels, columns, strict=True):
+            width = min(side * row, _WIDTH) + _AXIS
             if line and width > left:
                 yield alt.HConcatChart(hconcat=line)
                 line, left = [], _WIDTH
-            line.append(_panel(panel, colour, encoded, side))
+            line.append(_panel(panel, colour, encoding, side))
             left -= width
         yield alt.HConcatChart(hconcat=line)
 
@@ -204,25 +204,28 @@ def _size(panel: Cells) -> tuple[int, int]:
     return 1 + max(link.spot.column for link, _ in panel), 1 + max(link.spot.row for link, _ in panel)
 
 
-def _panel(panel: Cells, colour: Colour, encoded: alt.Color, side: int) -> alt.Chart:
+def _panel(panel: Cells, colour: Colour, encoding: alt.Color, side: int) -> alt.Chart:
     columns, lines = _size(panel)
     width, height = min(side, _WIDTH / columns), min(side if lines > 1 else _MOST_SIDE, _HEIGHT / lines)
     rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in panel]
     spot = panel[0][0].spot
 
-    def along(name: str, title: str, count: int) -> dict[str, Any]:
+    def axis(name: str, title: str, count: int) -> dict[str, Any]:
         labels = alt.Axis(values=list(range(0, count, -(-count // _MOST_LABELS))), labelAngle=0) if count > 1 else None
         return {"shorthand": f"{name}:O", "title": title, "axis": labels, "scale": alt.Scale(domain=list(range(count)))}
 
     # The rows are one text and the chart is made in one call, because charts copy and check their parts.
     return alt.Chart(
         data=alt.InlineData(values=json.dumps(rows), format=alt.JsonDataFormat(type="json")),
-        transform=[alt.CalculateTransform(**{"as": name, "calculate": told}) for name, told in colour.computed.items()],
+        transform=[
+            alt.CalculateTransform(**{"as": name, "calculate": expression})
+            for name, expression in colour.computed.items()
+        ],
         mark=alt.MarkDef("rect", stroke="white", strokeWidth=0.5 if min(width, height) >= _LEAST_FRAMED else 0.0),
         encoding=alt.FacetedEncoding(
-            x=alt.X(**along("column", spot.axes[0], columns)),
-            y=alt.Y(**along("row", spot.axes[1], lines)),
-            color=encoded,
+            x=alt.X(**axis("column", spot.axes[0], columns)),
+            y=alt.Y(**axis("row", spot.axes[1], lines)),
+            color=encoding,
             tooltip=[alt.Tooltip(f"{name}:N") for name in colour.tooltip],
         ),
         width=width * columns,

@@ -18,11 +18,11 @@ else:
 
 _MOST_LINKS = 6000  # more links become a grey area
 _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
-_APART = 60  # pixels between neighbours, at most
+_SPACING_PIXELS = 60  # pixels between neighbours, at most
 _LEAST_SIZE, _MOST_SIZE = 12.0, 480.0  # square pixels of a vertex
 _MARGIN = 0.5  # margin, in units of the distance of neighbours
 _LEAST_LABELLED, _LONGEST_LABEL = 30, 4  # least pixels between neighbours with labels, and the most letters of a label
-_NEAR = 0.02  # a vertex this near to a straight line counts as on it, in units of the distance of neighbours
+_TOLERANCE = 0.02  # a vertex this near to a straight line counts as on it, in units of the distance of neighbours
 _BOW, _PIECES = 0.5, 12  # how far a line bows out, in units of the distance of neighbours, and its number of pieces
 _LINK, _ROUTE = "#b0b0b0", "#d62728"
 _COLOURS = {"node": "#4c78a8", "switch": "#9d755d"}
@@ -46,23 +46,23 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
     edges = _edges(links)
     curves = dict(zip(edges, _curves(edges, vertices), strict=True))
     (left, top), (right, bottom) = _corners([*(vertex.position for vertex in vertices), *chain(*curves.values())])
-    scale = min(_APART, _WIDTH / (right - left), _HEIGHT / (bottom - top))
+    scale = min(_SPACING_PIXELS, _WIDTH / (right - left), _HEIGHT / (bottom - top))
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[top, bottom], nice=False, reverse=True))
 
     def layer(rows: Iterable[Mapping[str, Any]], *tooltip: str) -> alt.Chart:
         return alt.Chart(alt.InlineData(values=list(rows))).encode(x=x, y=y, tooltip=list(tooltip))
 
-    def lines(shown: Mapping[tuple[int, int], Sequence[Link]], colour: str, width: float) -> alt.Chart:
-        drawn: alt.Chart = layer(_points(shown, curves), "links:N").mark_line(stroke=colour, strokeWidth=width)
-        return drawn.encode(detail="line:N", order="place:Q")
+    def lines(edges_to_draw: Mapping[tuple[int, int], Sequence[Link]], colour: str, width: float) -> alt.Chart:
+        chart: alt.Chart = layer(_points(edges_to_draw, curves), "links:N").mark_line(stroke=colour, strokeWidth=width)
+        return chart.encode(detail="line:N", order="place:Q")
 
-    used = {hop.link for hop in hops}
-    marked = {ends: between for ends, between in edges.items() if any(link.id in used for link in between)}
+    links_used = {hop.link for hop in hops}
+    edges_used = {ends: between for ends, between in edges.items() if any(link.id in links_used for link in between)}
     spots = [_spot(vertex) for vertex in vertices]
     layers = [
         lines(edges, _LINK, 1.2),
-        lines(marked, _ROUTE, 3),
+        lines(edges_used, _ROUTE, 3),
         _marks(layer(spots, "name:N", "ranks:N"), spots, scale),
     ]
     is_labelled = scale >= _LEAST_LABELLED and max(len(spot["ranks"]) for spot in spots) <= _LONGEST_LABEL
@@ -98,12 +98,12 @@ def _subtitle(topology: Topology, route: tuple[int, int] | None, hops: Sequence[
 
 def _edges(links: Iterable[Link]) -> dict[tuple[int, int], list[Link]]:
     """Return the links between each pair of vertices, both directions together."""
-    found: dict[tuple[int, int], list[Link]] = {}
+    edges: dict[tuple[int, int], list[Link]] = {}
     for link in links:
         if link.source != link.target:
             ends = (min(link.source, link.target), max(link.source, link.target))
-            found.setdefault(ends, []).append(link)
-    return found
+            edges.setdefault(ends, []).append(link)
+    return edges
 
 
 def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Iterator[list[tuple[float, float]]]:
@@ -115,19 +115,19 @@ def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Ite
     for start, end in edges:
         way = positions[end] - positions[start]
         length = np.hypot(*way)
-        aside = np.array([-way[1], way[0]]) / length
-        along = (positions - positions[start]) @ way / length
-        is_on_line = np.abs((positions - positions[start]) @ aside) < _NEAR
-        is_straight = not (is_on_line & (along > _NEAR) & (along < length - _NEAR)).any()
-        bow = positions[start] + shares * way + 4 * _BOW * shares * (1 - shares) * aside
+        normal = np.array([-way[1], way[0]]) / length
+        distances = (positions - positions[start]) @ way / length
+        is_on_line = np.abs((positions - positions[start]) @ normal) < _TOLERANCE
+        is_straight = not (is_on_line & (distances > _TOLERANCE) & (distances < length - _TOLERANCE)).any()
+        bow = positions[start] + shares * way + 4 * _BOW * shares * (1 - shares) * normal
         points = positions[[start, end]] if is_straight else bow
         yield [(float(x), float(y)) for x, y in points]
 
 
 def _corners(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the corners of a rectangle around all points: left and top, right and bottom."""
-    across, down = zip(*points, strict=True)
-    return (min(across) - _MARGIN, min(down) - _MARGIN), (max(across) + _MARGIN, max(down) + _MARGIN)
+    columns, rows = zip(*points, strict=True)
+    return (min(columns) - _MARGIN, min(rows) - _MARGIN), (max(columns) + _MARGIN, max(rows) + _MARGIN)
 
 
 def _points(
@@ -142,6 +142,6 @@ def _points(
 def _spot(vertex: Vertex) -> dict[str, Any]:
     x, y = vertex.position
     ranks = vertex.ranks
-    told = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else "".join(map(str, ranks))
+    rank_text = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else "".join(map(str, ranks))
     kind = "node" if ranks else "switch"
-    return {"x": x, "y": y, "name": vertex.name, "ranks": told, "kind": kind}
+    return {"x": x, "y": y, "name": vertex.name, "ranks": rank_text, "kind": kind}

@@ -38,8 +38,8 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     """
     segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
     call = Call(ranks=ranks, size_bytes=_SEGMENTS * segment_bytes if COLLECTIVES[algorithm.collective].has_size else 0)
-    found = simulate(algorithm, call, machine=Machine.parse(_UNIT_MACHINE), keep=["events"])
-    return space_time(found.events, ranks=ranks, width=width)
+    result = simulate(algorithm, call, machine=Machine.parse(_UNIT_MACHINE), keep=["events"])
+    return space_time(result.events, ranks=ranks, width=width)
 
 
 def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
@@ -74,22 +74,22 @@ def _cell(to: set[int], source: set[int]) -> str:
 
 
 def _ranges(peers: Sequence[int]) -> str:
-    numbered = groupby(enumerate(peers), key=lambda pair: pair[1] - pair[0])
-    runs = ([peer for _, peer in run] for _, run in numbered)
+    groups_of_peers = groupby(enumerate(peers), key=lambda pair: pair[1] - pair[0])
+    runs = ([peer for _, peer in run] for _, run in groups_of_peers)
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
 
 
 def _bands(columns: Sequence[Sequence[str]], width: int) -> list[list[Sequence[str]]]:
     """Split columns into bands that fit the width."""
     bands: list[list[Sequence[str]]] = [[]]
-    used = 0
+    row_count = 0
     for column in columns:
-        needed = 2 + max(map(len, column))
-        if bands[-1] and used + needed > width:
+        row_width = 2 + max(map(len, column))
+        if bands[-1] and row_count + row_width > width:
             bands.append([])
-            used = 0
+            row_count = 0
         bands[-1].append(column)
-        used += needed
+        row_count += row_width
     return bands
 
 
@@ -97,5 +97,5 @@ def _rows(first: Sequence[str], band: Sequence[Sequence[str]]) -> str:
     columns = [first, *band]
     widths = [max(map(len, column)) for column in columns]
     rows = zip(*columns, strict=True)
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in padded)
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)

@@ -14,7 +14,7 @@ from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, framed
+from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
@@ -36,27 +36,29 @@ _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}
 
 
-def _simulation(found: Simulation, machine: MachineLike | None = None) -> alt.LayerChart:
-    if not found.events:
-        return _trials(found)
-    path = () if machine is None else critical_path(found, machine=as_machine(machine))
-    return space_time_chart(found.events, title=found.title, scene=played_lines(found), path=path)
+def _simulation(result: Simulation, machine: MachineLike | None = None) -> alt.LayerChart:
+    if not result.events:
+        return _trials(result)
+    path = () if machine is None else critical_path(result, machine=as_machine(machine))
+    return space_time_chart(result.events, title=result.title, scene=played_lines(result), path=path)
 
 
-def _explanation(found: Explanation) -> alt.LayerChart:
-    simulation = found.simulation
-    return space_time_chart(simulation.events, title=found.title, scene=played_lines(simulation), path=found.steps)
+def _explanation(explanation: Explanation) -> alt.LayerChart:
+    simulation = explanation.simulation
+    return space_time_chart(
+        simulation.events, title=explanation.title, scene=played_lines(simulation), path=explanation.steps
+    )
 
 
-def _trials(found: Simulation) -> alt.LayerChart:
-    times_s = found.time_s
-    if found.trials == 1:
+def _trials(result: Simulation) -> alt.LayerChart:
+    times_s = result.time_s
+    if result.trials == 1:
         raise Error(
             "plot: got one trial, expected several, such as trials=hocket.Trials(1000) on a machine with noise; "
             "keep=['events'] draws what ranks do in a single trial"
         )
     if len(times_s.histogram["counts"]) == 1:
-        raise Error(f"plot: got {found.trials} trials that all take {format_time(times_s.mean)}, expected noise")
+        raise Error(f"plot: got {result.trials} trials that all take {format_time(times_s.mean)}, expected noise")
     scale, unit = time_unit(times_s.max)
     edges = [edge / scale for edge in times_s.histogram["edges_s"]]
     counts = times_s.histogram["counts"]
@@ -75,28 +77,28 @@ def _trials(found: Simulation) -> alt.LayerChart:
         marks.mark_rule(color="#d62728", strokeWidth=2).encode(x="mean:Q"),
     ]
     subtitle = [
-        f"{found.trials} trials, seed {found.seed}; half of them take up to {format_time(times_s.quantiles['0.5'])}, "
+        f"{result.trials} trials, seed {result.seed}; half of them take up to {format_time(times_s.quantiles['0.5'])}, "
         f"95 % up to {format_time(times_s.quantiles['0.95'])}",
         f"red: the mean, {format_time(times_s.mean)}, which is between {between} (95 %)",
     ]
-    return framed(layers, found.title, [*scene_lines(found), *subtitle])
+    return frame(layers, result.title, [*scene_lines(result), *subtitle])
 
 
 def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:
-    known = as_machine(machine)
-    title = f"{schedule.title}, machine {known.name}"
-    return space_time_chart(simulate(schedule, machine=known, keep=["events"]).events, title=title)
+    loaded_machine = as_machine(machine)
+    title = f"{schedule.title}, machine {loaded_machine.name}"
+    return space_time_chart(simulate(schedule, machine=loaded_machine, keep=["events"]).events, title=title)
 
 
-def _replay(found: Replay) -> alt.Chart:
+def _replay(result: Replay) -> alt.Chart:
     rows = [
         {"rank": rank, "what": what, "order": order, "time_s": time_s, "time": format_time(time_s)}
-        for rank, use in enumerate(found.rank_uses)
+        for rank, use in enumerate(result.rank_uses)
         for order, (what, time_s) in enumerate(
             zip(_SHARES, (use.time_s - use.mpi_s, use.mpi_s - use.waiting_s, use.waiting_s), strict=True)
         )
     ]
-    height = max(HEIGHT // 2, min(_MOST_HEIGHT, _ROW_HEIGHT * found.ranks))
+    height = max(HEIGHT // 2, min(_MOST_HEIGHT, _ROW_HEIGHT * result.ranks))
     colour = alt.Color("what:N", title=None).scale(domain=list(_SHARES), range=list(_SHARES.values()))
     drawing: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
@@ -108,17 +110,17 @@ def _replay(found: Replay) -> alt.Chart:
             order="order:Q",
             tooltip=["rank:O", "what:N", "time:N"],
         )
-        .properties(width=WIDTH, height=height, title=alt.TitleParams(found.title, anchor="start"))
+        .properties(width=WIDTH, height=height, title=alt.TitleParams(result.title, anchor="start"))
     )
     return drawing
 
 
-def _comparison(found: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
-    return over_lateness(found, most) if is_over_lateness(found) else chart(found, most)
+def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+    return over_lateness(comparison, most) if is_over_lateness(comparison) else chart(comparison, most)
 
 
-def _fit(found: Fit) -> alt.LayerChart:
-    return judged_chart(found.cells, found.title)
+def _fit(fit: Fit) -> alt.LayerChart:
+    return judged_chart(fit.cells, fit.title)
 
 
 def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:

@@ -96,20 +96,20 @@ def chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerCha
     lines, left_out = _lines(comparison, most)
     if not lines:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    layered = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
+    lines_in_order = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
     defaults = _defaults(comparison)
-    named = [*lines, *defaults]
-    rows = [row for line in layered for row in _rows(line)]
+    all_lines = [*lines, *defaults]
+    rows = [row for line in lines_in_order for row in _rows(line)]
     all_rows = [*rows, *(row for line in defaults for row in _rows(line))]
-    base = _over_size(rows, named, all_rows)
-    drawn = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    under = [
-        _over_size(_rows(line), named, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
+    base = _over_size(rows, all_lines, all_rows)
+    line_marks = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    backgrounds = [
+        _over_size(_rows(line), all_lines, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
         for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
     ]
-    intervals = [_intervals(line, named, all_rows) for line in lines if line.intervals_s]
+    intervals = [_intervals(line, all_lines, all_rows) for line in lines if line.intervals_s]
     subtitle = _subtitle(comparison, {name for group in left_out for name in group}) + left_out_words(left_out)
-    return framed([*under, *intervals, drawn, _points(base, named)], comparison.title, subtitle)
+    return frame([*backgrounds, *intervals, line_marks, _points(base, all_lines)], comparison.title, subtitle)
 
 
 def nearest(curves: Mapping[str, Mapping[int, float]], most: int | None) -> list[str]:
@@ -140,11 +140,11 @@ def _lines(comparison: Comparison, most: int | None) -> tuple[list[Line], list[l
     """
     curves: dict[str, dict[int, float]] = {}
     intervals_s: dict[str, dict[int, tuple[float, float]]] = {}
-    for found in comparison.simulations:
-        if found.size_bytes > 0 and found.time_s.mean > 0:
-            curves.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.mean
-            if found.trials > 1:
-                intervals_s.setdefault(found.algorithm, {})[found.size_bytes] = found.time_s.interval
+    for simulation in comparison.simulations:
+        if simulation.size_bytes > 0 and simulation.time_s.mean > 0:
+            curves.setdefault(simulation.algorithm, {})[simulation.size_bytes] = simulation.time_s.mean
+            if simulation.trials > 1:
+                intervals_s.setdefault(simulation.algorithm, {})[simulation.size_bytes] = simulation.time_s.interval
     groups: list[list[str]] = []
     for name, curve in curves.items():
         alike = next((group for group in groups if _is_same(curves[group[0]], curve)), None)
@@ -152,16 +152,16 @@ def _lines(comparison: Comparison, most: int | None) -> tuple[list[Line], list[l
             groups.append([name])
         else:
             alike.append(name)
-    near = nearest({group[0]: curves[group[0]] for group in groups}, most)
+    nearest_lines = nearest({group[0]: curves[group[0]] for group in groups}, most)
     are_measured = {one.algorithm for one in comparison.measured}
-    shown = [group for group in groups if group[0] in near or are_measured.intersection(group)]
-    lines = styled(" = ".join(group) for group in shown)
-    filled = [
+    nearest_groups = [group for group in groups if group[0] in nearest_lines or are_measured.intersection(group)]
+    lines = style(" = ".join(group) for group in nearest_groups)
+    rows = [
         replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
-        for line, (name, *_) in zip(lines, shown, strict=True)
+        for line, (name, *_) in zip(lines, nearest_groups, strict=True)
     ]
-    left_out = [group for group in groups if group not in shown]
-    return [*dashed(filled), *_measured(comparison, filled), *_bounds(comparison)], left_out
+    left_out = [group for group in groups if group not in nearest_groups]
+    return [*with_dashes(rows), *_measured(comparison, rows), *_bounds(comparison)], left_out
 
 
 def _measured(comparison: Comparison, simulated: Sequence[Line]) -> list[Line]:
@@ -187,9 +187,9 @@ def _bounds(comparison: Comparison) -> list[Line]:
 def _defaults(comparison: Comparison) -> list[Line]:
     """Return the libraries' own choices as wide pale lines below the lines of the algorithms."""
     curves: dict[str, dict[int, float]] = {}
-    for found in comparison.defaults:
-        if found.size_bytes > 0 and found.time_s is not None and found.time_s > 0:
-            curves.setdefault(found.library, {})[found.size_bytes] = found.time_s
+    for simulation in comparison.defaults:
+        if simulation.size_bytes > 0 and simulation.time_s is not None and simulation.time_s > 0:
+            curves.setdefault(simulation.library, {})[simulation.size_bytes] = simulation.time_s
     return [
         Line(f"{library} without tuning", colour=colour, marker="stroke", times_s=times_s)
         for (library, times_s), colour in zip(curves.items(), itertools.cycle(_DEFAULT_COLOURS), strict=False)
@@ -200,7 +200,7 @@ def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
     return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
 
 
-def styled(labels: Iterable[str]) -> list[Line]:
+def style(labels: Iterable[str]) -> list[Line]:
     """Return lines with different colours, or at least different markers."""
     return [
         Line(label, colour=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
@@ -208,21 +208,21 @@ def styled(labels: Iterable[str]) -> list[Line]:
     ]
 
 
-def dashed(lines: Sequence[Line]) -> list[Line]:
+def with_dashes(lines: Sequence[Line]) -> list[Line]:
     """Return the lines, each with the first dashes that no overlapping line has, or the last ones."""
     all_s = [time_s for line in lines for time_s in line.times_s.values()]
-    near = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / HEIGHT) if all_s else 1.0
-    found: list[Line] = []
+    tolerance = (max(all_s) / min(all_s)) ** (_LINE_WIDTH / HEIGHT) if all_s else 1.0
+    lines_done: list[Line] = []
     for line in lines:
-        taken = {other.dash for other in found if _lie_on_each_other(line, other, near)}
-        found.append(replace(line, dash=next((dash for dash in _DASHES if dash not in taken), _DASHES[-1])))
-    return found
+        dashes = {other.dash for other in lines_done if _lie_on_each_other(line, other, tolerance)}
+        lines_done.append(replace(line, dash=next((dash for dash in _DASHES if dash not in dashes), _DASHES[-1])))
+    return lines_done
 
 
-def _lie_on_each_other(one: Line, other: Line, near: float) -> bool:
-    """Return whether times differ by less than the factor `near` at two sizes, or at the only common size."""
+def _lie_on_each_other(one: Line, other: Line, tolerance: float) -> bool:
+    """Return whether times differ by less than the factor `tolerance` at two sizes, or at the only common size."""
     common = one.times_s.keys() & other.times_s.keys()
-    close = [n for n in common if 1 / near < one.times_s[n] / other.times_s[n] < near]
+    close = [n for n in common if 1 / tolerance < one.times_s[n] / other.times_s[n] < tolerance]
     return bool(common) and len(close) >= min(2, len(common))
 
 
@@ -244,7 +244,7 @@ def bench_chart(
     for one in bench.measurements:
         if one.size_bytes > 0 and one.low_s > 0:
             curves.setdefault(one.algorithm, {})[one.size_bytes] = one.median_s
-    shown = {*nearest({name: curve for name, curve in curves.items() if name != NATIVE_NAME}, most), NATIVE_NAME}
+    names = {*nearest({name: curve for name, curve in curves.items() if name != NATIVE_NAME}, most), NATIVE_NAME}
     rows = [
         {
             **_row(one.algorithm, one.size_bytes, one.median_s),
@@ -256,17 +256,17 @@ def bench_chart(
             "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
         }
         for one in bench.measurements
-        if one.algorithm in shown and one.size_bytes > 0 and one.low_s > 0
+        if one.algorithm in names and one.size_bytes > 0 and one.low_s > 0
     ]
-    said = [
+    predictions_by_line = [
         {**_row(one.algorithm, one.size_bytes, one.time_s), "time": f"{format_time(one.time_s)} simulated"}
         for one in predictions
-        if one.algorithm in shown and one.size_bytes > 0 and one.time_s > 0
+        if one.algorithm in names and one.size_bytes > 0 and one.time_s > 0
     ]
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    lines = styled(name for name in bench.algorithms if name in shown)
-    base = _over_size(rows, lines, [*rows, *said])
+    lines = style(name for name in bench.algorithms if name in names)
+    base = _over_size(rows, lines, [*rows, *predictions_by_line])
     tail = base.encode(tooltip=["line:N", "size:N", alt.Tooltip("tail:N", title="90 %, 99 %")])
     layers = [
         tail.mark_rule(opacity=0.4).encode(y="time_s:Q", y2="p99_s:Q"),
@@ -275,40 +275,46 @@ def bench_chart(
         base.mark_line(),
         _points(base, lines),
     ]
-    if said:
-        layers.append(_over_size(said, lines, [*rows, *said]).mark_line(strokeDash=[4, 4], opacity=0.7))
+    if predictions_by_line:
+        layers.append(
+            _over_size(predictions_by_line, lines, [*rows, *predictions_by_line]).mark_line(
+                strokeDash=[4, 4], opacity=0.7
+            )
+        )
     subtitle = [
         "medians of measured times with their 95 % intervals; thin lines up to the 99th percentile, ticks at the 90th",
         *played_on_clocks(bench),
     ]
-    if said:
+    if predictions_by_line:
         subtitle.append(f"dashed: simulated on {machine}")
-    subtitle += left_out_words([[name] for name in curves if name not in shown])
-    return framed(layers, f"{bench.collective} on {format_count(bench.ranks, 'rank')}, {_library(bench.mpi)}", subtitle)
+    subtitle += left_out_words([[name] for name in curves if name not in names])
+    return frame(layers, f"{bench.collective} on {format_count(bench.ranks, 'rank')}, {_library(bench.mpi)}", subtitle)
 
 
-def calibration_chart(found: Calibration) -> alt.LayerChart:
+def calibration_chart(result: Calibration) -> alt.LayerChart:
     """Return measured times of messages between hosts, or within one, and the times of the model as dashed lines."""
-    level = found.between
+    level = result.between
     sizes = [size for size in level.sizes_bytes if size > 0]
-    skipped = len(level.sizes_bytes) - len(sizes)
+    skipped_sizes = len(level.sizes_bytes) - len(sizes)
     lines = [
-        replace(line, times_s=dict(zip(sizes, times_s[skipped:], strict=True)))
+        replace(line, times_s=dict(zip(sizes, times_s[skipped_sizes:], strict=True)))
         for line, times_s in zip(
-            styled(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
+            style(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
         )
     ]
     measured = [row for line in lines for row in _rows(line)]
-    modelled = [
+    model_rows = [
         {"line": line.label, "range": one.from_bytes, "size_bytes": size, "time_s": factor * one.time_s(size)}
         for line, factor in zip(lines, (1.0, level.both_ways.value), strict=True)
         for one in level.ranges
         for size in sizes
         if one.from_bytes <= size <= one.last_bytes
     ]
-    dashed = _over_size(modelled, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
-    subtitle = [f"first quartiles of {format_count(found.samples, 'sample')}, {found.date}", "dashed: the model"]
-    return framed([_points(_over_size(measured, lines), lines), dashed], f"messages, {_library(found.mpi)}", subtitle)
+    model_lines = _over_size(model_rows, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
+    subtitle = [f"first quartiles of {format_count(result.samples, 'sample')}, {result.date}", "dashed: the model"]
+    return frame(
+        [_points(_over_size(measured, lines), lines), model_lines], f"messages, {_library(result.mpi)}", subtitle
+    )
 
 
 def _library(mpi: str) -> str:
@@ -316,7 +322,7 @@ def _library(mpi: str) -> str:
     return " ".join(mpi.partition(",")[0].split())
 
 
-def framed(
+def frame(
     layers: Sequence[alt.Chart], title: str, subtitle: Sequence[str], *, width: int = WIDTH, height: int = HEIGHT
 ) -> alt.LayerChart:
     """Return layers as a picture of this size in pixels, with a title above it."""
@@ -328,12 +334,12 @@ def _over_size(
     rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]] | None = None
 ) -> alt.Chart:
     """Return time over size, with both axes logarithmic; ticks fit all rows."""
-    ticked = all_rows or rows
+    tick_rows = all_rows or rows
     return alt.Chart({"values": rows}).encode(
         x=alt.X("size_bytes:Q", title="size of the message")
         .scale(type="log", base=2, nice=False)
-        .axis(size_axis(row["size_bytes"] for row in ticked)),
-        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(row["time_s"] for row in ticked)),
+        .axis(size_axis(row["size_bytes"] for row in tick_rows)),
+        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(row["time_s"] for row in tick_rows)),
         color=alt.Color("line:N")
         .scale(domain=labels_of(lines), range=[line.colour for line in lines])
         .legend(legend(lines)),
@@ -347,8 +353,8 @@ def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) ->
         for row in _rows(line)
         for low_s, high_s in (line.intervals_s[row["size_bytes"]],)
     ]
-    drawn: alt.Chart = _over_size(rows, lines, all_rows).encode(y="low_s:Q", y2="high_s:Q").mark_rule(strokeWidth=3)
-    return drawn
+    chart: alt.Chart = _over_size(rows, lines, all_rows).encode(y="low_s:Q", y2="high_s:Q").mark_rule(strokeWidth=3)
+    return chart
 
 
 def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
@@ -382,10 +388,10 @@ def _row(line: str, size_bytes: int, time_s: float) -> dict[str, Any]:
 
 def size_axis(sizes_bytes: Iterable[int]) -> alt.Axis:
     """Return an axis with the sizes, thinned out evenly so that labels do not overlap."""
-    return alt.Axis(values=thinned(sizes_bytes), labelExpr=_SIZE_LABEL)
+    return alt.Axis(values=thin(sizes_bytes), labelExpr=_SIZE_LABEL)
 
 
-def thinned(values: Iterable[int]) -> list[int]:
+def thin(values: Iterable[int]) -> list[int]:
     """Return the different values in order, at most as many as fit an axis."""
     ordered = sorted(set(values))
     return ordered[:: -(-len(ordered) // _TICKS)]
@@ -400,6 +406,6 @@ def time_axis(times_s: Iterable[float]) -> alt.Axis:
 
 
 def _subtitle(comparison: Comparison, left_out: Collection[str]) -> list[str]:
-    named = [f"{name}: {values}" for name, values in comparison.parameters.items() if name not in left_out]
-    parameters = textwrap.wrap("parameters: " + "; ".join(named), _TITLE_WIDTH) if named else []
+    parameter_texts = [f"{name}: {values}" for name, values in comparison.parameters.items() if name not in left_out]
+    parameters = textwrap.wrap("parameters: " + "; ".join(parameter_texts), _TITLE_WIDTH) if parameter_texts else []
     return [comparison.machine.parameters, *scene_lines(comparison.simulations[0]), comparison.trials, *parameters]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time, time_unit
-from hocket.drawing.plot import framed
-from hocket.simulating.critical_paths import Step, matched
+from hocket.drawing.plot import frame
+from hocket.simulating.critical_paths import Step, match_events
 from hocket.simulating.simulation import Event
 from hocket.words.explanations import parts_of
 
@@ -42,14 +42,16 @@ def space_time_chart(
     Raises:
         Error: There is nothing or too much to draw.
     """
-    known = tuple(events)
-    end_s = max((event.end_s for event in known), default=0.0)
+    event_list = tuple(events)
+    end_s = max((event.end_s for event in event_list), default=0.0)
     if not end_s > 0:
         raise Error("nothing to draw, expected operations that take time")
-    if len(known) > _MOST_OPERATIONS:
-        raise Error(f"a picture of {len(known)} operations, expected at most {_MOST_OPERATIONS}: fewer ranks or bytes")
+    if len(event_list) > _MOST_OPERATIONS:
+        raise Error(
+            f"a picture of {len(event_list)} operations, expected at most {_MOST_OPERATIONS}: fewer ranks or bytes"
+        )
     scale, unit = time_unit(end_s)
-    ranks = max(event.rank for event in known) + 1
+    ranks = max(event.rank for event in event_list) + 1
     x = alt.X("start:Q").title(f"time ({unit})").scale(domain=[0, end_s / scale], nice=False)
     labels = list(range(0, ranks, -(-ranks // _MOST_LABELS)))
     scale_y = alt.Scale(domain=[-0.5, ranks - 0.5], nice=False, zero=False, reverse=True)
@@ -59,8 +61,8 @@ def space_time_chart(
     def layer(rows: Iterable[dict[str, Any]]) -> alt.Chart:
         return alt.Chart(alt.InlineData(values=list(rows))).encode(x=x, x2="end:Q", y=y, tooltip=tooltip)
 
-    works = [_row(event, scale) for event in known if event.kind in _KINDS and event.end_s > event.start_s]
-    messages = list(_messages(known, scale))
+    works = [_row(event, scale) for event in event_list if event.kind in _KINDS and event.end_s > event.start_s]
+    messages = list(_messages(event_list, scale))
     tags = sorted({row["tag"] for row in messages})
     if tags and tags[-1] > _MOST_TAG:  # calls of a cadence have tags of many digits: number them in their order
         places = {tag: place for place, tag in enumerate(tags)}
@@ -77,12 +79,12 @@ def space_time_chart(
         layer(works).mark_rule(strokeWidth=thick).encode(color=kind_colours),
         layer(_path(path, scale)).mark_rule(strokeWidth=2.5, color=_PATH_COLOUR).encode(y2="to_rank:Q"),
     ]
-    used = [one for one, rows in zip(layers, (messages, works, path), strict=True) if rows]
+    layers_used = [one for one, rows in zip(layers, (messages, works, path), strict=True) if rows]
     subtitle = [*scene, "lines: messages, from the start of the send to the end of the receive"]
     if path:
         subtitle.append("red: the critical path")
     height = min(_MOST_HEIGHT, max(_LEAST_HEIGHT, _RANK_HEIGHT * ranks))
-    chart = framed(used, title, subtitle, width=_WIDTH, height=height)
+    chart = frame(layers_used, title, subtitle, width=_WIDTH, height=height)
     drawing: alt.LayerChart = chart.resolve_scale(color="independent").interactive()
     return drawing
 
@@ -99,7 +101,7 @@ def _row(event: Event, scale: float) -> dict[str, Any]:
 
 
 def _messages(events: Sequence[Event], scale: float) -> Iterator[dict[str, Any]]:
-    others = matched(events)
+    others = match_events(events)
     for recv in events:
         if recv.kind == "recv" and recv in others:
             send = others[recv]

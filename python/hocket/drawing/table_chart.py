@@ -10,7 +10,7 @@ from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.drawing.plot import HEIGHT, WIDTH, Line, dashed, labels_of, legend, size_axis, styled, thinned, time_axis
+from hocket.drawing.plot import HEIGHT, WIDTH, Line, labels_of, legend, size_axis, style, thin, time_axis, with_dashes
 from hocket.simulating.sweeps import Table
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def table_chart(
     records = table.records()
     numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
     columns = ("collective", "algorithm", *parameters, *_WHERE)
-    for what, name, known in (("x", x, numbers), ("color", color, columns), ("facet", facet, columns)):
+    for what, name, fields in (("x", x, numbers), ("color", color, columns), ("facet", facet, columns)):
         if name is not None:
-            among(what, name, known)
+            among(what, name, fields)
     simulated = [record for record in records if record["refusal"] is None]
     x = x or next((name for name in numbers if _varies(simulated, name)), "ranks")
     rows = [row for row in simulated if row["time_mean_s"] > 0 and _has_place(row[x], x)]
@@ -51,15 +51,15 @@ def table_chart(
         raise Error(f"nothing to draw, expected simulations with a time and {x} above zero")
     if len(rows) > _MOST_ROWS:
         raise Error(f"a picture of {len(rows)} simulations, expected at most {_MOST_ROWS}")
-    varied = [name for name in columns if name != x and _varies(rows, name)]
-    others = [name for name in varied if name != facet]
+    varying_columns = [name for name in columns if name != x and _varies(rows, name)]
+    others = [name for name in varying_columns if name != facet]
     line = [color] if color else [name for name in others if facet or name not in _WHERE] or ["algorithm"]
     panel = [facet] if facet else [name for name in others if name not in line]
-    named = {"line": line, "panel": panel, "call": varied or ["algorithm"]}
-    drawn = [{**_point(row, x), **{key: _label(row, names) for key, names in named.items()}} for row in rows]
-    same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varied, *line)]
+    columns_by_role = {"line": line, "panel": panel, "call": varying_columns or ["algorithm"]}
+    points = [{**_point(row, x), **{key: _label(row, names) for key, names in columns_by_role.items()}} for row in rows]
+    same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varying_columns, *line)]
     subtitle = [*_explained(rows), *_left_out(table, len(simulated), len(rows), x)]
-    return _chart(drawn, x, _label(rows[0], same), subtitle)
+    return _chart(points, x, _label(rows[0], same), subtitle)
 
 
 def _varies(rows: Iterable[_Row], name: str) -> bool:
@@ -102,33 +102,33 @@ def _explained(rows: Iterable[_Row]) -> Iterator[str]:
         yield f"means of {count} trials, and their 95 % confidence intervals"
 
 
-def _left_out(table: Table, simulated: int, drawn: int, x: str) -> Iterator[str]:
+def _left_out(table: Table, simulated: int, points: int, x: str) -> Iterator[str]:
     if table.refused:
         yield f"left out: {table.refused} of {len(table.rows)} calls, which were refused"
-    if simulated > drawn:
+    if simulated > points:
         why = (
             f"whose time or {x} is 0"
             if x in _NUMBERS
             else f"which have no {x.removeprefix(_PARAMETER)}, or take no time"
         )
-        yield f"left out: {simulated - drawn} of {simulated} simulations, {why}"
+        yield f"left out: {simulated - points} of {simulated} simulations, {why}"
 
 
 def _chart(
-    drawn: Sequence[dict[str, Any]], x: str, title: str, subtitle: Sequence[str]
+    points: Sequence[dict[str, Any]], x: str, title: str, subtitle: Sequence[str]
 ) -> alt.LayerChart | alt.FacetChart:
-    panels = list(dict.fromkeys(point["panel"] for point in drawn))
+    panels = list(dict.fromkeys(point["panel"] for point in points))
     if len(panels) > _MOST_PANELS:
         raise Error(f"a picture of {len(panels)} panels, expected at most {_MOST_PANELS}: choose x, color and facet")
-    lines = {line.label: line for line in _lines(drawn)}
-    rows = [{**point, "dash": lines[point["line"]].dash} for point in drawn]
+    lines = {line.label: line for line in _lines(points)}
+    rows = [{**point, "dash": lines[point["line"]].dash} for point in points]
     rows.sort(key=lambda point: -lines[point["line"]].drawn_share)  # solid lines are below dashed ones
-    layered = alt.LayerChart(layer=_layers(rows, list(lines.values()), x), data=alt.InlineData(values=rows))
+    layers = alt.LayerChart(layer=_layers(rows, list(lines.values()), x), data=alt.InlineData(values=rows))
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start")
     if len(panels) == 1:
-        return layered.properties(width=WIDTH, height=HEIGHT, title=heading)
+        return layers.properties(width=WIDTH, height=HEIGHT, title=heading)
     facet = alt.Facet("panel:N", title=None, sort=panels)
-    small = layered.properties(width=_PANEL_WIDTH, height=_PANEL_HEIGHT)
+    small = layers.properties(width=_PANEL_WIDTH, height=_PANEL_HEIGHT)
     return small.facet(facet, columns=_PANELS_ACROSS).properties(title=heading)
 
 
@@ -153,19 +153,19 @@ def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) ->
     ]
 
 
-def _lines(drawn: Sequence[dict[str, Any]]) -> list[Line]:
+def _lines(points: Sequence[dict[str, Any]]) -> list[Line]:
     """Return the lines; lines that overlap in a panel are dashed."""
-    places = {place: number for number, place in enumerate(dict.fromkeys((one["panel"], one["x"]) for one in drawn))}
+    places = {place: number for number, place in enumerate(dict.fromkeys((one["panel"], one["x"]) for one in points))}
     times_s: dict[str, dict[int, float]] = {}
-    for one in drawn:
+    for one in points:
         times_s.setdefault(one["line"], {})[places[one["panel"], one["x"]]] = one["time_s"]
-    return dashed([replace(line, times_s=times_s[line.label]) for line in styled(times_s)])
+    return with_dashes([replace(line, times_s=times_s[line.label]) for line in style(times_s)])
 
 
 def _x(values: Sequence[int], x: str) -> alt.X:
     """Return the horizontal axis: logarithmic, unless a parameter has the value 0."""
     if x == "size_bytes":
         return alt.X("x:Q", title="size of the message").scale(type="log", base=2, nice=False).axis(size_axis(values))
-    axis = alt.Axis(values=thinned(values), format="d")
+    axis = alt.Axis(values=thin(values), format="d")
     scale = alt.Scale(type="log", base=2, nice=False) if min(values) > 0 else alt.Scale(zero=False)
     return alt.X("x:Q", title=x.removeprefix(_PARAMETER), scale=scale, axis=axis)

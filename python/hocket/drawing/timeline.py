@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from hocket.base.checks import memory
-from hocket.schedules.dependencies import paired
+from hocket.schedules.dependencies import pair_ends
 from hocket.simulating.simulation import Event, Simulation
 
 _EVENT_BYTES = 1000.0
@@ -23,9 +23,9 @@ _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000
 
 
-def timeline(found: Simulation) -> str:
+def timeline(result: Simulation) -> str:
     """Return the events of a simulation as JSON text: a process for each rank, an arrow for each message."""
-    return events_timeline(found.events, found.as_dict())
+    return events_timeline(result.events, result.as_dict())
 
 
 def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
@@ -92,7 +92,7 @@ def _slice(bar: _Bar) -> dict[str, Any]:
 def _arrows(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
     """Connect each send and its receive by an arrow."""
     ends = ((bar.event.kind, bar.event.rank, bar.event.peer, bar.event.tag, bar) for bar in bars)
-    for number, (send, recv) in enumerate(paired(ends)):
+    for number, (send, recv) in enumerate(pair_ends(ends)):
         arrow = {"name": "message", "cat": "message", "id": number}
         yield {**arrow, "ph": "s", **send.place, "ts": send.start_ps / _PS_PER_US}
         # The arrow ends within the slice of the receive, also for viewers that round to nanoseconds. At the end of the

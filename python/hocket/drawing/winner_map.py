@@ -20,13 +20,13 @@ _LEGEND_CHARACTERS = 100  # in a row
 _DARK = 0.18  # relative luminance below which white text has more contrast than black text
 
 
-def winners(found: Comparison) -> Iterator[dict[str, Any]]:
+def winners(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Give for each size the fastest algorithms, their time, its ratio to the lower bound, and the second place."""
-    for size_bytes in found.sizes_bytes:
-        fastest, over_bound = found.fastest(size_bytes), found.times_the_bound(size_bytes)
-        times_s = {name: time_s for (size, name), time_s in found.times_s.items() if size == size_bytes}
-        factor = "" if over_bound is None else f"{over_bound:.1f}"
-        yield {"ranks": found.ranks, **winner(size_bytes, times_s, fastest), "factor": factor}
+    for size_bytes in comparison.sizes_bytes:
+        fastest, times_bound = comparison.fastest(size_bytes), comparison.times_the_bound(size_bytes)
+        times_s = {name: time_s for (size, name), time_s in comparison.times_s.items() if size == size_bytes}
+        factor = "" if times_bound is None else f"{times_bound:.1f}"
+        yield {"ranks": comparison.ranks, **winner(size_bytes, times_s, fastest), "factor": factor}
 
 
 def winner(size_bytes: int, times_s: Mapping[str, float], fastest: Sequence[str]) -> dict[str, str]:
@@ -91,5 +91,5 @@ def cells(
     # The colour of a cell decides whether its text is black or white.
     encoding: Any = color.to_dict()
     ink = alt.expr(f"luminance(scale('color', datum[{json.dumps(encoding['field'])}])) < {_DARK} ? 'white' : 'black'")
-    coloured = base.mark_rect().encode(color=color, tooltip=list(tooltip))
-    return alt.LayerChart(layer=[coloured, base.mark_text(fontSize=11, color=ink).encode(text="factor:N")])
+    rectangles = base.mark_rect().encode(color=color, tooltip=list(tooltip))
+    return alt.LayerChart(layer=[rectangles, base.mark_text(fontSize=11, color=ink).encode(text="factor:N")])

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from hocket.explorer.questions import Named
+from hocket.explorer.questions import Sources
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from hocket.explorer.worker import main; main()"
 MOST_RUNNING = 2
@@ -27,10 +27,10 @@ _MOST_ANSWER_BYTES = 1 << 28
 _DIED = b'{"error": "the process that worked on it died, perhaps for lack of memory"}'
 
 
-def command(named: Named) -> Sequence[str]:
+def command(sources: Sources) -> Sequence[str]:
     """Return the command that starts the process; it finds the same modules as this process."""
-    measured = [(one.path, one.algorithm, one.ranks) for one in named.measured]
-    given = json.dumps([named.load, named.machines, measured])
+    measured = [(one.path, one.algorithm, one.ranks) for one in sources.measured]
+    given = json.dumps([sources.load, sources.machines, measured])
     return [sys.executable, "-c", _START, json.dumps(sys.path), given]
 
 
@@ -68,11 +68,11 @@ class Job:
         self._changed.set()
 
 
-async def worker(named: Named, *, most_answer_bytes: int = _MOST_ANSWER_BYTES) -> Process:
+async def worker(sources: Sources, *, most_answer_bytes: int = _MOST_ANSWER_BYTES) -> Process:
     """Start a process that makes views, whose answers may have so many bytes."""
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(
-        *command(named), stdin=pipe, stdout=pipe, limit=most_answer_bytes, start_new_session=True
+        *command(sources), stdin=pipe, stdout=pipe, limit=most_answer_bytes, start_new_session=True
     )
 
 
@@ -87,12 +87,12 @@ class Jobs:
 
     def __init__(
         self,
-        named: Named,
+        sources: Sources,
         *,
-        start_worker: Callable[[Named], Awaitable[Process]] = worker,
+        start_worker: Callable[[Sources], Awaitable[Process]] = worker,
         unseen_s: float = _UNSEEN_S,
     ) -> None:
-        self._named, self._start_worker, self._unseen_s = named, start_worker, unseen_s
+        self._named, self._start_worker, self._unseen_s = sources, start_worker, unseen_s
         self._jobs: dict[str, Job] = {}
         self._free = asyncio.Semaphore(MOST_RUNNING)
         self._idle: list[Process] = []

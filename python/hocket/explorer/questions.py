@@ -10,22 +10,22 @@ from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import shown
+from hocket.base.checks import quote
 from hocket.base.files import parse_toml
 from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
-from hocket.definitions.calls import declared_by
+from hocket.definitions.calls import declared_values
 from hocket.definitions.libraries import MPI_DEFAULTS
 from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.definitions.machine import Machine, find_machine, made_for, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Measurement, Told
-from hocket.simulating.arrivals import described
+from hocket.simulating.arrivals import describe
 from hocket.simulating.comparison import compare
 from hocket.simulating.faults import split
-from hocket.simulating.scenes import ALONE, Scene, read_cadence
+from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class MeasuredFile:
 
 
 @dataclass(frozen=True)
-class Named:
+class Sources:
     """Files that the user named on the command line and a page may use.
 
     Attributes:
@@ -113,14 +113,14 @@ class Question:
     sizes_bytes: tuple[int, ...]
     machine: Machine
     machine_name: str | None
-    named: Named
+    named: Sources
     algorithm: str | None = None
     size_bytes: int | None = None
     verified_ranks: tuple[int, ...] = VERIFIED_RANKS
     parameters: tuple[tuple[str, str], ...] = ()
     trials: Trials = UNTIL_DECIDED
     defaults: tuple[str, ...] = ()
-    scene: Scene = ALONE
+    scene: Scene = NO_SCENE
     beside: Machine | None = None
     beside_name: str | None = None
 
@@ -141,8 +141,10 @@ class Question:
         """The measured times of such calls on the last rank count, by file; none in a scene."""
         call = self.collective, self.ranks[-1]
         files = () if self.scene.given else self.named.measured
-        found = {file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files}
-        return {file: times for file, times in found.items() if times}
+        measurements_by_file = {
+            file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files
+        }
+        return {file: times for file, times in measurements_by_file.items() if times}
 
     @property
     def is_random(self) -> bool:
@@ -152,8 +154,8 @@ class Question:
     @cached_property
     def candidates(self) -> tuple[Algorithm, ...]:
         """The algorithms to compare: the named ones, or all except those made for another topology."""
-        found = algorithms_named(self.collective, self.names, among=self.named.algorithms)
-        return found if self.names else made_for(self.machine, found)
+        own_candidates = algorithms_named(self.collective, self.names, among=self.named.algorithms)
+        return own_candidates if self.names else made_for(self.machine, own_candidates)
 
     @property
     def size_explained_bytes(self) -> int:
@@ -166,10 +168,10 @@ class Question:
         if self.algorithm is not None:
             return find(f"{self.collective}/{self.algorithm}", among=self.named.algorithms)
         (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
-        found = compare(self.candidates, [call], machine=self.machine, scene=self.scene, trials=self.trials)
-        if not found.simulations:
-            raise Error(found.not_compared[0].sentence)
-        (fastest, *_) = found.fastest(call.size_bytes)
+        comparison = compare(self.candidates, [call], machine=self.machine, scene=self.scene, trials=self.trials)
+        if not comparison.simulations:
+            raise Error(comparison.not_compared[0].sentence)
+        (fastest, *_) = comparison.fastest(call.size_bytes)
         return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
 
     def on_other(self) -> Question:
@@ -192,11 +194,11 @@ class Question:
 
     def values(self, algorithm: Algorithm) -> dict[str, float | str]:
         """Return the values of the parameters that an algorithm declares."""
-        return declared_by(algorithm, self._values())
+        return declared_values(algorithm, self._values())
 
     def _values(self) -> dict[str, float | str]:
-        explained = [] if self.algorithm is None else [self.explained]
-        return values_of(self.parameters, [*self.candidates, *explained])
+        algorithms_explained = [] if self.algorithm is None else [self.explained]
+        return values_of(self.parameters, [*self.candidates, *algorithms_explained])
 
 
 def name_of(machine: Machine) -> str | None:
@@ -207,12 +209,12 @@ def name_of(machine: Machine) -> str | None:
     return machine.file if Path(machine.file).is_file() else None
 
 
-def read_question(texts: Mapping[str, Any], named: Named) -> Question:
+def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
     """Return the question in the fields of a form.
 
     Args:
         texts: The text of each field by its name.
-        named: The files that the user named.
+        sources: The files that the user named.
 
     Raises:
         Error: A field is missing, unknown or invalid; the message gives its name and what was expected.
@@ -222,7 +224,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         among("field", unknown[0], _FIELDS)
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise Error(f"{name}: got {shown(text)}, expected a text")
+            raise Error(f"{name}: got {quote(text)}, expected a text")
 
     def field(name: str, read: Callable[[str], T], default: str = "") -> T:
         try:
@@ -232,9 +234,9 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
             raise Error(message if message.startswith(name) else f"{name}: {message}") from None
 
     collective = field("collective", find_collective)
-    machine, machine_name = _machine(texts.get("machine", ""), named)
+    machine, machine_name = _machine(texts.get("machine", ""), sources)
     other = texts.get("beside", "")
-    beside = Machine.load(among("beside", other, named.machine_texts)) if other else None
+    other_machine = Machine.load(among("beside", other, sources.machine_texts)) if other else None
     has_size = COLLECTIVES[collective].has_size
     return Question(
         collective=collective,
@@ -243,7 +245,7 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         sizes_bytes=field("sizes", parse_sizes) if has_size else (0,),
         machine=machine,
         machine_name=machine_name,
-        named=named,
+        named=sources,
         algorithm=texts.get("algorithm", "").strip() or None,
         size_bytes=field("size", _one_size_if_any) if has_size else None,
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
@@ -251,12 +253,12 @@ def read_question(texts: Mapping[str, Any], named: Named) -> Question:
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
         defaults=field("defaults", _defaults),
         scene=Scene(
-            arrivals=field("arrive", lambda text: described(text) if text else None),
+            arrivals=field("arrive", lambda text: describe(text) if text else None),
             cadence=field("cadence", lambda text: read_cadence(text) if text else None),
             faults=field("fault", lambda text: split(text) or None),
         ),
-        beside=beside,
-        beside_name=None if beside is None else name_of(beside),
+        beside=other_machine,
+        beside_name=None if other_machine is None else name_of(other_machine),
     )
 
 
@@ -293,14 +295,14 @@ def _between(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
-def _machine(text: str, named: Named) -> tuple[Machine, str | None]:
+def _machine(text: str, sources: Sources) -> tuple[Machine, str | None]:
     """Return the machine of a text, and its name if it is a preset or a machine that the user named.
 
     Raises:
         Error: The text is not a machine, or it refers to a file. A page must not be able to read any file.
     """
-    for name, known in named.machine_texts.items():
-        if text == known:
+    for name, machine_text in sources.machine_texts.items():
+        if text == machine_text:
             return Machine.parse(text, find_machine(name)[1]), name
     if _has_file(parse_toml(text, _SHOWN_FILE)):
         raise Error(f"{_SHOWN_FILE}: got a key `file`, expected it only in an unchanged file that --machine names")

@@ -29,20 +29,22 @@ def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: 
     Raises:
         Error: No view can be made; the message is the reason of the first one.
     """
-    wanted = list(names)
+    view_names = list(names)
     sections: list[dict[str, Any]] = []
-    for number, name in enumerate(wanted):
-        on_done(number, len(wanted))
+    for number, name in enumerate(view_names):
+        on_done(number, len(view_names))
         try:
-            sections.append({"view": view(name, question, partial(tell_part, on_done, number, len(wanted))).as_dict()})
+            sections.append(
+                {"view": view(name, question, partial(tell_part, on_done, number, len(view_names))).as_dict()}
+            )
         except Error as error:
             sections.append({"error": f"{name}: {error}"})
     if not any("view" in section for section in sections):
         raise Error(sections[0]["error"])
-    return _filled({**_asked(question), "sections": sections})
+    return _fill({**_question_entry(question), "sections": sections})
 
 
-def _asked(question: Question) -> dict[str, Any]:
+def _question_entry(question: Question) -> dict[str, Any]:
     machine = question.machine
     facts = [
         ("ranks", format_ranks(question.ranks)),
@@ -58,7 +60,7 @@ def _asked(question: Question) -> dict[str, Any]:
     return {"title": title, "facts": facts, "machines": machines}
 
 
-def _filled(data: dict[str, Any]) -> str:
+def _fill(data: dict[str, Any]) -> str:
     """Return the page with its scripts, and a security policy that allows only these scripts."""
     script = "\n".join([vega(), page_file("view.js"), page_file("report.js")])
     style = page_file("style.css")

@@ -63,7 +63,9 @@ def _measured_words(question: Question) -> list[str]:
 def _measured(question: Question) -> str:
     """Return the lines that read measured times, if there are any."""
     files = ((json.dumps(file.path), f"Told({file.algorithm!r}, {file.ranks})") for file in question.measured)
-    lines = "".join(f"    *hocket.read_measurements({path}, {told}).measurements,\n" for path, told in files)
+    lines = "".join(
+        f"    *hocket.read_measurements({path}, {facts_text}).measurements,\n" for path, facts_text in files
+    )
     return f"from hocket.measurements.measurement import Told\n\nmeasured = [\n{lines}]\n" if lines else ""
 
 
@@ -83,10 +85,10 @@ def explaining(question: Question) -> Source:
     """Return the source of an explanation."""
     words = ["explain", *_explained_words(question), *_scene_words(question), "--plot", "space-time.html"]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
-    among = ", among=library" if question.named.load else ""
+    library_argument = ", among=library" if question.named.load else ""
     body = f"""\
 call = {_explained_call(question)}
-found = hocket.explain(algorithm, call, machine=machine{_scene(question)}{seed}{among})
+found = hocket.explain(algorithm, call, machine=machine{_scene(question)}{seed}{library_argument})
 print(found.time_s, found.parts_s)
 for step in found.steps:
     print(step)"""
@@ -103,12 +105,12 @@ def simulating(question: Question) -> Source:
     return _keeping(question, ["--plot", "space-time.html"], "events", "for event in found.events:\n    print(event)")
 
 
-def _keeping(question: Question, files: Sequence[str], kept: str, end: str) -> Source:
+def _keeping(question: Question, files: Sequence[str], kind: str, end: str) -> Source:
     words = ["simulate", *_explained_words(question), *_scene_words(question), *files]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
 call = {_explained_call(question)}
-found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["{kept}"])
+found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["{kind}"])
 {end}"""
     return Source(_command(question, words), _python(question, _explained(question), body))
 
@@ -130,8 +132,8 @@ for counterexample in verdict.counterexamples:
 
 def _command(question: Question, words: Sequence[str]) -> str:
     """Return a command line with options for the machine and for loaded files."""
-    given = ["--machine", question.machine_name or "/dev/stdin", *_load_words(question)]
-    line = shlex.join(["hocket", *words, *given])
+    machine_words = ["--machine", question.machine_name or "/dev/stdin", *_load_words(question)]
+    line = shlex.join(["hocket", *words, *machine_words])
     if question.machine_name:
         return line
     text, end = question.machine.text.rstrip(), "END"
@@ -255,8 +257,8 @@ def _trials(question: Question) -> str:
     trials = question.trials
     if trials == UNTIL_DECIDED:
         return ""
-    until = ", until_decided=True" if trials.until_decided else ""
-    return f", trials=hocket.Trials(count={trials.count}, seed={trials.seed}{until})"
+    until_text = ", until_decided=True" if trials.until_decided else ""
+    return f", trials=hocket.Trials(count={trials.count}, seed={trials.seed}{until_text})"
 
 
 def _sizes(question: Question) -> str:

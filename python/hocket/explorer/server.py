@@ -19,13 +19,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hocket._native import Error
-from hocket.base.checks import shown
+from hocket.base.checks import quote
 from hocket.base.version import version
 from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
 from hocket.explorer.jobs import FullError, Jobs
 from hocket.explorer.page_files import page_file, vega
-from hocket.explorer.questions import Named
+from hocket.explorer.questions import Sources
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
@@ -66,16 +66,16 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
-def serve(listening: socket.socket, named: Named, token: str) -> None:
+def serve(listening: socket.socket, sources: Sources, token: str) -> None:
     """Serve until Ctrl-C."""
-    server(named, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
+    server(sources, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
 
 
-def server(named: Named, *, token: str, port: int, token_within_s: float = _TOKEN_WITHIN_S) -> uvicorn.Server:
+def server(sources: Sources, *, token: str, port: int, token_within_s: float = _TOKEN_WITHIN_S) -> uvicorn.Server:
     """Return a server of the application; see `application`.
 
     Args:
-        named: The files that the user named.
+        sources: The files that the user named.
         token: The token that every request must contain.
         port: The port on which it listens.
         token_within_s: A connection that has not sent the token after so many seconds is cut.
@@ -85,7 +85,7 @@ def server(named: Named, *, token: str, port: int, token_within_s: float = _TOKE
         within_s = token_within_s
 
     config = uvicorn.Config(
-        application(named, token=token, port=port),
+        application(sources, token=token, port=port),
         http=Connection,
         log_level="warning",
         access_log=False,
@@ -131,15 +131,15 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
 
-def application(named: Named, *, token: str, port: int) -> ASGIApp:
+def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
     """Return the server as an ASGI application.
 
     Args:
-        named: The files that the user named.
+        sources: The files that the user named.
         token: The token that every request must contain.
         port: The port on which it listens; the host name of requests must contain it.
     """
-    jobs = Jobs(named)
+    jobs = Jobs(sources)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -154,10 +154,10 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
         name = request.path_params["name"]
         if name == "vega.js":
             return _text(name, vega())
-        return _text(name, page_file(name)) if name in _FILES else _told(404, f"no file {shown(name)}")
+        return _text(name, page_file(name)) if name in _FILES else _told(404, f"no file {quote(name)}")
 
     def start(_: Request) -> Response:
-        return JSONResponse(_start(named))
+        return JSONResponse(_start(sources))
 
     async def submit(request: Request) -> Response:
         try:
@@ -175,8 +175,8 @@ def application(named: Named, *, token: str, port: int) -> ASGIApp:
             return _told(404, "unknown job: it was fetched or cancelled already, or never existed")
         if job.status is not None:
             return Response(job.content, job.status, media_type="application/json")
-        done, total = job.progress
-        progress = {"is_running": job.is_running, "before": jobs.before(job), "done": done, "total": total}
+        progress_count, total = job.progress
+        progress = {"is_running": job.is_running, "before": jobs.before(job), "done": progress_count, "total": total}
         return JSONResponse(progress, 202)
 
     async def cancel(request: Request) -> Response:
@@ -213,19 +213,19 @@ class _Guard:
             await send(message)
 
         request = Request(scope)
-        given = request.query_params.get("token", "").encode()
+        token = request.query_params.get("token", "").encode()
         if request.headers.getlist("host") not in ([host] for host in self._hosts):
-            refusal = f"got the host {shown(request.headers.get('host'))}, expected {self._hosts[0]}"
-        elif not secrets.compare_digest(given, self._token.encode()):
+            refusal = f"got the host {quote(request.headers.get('host'))}, expected {self._hosts[0]}"
+        elif not secrets.compare_digest(token, self._token.encode()):
             refusal = "the token is missing or wrong, expected the address that `hocket serve` prints"
         else:
-            if let_in := scope.get("state", {}).get(_LET_IN):
-                let_in()
+            if let_in_event := scope.get("state", {}).get(_LET_IN):
+                let_in_event()
             await self._inner(scope, receive, send_guarded)
             return
         # In the address bar of a browser, the user reads a line of text; the page's own requests get JSON.
-        refused = Response(f"hocket: {refusal}\n", 403, media_type="text/plain")
-        answer = refused if request.url.path == "/" else _told(403, refusal)
+        response = Response(f"hocket: {refusal}\n", 403, media_type="text/plain")
+        answer = response if request.url.path == "/" else _told(403, refusal)
         await answer(scope, receive, send_guarded)
 
 
@@ -241,24 +241,24 @@ async def _body(request: Request) -> bytes:
 def _request(body: bytes) -> Mapping[str, Any]:
     """Return the name of a view and the fields of the form."""
     try:
-        found = json.loads(body)
+        data = json.loads(body)
     except (ValueError, RecursionError):
         raise Error("request: not JSON") from None
-    match found:
+    match data:
         case {"view": str(name), "fields": dict(fields)}:
             return {"view": name, "fields": fields}
-    raise Error(f"got {shown(found)}, expected the view and the fields of a form")
+    raise Error(f"got {quote(data)}, expected the view and the fields of a form")
 
 
-def _start(named: Named) -> dict[str, Any]:
+def _start(sources: Sources) -> dict[str, Any]:
     """Return the choices that the form offers."""
     algorithms = [
         {"collective": each.collective, "name": each.name, "is_mine": each.program is not None}
-        for each in named.algorithms
+        for each in sources.algorithms
     ]
     machines = [
         {"name": name, "text": text, "description": Machine.load(name).description, "ranks": _first_ranks(name)}
-        for name, text in named.machine_texts.items()
+        for name, text in sources.machine_texts.items()
     ]
     return {"collectives": tuple(COLLECTIVES), "algorithms": algorithms, "machines": machines, "version": version()}
 

@@ -87,9 +87,9 @@ class View:
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
         tables = [vars(table) for table in self.tables]
-        beside = None if self.beside is None else self.beside.as_dict()
+        other = None if self.beside is None else self.beside.as_dict()
         source = None if self.source is None else vars(self.source)
-        return {**vars(self), "source": source, "tables": tables, "beside": beside}
+        return {**vars(self), "source": source, "tables": tables, "beside": other}
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
@@ -101,24 +101,24 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     draw = VIEWS[among("view", name, VIEWS)]
     if question.beside is None:
         return draw(question, on_done)
-    found: list[View] = []
+    views: list[View] = []
     errors: list[Error] = []
     for number, machine in enumerate((question.machine, question.beside)):
         try:
-            asked = question.on_other() if number else question
-            found.append(draw(asked, partial(tell_part, on_done, number, 2)))
+            panel = question.on_other() if number else question
+            views.append(draw(panel, partial(tell_part, on_done, number, 2)))
         except Error as error:
             errors.append(error)
-            found.append(View(f"machine {machine.name}", None, facts=(("no answer", str(error)),)))
-    if len(errors) == len(found):
+            views.append(View(f"machine {machine.name}", None, facts=(("no answer", str(error)),)))
+    if len(errors) == len(views):
         raise errors[0]
-    _share_times(one.chart for one in found if one.chart is not None)
-    return replace(found[0], beside=found[1])
+    _share_times(one.chart for one in views if one.chart is not None)
+    return replace(views[0], beside=views[1])
 
 
-def tell_part(on_done: OnDone, number: int, parts: int, done: int, total: int) -> None:
+def tell_part(on_done: OnDone, number: int, parts: int, progress: int, total: int) -> None:
     """Report progress as one of several equally long parts of the work."""
-    on_done(number * total + done, parts * total)
+    on_done(number * total + progress, parts * total)
 
 
 def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
@@ -137,21 +137,21 @@ def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _times(question: Question, on_done: OnDone) -> View:
-    def note(done: int) -> None:
-        on_done(done, _simulations(question))
+    def note(progress: int) -> None:
+        on_done(progress, _simulations(question))
 
     measurements = [one for times in question.measured.values() for one in times]
-    found = _compared(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
-    libraries = dict.fromkeys(default.library for default in found.defaults)
-    choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(found, name)]
-    has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in found.simulations)
+    comparison = _compared(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
+    libraries = dict.fromkeys(default.library for default in comparison.defaults)
+    choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
+    has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in comparison.simulations)
     return View(
-        found.title,
+        comparison.title,
         comparing(question),
-        facts=(*best_lines(found), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
-        refusals=tuple(not_compared_lines(found)),
-        chart=_wide(found.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
-        tables=(times_table(found), *([measured_table(found)] if found.measured else [])),
+        facts=(*best_lines(comparison), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
+        refusals=tuple(not_compared_lines(comparison)),
+        chart=_wide(comparison.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
+        tables=(times_table(comparison), *([measured_table(comparison)] if comparison.measured else [])),
     )
 
 
@@ -180,7 +180,7 @@ def _compared(
         trials=replace(question.trials, threads=threads),
         defaults=defaults,
         measured=measurements,
-        on_done=lambda found: on_done(len(found.simulations) + len(found.not_compared)),
+        on_done=lambda comparison: on_done(len(comparison.simulations) + len(comparison.not_compared)),
     )
 
 
@@ -202,35 +202,37 @@ def _trials(question: Question) -> list[tuple[str, str]]:
 
 def _winner_map(question: Question, on_done: OnDone) -> View:
     rows: list[dict[str, Any]] = []
-    refused: list[tuple[str, str]] = []
+    refusals: list[tuple[str, str]] = []
     before = 0
 
-    def note(done: int) -> None:
-        on_done(before + done, len(question.ranks) * _simulations(question))
+    def note(progress: int) -> None:
+        on_done(before + progress, len(question.ranks) * _simulations(question))
 
     for ranks in question.ranks:
         try:
-            found = _compared(question, ranks, note)
+            comparison = _compared(question, ranks, note)
         except Error as error:
-            refused.append((format_count(ranks, "rank"), str(error)))
+            refusals.append((format_count(ranks, "rank"), str(error)))
         else:
-            rows += winners(found)
-            refused += [
-                (format_count(ranks, "rank"), one.sentence) for one in found.not_compared if not found.simulations
+            rows += winners(comparison)
+            refusals += [
+                (format_count(ranks, "rank"), one.sentence)
+                for one in comparison.not_compared
+                if not comparison.simulations
             ][:1]
         before += _simulations(question)
     if not rows:
-        raise Error(refused[0][1])
+        raise Error(refusals[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
     numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
-    drawn = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(said) for said in _scene(question))])
+    chart = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(said) for said in _scene(question))])
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
         mapping(question),
         facts=(*_scene(question), *_trials(question)),
-        refusals=tuple(refused),
-        chart=drawn.to_dict(),
+        refusals=tuple(refusals),
+        chart=chart.to_dict(),
         tables=(
             Words(columns, tuple(tuple(str(row[column]) for column in columns) for row in rows), ("ranks", "time")),
         ),
@@ -242,7 +244,7 @@ def _space_time(question: Question, on_done: OnDone) -> View:
         simulation = _simulated(question, "events")
         facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *_scene(question))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
-    found = explain(
+    explanation = explain(
         question.explained,
         _call(question),
         machine=question.machine,
@@ -250,15 +252,15 @@ def _space_time(question: Question, on_done: OnDone) -> View:
         trials=_first_trial(question),
         among=question.named.algorithms,
     )
-    title, facts = found.title, tuple(explanation_facts(found))
-    if not found.steps:
+    title, facts = explanation.title, tuple(explanation_facts(explanation))
+    if not explanation.steps:
         return View(title, explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
-    parts, steps, remedies, faster = explanation_tables(found)
+    parts, steps, remedies, faster = explanation_tables(explanation)
     return View(
         title,
         explaining(question),
-        facts=(*facts, ("ranks", ranks_of_path(found.steps))),
-        chart=_wide(found.plot()),
+        facts=(*facts, ("ranks", ranks_of_path(explanation.steps))),
+        chart=_wide(explanation.plot()),
         tables=(parts, remedies, *([] if faster is None else [faster]), steps),
     )
 
@@ -268,40 +270,40 @@ def _links(question: Question, on_done: OnDone) -> View:
     if topology is None:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
-    found = _simulated(question, "links")
-    title = found.title
-    drawn = link_chart({format_time(found.times_s[0]): found.link_uses}, topology, title=title, is_choosable=True)
+    result = _simulated(question, "links")
+    title = result.title
+    chart = link_chart({format_time(result.times_s[0]): result.link_uses}, topology, title=title, is_choosable=True)
     return View(
         title,
         linking(question),
-        facts=(*carried(found), *_scene(question)),
-        chart=drawn.to_dict(),
-        tables=(busiest_links(found.link_uses),),
+        facts=(*carried(result), *_scene(question)),
+        chart=chart.to_dict(),
+        tables=(busiest_links(result.link_uses),),
     )
 
 
 def _verdict(question: Question, on_done: OnDone) -> View:
     algorithm, ranks = question.explained, question.verified_ranks
-    done = 0
+    count = 0
 
     def note() -> None:
-        nonlocal done
-        done += 1
-        on_done(done, len(ranks))
+        nonlocal count
+        count += 1
+        on_done(count, len(ranks))
 
-    found = verify(algorithm, ranks, parameters=question.values(algorithm), on_done=note)
-    shown = found.counterexamples[:_MOST_COUNTEREXAMPLES]
-    left = len(found.counterexamples) - len(shown)
+    verdict = verify(algorithm, ranks, parameters=question.values(algorithm), on_done=note)
+    counterexamples = verdict.counterexamples[:_MOST_COUNTEREXAMPLES]
+    left = len(verdict.counterexamples) - len(counterexamples)
     facts = [
-        ("verdict", f"{'ok' if found.ok else 'WRONG'}, {finding_text(found.findings)}"),
+        ("verdict", f"{'ok' if verdict.ok else 'WRONG'}, {finding_text(verdict.findings)}"),
         *([("not shown", format_count(left, "more counterexample"))] if left else []),
-        *((f"not for P = {format_ranks([one.ranks])}", one.sentence) for one in found.refusals[:1]),
+        *((f"not for P = {format_ranks([one.ranks])}", one.sentence) for one in verdict.refusals[:1]),
     ]
     return View(
-        f"{algorithm.label} is {'right' if found.ok else 'wrong'}",
+        f"{algorithm.label} is {'right' if verdict.ok else 'wrong'}",
         verifying(question),
         facts=tuple(facts),
-        texts=tuple(counterexample_text(counterexample, algorithm) for counterexample in shown),
+        texts=tuple(counterexample_text(counterexample, algorithm) for counterexample in counterexamples),
     )
 
 
@@ -311,7 +313,7 @@ def _call(question: Question) -> Call:
     return replace(call, parameters=question.values(question.explained))
 
 
-def _simulated(question: Question, kept: Kept) -> Simulation:
+def _simulated(question: Question, kind: Kept) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
         question.explained,
@@ -319,7 +321,7 @@ def _simulated(question: Question, kept: Kept) -> Simulation:
         machine=question.machine,
         scene=question.scene,
         trials=_first_trial(question),
-        keep=[kept],
+        keep=[kind],
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.checks import one_line
-from hocket.explorer.questions import MeasuredFile, Named, read_question
+from hocket.explorer.questions import MeasuredFile, Sources, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, OnDone, view
 
@@ -33,19 +33,19 @@ def main() -> None:
     os.dup2(2, 1)  # output of loaded programs must not mix with answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     load, machines, measured = json.loads(sys.argv[2])
-    named = Named(tuple(load), tuple(machines), tuple(MeasuredFile(*one) for one in measured))
-    asked: queue.Queue[str] = queue.Queue()
+    sources = Sources(tuple(load), tuple(machines), tuple(MeasuredFile(*one) for one in measured))
+    requests: queue.Queue[str] = queue.Queue()
 
     def listen() -> None:
         for line in lines:
-            asked.put(line)
+            requests.put(line)
         os._exit(0)  # the server has gone; stop even in the middle of a view
 
     threading.Thread(target=listen, daemon=True).start()
 
     while True:
-        request = json.loads(asked.get())
-        status, content = _answer(request, named, _telling(output))
+        request = json.loads(requests.get())
+        status, content = _answer(request, sources, _telling(output))
         output.write(f"{json.dumps({'status': status})}\n{json.dumps(content)}\n")
         output.flush()
 
@@ -54,20 +54,20 @@ def _telling(output: Any) -> OnDone:
     """Return a callback that writes progress messages now and then."""
     last_s = 0.0
 
-    def tell(done: int, total: int) -> None:
+    def tell(progress: int, total: int) -> None:
         nonlocal last_s
         if time.monotonic() - last_s > _BETWEEN_S:
             last_s = time.monotonic()
-            output.write(json.dumps({"done": done, "total": total}) + "\n")
+            output.write(json.dumps({"done": progress, "total": total}) + "\n")
             output.flush()
 
     return tell
 
 
-def _answer(request: Mapping[str, Any], named: Named, on_done: OnDone) -> tuple[int, dict[str, Any]]:
+def _answer(request: Mapping[str, Any], sources: Sources, on_done: OnDone) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status, and the answer or one line of error."""
     try:
-        question = read_question(request["fields"], named)
+        question = read_question(request["fields"], sources)
         name = request["view"]
         if name == REPORT:
             return 200, {"html": report(question, VIEWS, on_done=on_done)}

@@ -40,7 +40,7 @@ def steps() -> int:
     return 1 + sum(len(_candidates(collective)) for collective in COLLECTIVES)
 
 
-def calibrated(
+def calibrate_library(
     installation: Installation,
     launcher: Launcher,
     ranks: int,
@@ -65,14 +65,14 @@ def calibrated(
         Error: The programs cannot be compiled, or fail.
     """
     samples, hosts = measured(installation, ranks, most_bytes=most_bytes, limit_s=limit_s, launcher=launcher)
-    found = calibrate(samples, mpi=installation.library, hosts=hosts)
+    calibration = calibrate(samples, mpi=installation.library, hosts=hosts)
     on_done()
 
     def slower(extra_s: float) -> Machine:
-        return Machine.parse(machine_file(replace(found, message_s=extra_s), "measured", model, None))
+        return Machine.parse(machine_file(replace(calibration, message_s=extra_s), "measured", model, None))
 
     call_s, message_s = overheads(installation, launcher, ranks, slower, on_done)
-    return replace(found, call_s=call_s, message_s=message_s), samples
+    return replace(calibration, call_s=call_s, message_s=message_s), samples
 
 
 def overheads(
@@ -95,7 +95,7 @@ def overheads(
     for collective in COLLECTIVES:
         candidates = _candidates(collective)
         call = Call(ranks=ranks, size_bytes=0)
-        found = bench(
+        results = bench(
             installation,
             candidates,
             call,
@@ -106,14 +106,14 @@ def overheads(
             launcher=launcher,
             on_done=on_done,
         )
-        base, more = (predict(found, candidates, call, machine(extra_s)) for extra_s in (0.0, _STEP_S))
-        measured_s += [one.median_s for one in found.measurements]
+        base, more = (predict(results, candidates, call, machine(extra_s)) for extra_s in (0.0, _STEP_S))
+        measured_s += [one.median_s for one in results.measurements]
         base_s += [one.time_s for one in base]
         per_message += [(two.time_s - one.time_s) / _STEP_S for one, two in zip(base, more, strict=True)]
-    return fitted(np.asarray(measured_s), np.asarray(base_s), np.asarray(per_message))
+    return fit_columns(np.asarray(measured_s), np.asarray(base_s), np.asarray(per_message))
 
 
-def fitted(
+def fit_columns(
     measured_s: np.ndarray[tuple[int], np.dtype[np.float64]],
     base_s: np.ndarray[tuple[int], np.dtype[np.float64]],
     per_message: np.ndarray[tuple[int], np.dtype[np.float64]],
@@ -134,10 +134,10 @@ def fitted(
     for _ in range(_ROUNDS):
         call_s, message_s = np.linalg.lstsq(columns * weights[:, None], left * weights, rcond=None)[0]
         if call_s < 0 or message_s < 0:
-            kept = int(call_s < 0)  # the other value becomes 0
-            alone = columns[:, kept] * weights
-            value = max(float(alone @ (left * weights) / (alone @ alone)), 0.0)
-            call_s, message_s = (0.0, value) if kept else (value, 0.0)
+            index = int(call_s < 0)  # the other value becomes 0
+            column = columns[:, index] * weights
+            value = max(float(column @ (left * weights) / (column @ column)), 0.0)
+            call_s, message_s = (0.0, value) if index else (value, 0.0)
         off = np.abs(left - columns @ np.asarray([call_s, message_s]))
         weights = 1 / np.sqrt(np.maximum(off, 0.01))
     return float(call_s), float(message_s)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.parallel import Shown, do_all, unseen
-from hocket.definitions.calls import made, values
+from hocket.base.parallel import ProgressDisplay, do_all, no_display
+from hocket.definitions.calls import prepare, values
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
@@ -82,26 +82,26 @@ class Cells:
     @classmethod
     def of(cls, measurements: Iterable[Measurement], skeleton: Skeleton) -> Cells:
         """Return what can be simulated on the machines of a skeleton."""
-        found: list[Cell] = []
-        known: list[Measurement] = []
+        cells: list[Cell] = []
+        usable: list[Measurement] = []
         left_out: Counter[str] = Counter()
         defaults: dict[Point, float] = {}
         machines: dict[tuple[int, ...] | None, Machine] = {}
         for one in measurements:
-            with _counted(left_out, one):
-                known.append(_chosen(one, skeleton))
-        groups = _grouped(known)
+            with _count_omissions(left_out, one):
+                usable.append(_choose(one, skeleton))
+        groups = _group(usable)
         for group in groups:
             one = replace(group[0], time_s=median(each.time_s for each in group))
             if one.algorithm == DEFAULT:
                 defaults[_point(one)] = one.time_s
                 continue
-            with _counted(left_out, one):
+            with _count_omissions(left_out, one):
                 dims = _dims(one, skeleton)
                 if dims not in machines:
                     machines[dims] = skeleton.with_values(skeleton.middle, dims)
-                found.append(_cell(one, machines[dims], dims))
-        return cls(tuple(found), defaults, dict(left_out), _noise(groups))
+                cells.append(_cell(one, machines[dims], dims))
+        return cls(tuple(cells), defaults, dict(left_out), _noise(groups))
 
 
 def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
@@ -113,13 +113,13 @@ def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
         return ()
     longest_s = sorted(cell.effort_s for cell in cells)[math.ceil(_SHARE * len(cells)) - 1]
     left = [cell for cell in cells if cell.effort_s <= max(longest_s, _LONG_S)]
-    chosen: list[Cell] = []
-    taken: Counter[tuple[str, object]] = Counter()
-    while left and len(chosen) < most:
-        best = min(range(len(left)), key=lambda number: sum(taken[mark] ** 2 for mark in _marks(left[number])))
-        taken.update(_marks(left[best]))
-        chosen.append(left.pop(best))
-    return tuple(sorted(chosen, key=lambda cell: _order(cell.measurement)))
+    cells_chosen: list[Cell] = []
+    counts: Counter[tuple[str, object]] = Counter()
+    while left and len(cells_chosen) < most:
+        best = min(range(len(left)), key=lambda number: sum(counts[mark] ** 2 for mark in _marks(left[number])))
+        counts.update(_marks(left[best]))
+        cells_chosen.append(left.pop(best))
+    return tuple(sorted(cells_chosen, key=lambda cell: _order(cell.measurement)))
 
 
 def _marks(cell: Cell) -> list[tuple[str, object]]:
@@ -136,7 +136,7 @@ def _marks(cell: Cell) -> list[tuple[str, object]]:
 
 
 @contextmanager
-def _counted(left_out: Counter[str], one: Measurement) -> Iterator[None]:
+def _count_omissions(left_out: Counter[str], one: Measurement) -> Iterator[None]:
     """Count a measurement that cannot be simulated, by why."""
     try:
         yield
@@ -145,7 +145,7 @@ def _counted(left_out: Counter[str], one: Measurement) -> Iterator[None]:
         left_out[f"{program}: {str(error).removeprefix(f'{program} ')}"] += 1
 
 
-def _chosen(one: Measurement, skeleton: Skeleton) -> Measurement:
+def _choose(one: Measurement, skeleton: Skeleton) -> Measurement:
     """Return a measurement of a library with the algorithm that the library chooses for the call.
 
     Raises:
@@ -154,14 +154,14 @@ def _chosen(one: Measurement, skeleton: Skeleton) -> Measurement:
     if one.algorithm not in DEFAULTS:
         return one
     on_node = one.ranks_per_node or skeleton.ranks_per_node
-    found = untuned(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
-    if found.found is None:
-        raise Error(found.sentence)
-    algorithm, call = found.found
+    default_choice = untuned(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
+    if default_choice.found is None:
+        raise Error(default_choice.sentence)
+    algorithm, call = default_choice.found
     return replace(one, algorithm=algorithm.name, parameters=dict(call.parameters))
 
 
-def _grouped(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
+def _group(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
     """Return the measurements of each call, in a fixed order."""
     groups: dict[tuple[object, ...], list[Measurement]] = {}
     for one in sorted(measurements, key=_order):
@@ -206,7 +206,7 @@ def _dims(one: Measurement, skeleton: Skeleton) -> tuple[int, ...] | None:
 def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> Cell:
     """Return a measurement as a cell."""
     algorithm = find(f"{one.collective}/{one.algorithm}")
-    call = replace(one.call, parameters=values(made(algorithm, one.call, machine)))
+    call = replace(one.call, parameters=values(prepare(algorithm, one.call, machine)))
     effort_s = simulation_s(algorithm, call, machine=machine, measured_as=one.measured_as)
     if effort_s > _LONGEST_S:
         raise Error("simulations that would take too long")
@@ -233,7 +233,7 @@ class Simulator:
     executor: Executor
     until_s: float
     on_done: Callable[[], object]
-    shown: Shown = unseen
+    shown: ProgressDisplay = no_display
 
     @contextmanager
     def stage(self, label: str, simulations: int) -> Iterator[None]:
@@ -272,8 +272,8 @@ class Simulator:
                 raise TimeOverError
 
         tasks = [(machines[number, cell.dims], cell) for number in range(len(points)) for cell in cells]
-        found = do_all(_time_s, tasks, executor=self.executor, on_done=done)
-        return np.asarray(found).reshape(len(points), len(cells))
+        results = do_all(_time_s, tasks, executor=self.executor, on_done=done)
+        return np.asarray(results).reshape(len(points), len(cells))
 
 
 def _time_s(task: tuple[Machine, Cell]) -> float:

@@ -62,14 +62,14 @@ class Condition:
 
 
 def _part(part: str, text: str) -> tuple[str, str, Any]:
-    found = _ONE.fullmatch(part)
-    if found is None or found[1] not in _NAMES:
+    match = _ONE.fullmatch(part)
+    if match is None or match[1] not in _NAMES:
         names = ", ".join(_NAMES)
         raise Error(
             f'got "{text}", expected a condition such as "ranks>64" or "collective=broadcast,size<1MiB" on {names}'
         )
-    attribute, read = _NAMES[found[1]]
-    value = read(found[3])
-    if isinstance(value, str) and found[2] not in ("=", "!="):
-        raise Error(f'got "{text}", expected = or != beside {found[1]}')
-    return attribute, found[2], value
+    attribute, read = _NAMES[match[1]]
+    value = read(match[3])
+    if isinstance(value, str) and match[2] not in ("=", "!="):
+        raise Error(f'got "{text}", expected = or != beside {match[1]}')
+    return attribute, match[2], value

@@ -14,14 +14,14 @@ from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.base.checks import function, instance, number, several, whole
-from hocket.base.parallel import Shown, ignore, unseen, workers
+from hocket.base.parallel import ProgressDisplay, ignore, no_display, workers
 from hocket.base.units import format_count
 from hocket.base.version import version
 from hocket.definitions.machine import Machine, find_machine
 from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import judge, regrets
-from hocket.fitting.profiling import others_of, pairs_of, profiled, values_of
+from hocket.fitting.profiling import others_of, pairs_of, profile_fit, values_of
 from hocket.fitting.result import Ended, Fit, Judged, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
@@ -46,7 +46,7 @@ def fit(
     time_limit_s: float | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
-    shown: Shown = unseen,
+    shown: ProgressDisplay = no_display,
 ) -> Fit:
     """Fit a machine file to measured times of collectives, or judge it where nothing is to be fitted.
 
@@ -71,16 +71,16 @@ def fit(
     """
     function("on_done", on_done)
     conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
-    held = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
+    conditions_held_out = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
     source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
     skeleton = Skeleton.parse(*source)
-    taken = [one for one in _taken(measurements) if all(each.holds(one) for each in conditions)]
-    unmet = [one.text for one in held if not any(map(one.holds, taken))]
+    measurements_taken = [one for one in _taken(measurements) if all(each.holds(one) for each in conditions)]
+    unmet = [one.text for one in conditions_held_out if not any(map(one.holds, measurements_taken))]
     if unmet:
         raise Error(
             f'hold_out: no measurement meets "{unmet[0]}", expected a condition that at least one measurement meets'
         )
-    split = _Split.of(taken, skeleton, held, whole("cells", cells))
+    split = _Split.of(measurements_taken, skeleton, conditions_held_out, whole("cells", cells))
     allowed_s = (
         inf
         if time_limit_s is None
@@ -88,23 +88,23 @@ def fit(
     )
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, shown)
-        found = search(simulator, split.fitted, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
-        profile = profiled(simulator, split.fitted, found.values, limit_s=allowed_s)
+        match = search(simulator, split.fitted, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
+        profile = profile_fit(simulator, split.fitted, match.values, limit_s=allowed_s)
         simulator.until_s = inf
-        judged = split.judged(simulator, profile.values)
+        judgements = split.judged(simulator, profile.values)
     values = values_of(skeleton.places, profile)
-    files = sorted({one.source.partition(":")[0] for one in taken if one.source})
+    files = sorted({one.source.partition(":")[0] for one in measurements_taken if one.source})
     return Fit(
-        machine=_machine(skeleton, values, judged, found.ended, files, [*only], [*hold_out]),
+        machine=_machine(skeleton, values, judgements, match.ended, files, [*only], [*hold_out]),
         values=values,
         pairs=pairs_of(skeleton.places, profile.spread),
-        others=others_of(values, found.others),
-        cells=judged,
-        regrets=regrets(split.all.cells, judged, split.all.defaults),
+        others=others_of(values, match.others),
+        cells=judgements,
+        regrets=regrets(split.all.cells, judgements, split.all.defaults),
         left_out=split.all.left_out,
         scatter=profile.scatter,
         noise=split.all.noise,
-        ended=found.ended,
+        ended=match.ended,
         seed=seed,
     )
 
@@ -118,35 +118,37 @@ class _Split:
     held_out: frozenset[int]
 
     @classmethod
-    def of(cls, taken: Sequence[Measurement], skeleton: Skeleton, held: Sequence[Condition], most: int) -> _Split:
-        systems = sorted({one.system for one in taken})
+    def of(
+        cls, measurements: Sequence[Measurement], skeleton: Skeleton, conditions: Sequence[Condition], most: int
+    ) -> _Split:
+        systems = sorted({one.system for one in measurements})
         if len(systems) > 1:
-            named = ", ".join(name or "a machine without a name" for name in systems)
+            texts = ", ".join(name or "a machine without a name" for name in systems)
             raise Error(
-                f"got measurements of {named}, expected measurements of one machine, as with only system={systems[-1]}"
+                f"got measurements of {texts}, expected measurements of one machine, as with only system={systems[-1]}"
             )
-        found = Cells.of(taken, skeleton)
-        judging = {id(cell) for cell in found.cells if any(each.holds(cell.measurement) for each in held)}
-        rest = [cell for cell in found.cells if id(cell) not in judging]
+        cells = Cells.of(measurements, skeleton)
+        judging = {id(cell) for cell in cells.cells if any(each.holds(cell.measurement) for each in conditions)}
+        rest = [cell for cell in cells.cells if id(cell) not in judging]
         if not rest and (skeleton.places or not judging):
-            why = "; ".join(sorted(found.left_out)[:1])
+            why = "; ".join(sorted(cells.left_out)[:1])
             raise Error(
                 f"no measurement is left to fit{f': {why}' if why else ''}, expected calls that the machine can run"
             )
-        fitted = spread(rest, most) if skeleton.places else ()
-        if 0 < len(fitted) < len(skeleton.places):
-            calls = format_count(len(fitted), "measured call")
+        cells_fitted = spread(rest, most) if skeleton.places else ()
+        if 0 < len(cells_fitted) < len(skeleton.places):
+            calls = format_count(len(cells_fitted), "measured call")
             raise Error(f"got {calls} to fit {len(skeleton.places)} values, expected at least as many calls as values")
-        return cls(found, fitted, frozenset(judging))
+        return cls(cells, cells_fitted, frozenset(judging))
 
     def judged(self, simulator: Simulator, point: Floats) -> tuple[Judged, ...]:
         """Return all cells with their simulated times."""
-        used = {id(cell) for cell in self.fitted}
+        cells_used = {id(cell) for cell in self.fitted}
         with simulator.stage("judging", len(self.all.cells)):
             times_s = simulator.times_s([point], self.all.cells)[0].tolist()
 
         def use(cell: Cell) -> Use:
-            return "fitted" if id(cell) in used else "held out" if id(cell) in self.held_out else "not used"
+            return "fitted" if id(cell) in cells_used else "held out" if id(cell) in self.held_out else "not used"
 
         return tuple(judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
 
@@ -154,19 +156,21 @@ class _Split:
 def _taken(measurements: Measurements) -> list[Measurement]:
     if isinstance(measurements, str | PathLike):
         measurements = [measurements]
-    found: list[Measurement] = []
+    measurements_taken: list[Measurement] = []
     for one in several("measurements", measurements, object, "measurements or files"):
         if isinstance(one, str | PathLike):
-            found += read_measurements(fspath(one)).measurements
+            measurements_taken += read_measurements(fspath(one)).measurements
         else:
-            found.append(instance("measurements", one, Measurement, "hocket.Measurement or the path of a file"))
-    return found
+            measurements_taken.append(
+                instance("measurements", one, Measurement, "hocket.Measurement or the path of a file")
+            )
+    return measurements_taken
 
 
 def _machine(
     skeleton: Skeleton,
     values: Sequence[Value],
-    judged: Sequence[Judged],
+    judgements: Sequence[Judged],
     ended: Ended,
     files: Sequence[str],
     only: Sequence[str],
@@ -176,7 +180,7 @@ def _machine(
     if not values:
         return skeleton.with_values([])
     text = skeleton.written([one.value for one in values], [_comment(one) for one in values])
-    fitted, held = ([one for one in judged if one.use == use] for use in ("fitted", "held out"))
+    fitted, held = ([one for one in judgements if one.use == use] for use in ("fitted", "held out"))
     where = f"of {', '.join(files)}" if files else "given in Python"
     condition = f", only {' and '.join(only)}" if only else ""
     lines = [
@@ -199,6 +203,6 @@ def _comment(one: Value) -> str:
 
 
 def _told(what: str, cells: Sequence[Judged]) -> str:
-    found = deviation(cells)
-    assert found is not None  # `cells` is not empty
-    return f"{what}: median of |ln(simulated / measured)| {found.median:.3f} over {found.cells}."
+    deviations = deviation(cells)
+    assert deviations is not None  # `cells` is not empty
+    return f"{what}: median of |ln(simulated / measured)| {deviations.median:.3f} over {deviations.cells}."

@@ -38,24 +38,24 @@ def regrets(cells: Sequence[Cell], simulated: Sequence[Judged], defaults: Mappin
     points: dict[Point, list[tuple[Cell, Judged]]] = {}
     for cell, one in zip(cells, simulated, strict=True):
         points.setdefault(cell.point, []).append((cell, one))
-    found = []
+    each_regret = []
     for point, rivals in sorted(points.items()):
         if len(rivals) < 2:
             continue
-        chosen, _ = min(rivals, key=lambda pair: (pair[1].simulated_s, pair[0].measurement.label))
+        rival, _ = min(rivals, key=lambda pair: (pair[1].simulated_s, pair[0].measurement.label))
         best, _ = min(rivals, key=lambda pair: (pair[1].measured_s, pair[0].measurement.label))
-        found.append(
+        each_regret.append(
             Regret(
-                collective=chosen.measurement.collective,
-                ranks=chosen.measurement.ranks,
-                size_bytes=chosen.measurement.size_bytes,
-                chosen=chosen.measurement.label,
+                collective=rival.measurement.collective,
+                ranks=rival.measurement.ranks,
+                size_bytes=rival.measurement.size_bytes,
+                chosen=rival.measurement.label,
                 best=best.measurement.label,
-                chosen_s=chosen.measurement.time_s,
+                chosen_s=rival.measurement.time_s,
                 best_s=best.measurement.time_s,
                 default_s=defaults.get(point),
                 is_held_out=all(one.use != "fitted" for _, one in rivals)
                 and any(one.use == "held out" for _, one in rivals),
             )
         )
-    return tuple(found)
+    return tuple(each_regret)

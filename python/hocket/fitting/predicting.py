@@ -8,17 +8,17 @@ from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.mpi.benchmark import Bench, Prediction, call_of
-from hocket.simulating.scenes import ALONE, Scene
+from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 
 
 def predict(
-    found: Bench,
+    results: Bench,
     candidates: Iterable[Algorithm | None],
     call: Call,
     machine: Machine,
     *,
-    scene: Scene = ALONE,
+    scene: Scene = NO_SCENE,
     trials: Trials = ONE_TRIAL,
 ) -> tuple[Prediction, ...]:
     """Return what a machine says of what was measured: simulated, and by closed forms.
@@ -28,12 +28,12 @@ def predict(
     """
     by_name = {one.name: one for one in candidates if one is not None}
     predictions = []
-    for one in found.measurements:
+    for one in results.measurements:
         algorithm = by_name.get(one.algorithm)
         if algorithm is None:
             continue
-        made = call_of(algorithm, call, one.size_bytes)
-        simulated = simulate(algorithm, made, machine=machine, scene=scene, trials=trials)
+        call_made = call_of(algorithm, call, one.size_bytes)
+        simulated = simulate(algorithm, call_made, machine=machine, scene=scene, trials=trials)
         predictions.append(
             Prediction(
                 algorithm.name,

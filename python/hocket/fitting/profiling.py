@@ -110,16 +110,16 @@ class _Linear:
     def times_s(self, values: Floats) -> Floats:
         """Return the times with some values."""
         moved = np.exp(self.signs * values) - np.exp(self.signs * self.at.values)
-        found: Floats = np.maximum(self.at.times_s + self.slopes @ moved, _LEAST_SHARE * self.at.times_s)
-        return found
+        result: Floats = np.maximum(self.at.times_s + self.slopes @ moved, _LEAST_SHARE * self.at.times_s)
+        return result
 
     def logarithmic(self, values: Floats) -> Floats:
         """Return the derivatives of the logarithms of times by the logarithms of values."""
-        found: Floats = self.slopes * self.signs * np.exp(self.signs * values) / self.times_s(values)[:, None]
-        return found
+        result: Floats = self.slopes * self.signs * np.exp(self.signs * values) / self.times_s(values)[:, None]
+        return result
 
 
-def profiled(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
+def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
     """Return where the profiles of values end.
 
     Args:
@@ -161,8 +161,8 @@ def covariance(derivatives: Floats, variance: float, places: Sequence[Place]) ->
     """
     lower, upper = bounds_of(places)
     precision = derivatives.T @ derivatives / variance + np.diag(16.0 / (upper - lower) ** 2)
-    found: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    return found
+    values: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    return values
 
 
 class _Profiler:
@@ -232,8 +232,8 @@ class _Profiler:
     def _derivatives(self) -> Floats:
         """Return the derivatives of the logarithms of times: of both sides the smaller, as one may have a step."""
         left, right = (jacobian(self._simulator, self._cells, self._best.values, way=way) for way in (-1, 1))
-        found: Floats = np.where(np.abs(left) < np.abs(right), left, right)
-        return found
+        values: Floats = np.where(np.abs(left) < np.abs(right), left, right)
+        return values
 
     def _settle(self) -> None:
         """Move to better points, as long as the linear model has them."""
@@ -254,19 +254,19 @@ class _Profiler:
         reach = float(np.sqrt(self._limit * self._spread[number, number]))
         end = bound
         for _ in range(_POINTS):
-            away = min(reach, bound)
-            if away == 0.0:
+            distance = min(reach, bound)
+            if distance == 0.0:
                 break
-            found = self._moved(number, first + sign * away, at)
-            excess = max(self._excess(found.cost), self._limit / _FARTHEST**2)
-            end = away * float(np.sqrt(self._limit / excess))
+            point = self._moved(number, first + sign * distance, at)
+            excess = max(self._excess(point.cost), self._limit / _FARTHEST**2)
+            end = distance * float(np.sqrt(self._limit / excess))
             if excess > self._limit:
-                outside = away
+                outside = distance
             else:
-                inside, at = away, found
-            if inside == bound or abs(end - away) <= _NEAR * away:
+                inside, at = distance, point
+            if inside == bound or abs(end - distance) <= _NEAR * distance:
                 break
-            if outside - inside <= _NEAR * away:
+            if outside - inside <= _NEAR * distance:
                 end = outside
                 break
             reach = end if inside < end < outside else (inside + outside) / 2
@@ -279,12 +279,12 @@ class _Profiler:
         choices = np.log(self._places[number].choices)
         for choice in sorted((each for each in choices if sign * (each - end) > 1e-9), key=lambda each: sign * each):
             is_it = np.arange(len(at.values)) == number
-            there = self._tried(np.where(is_it, choice, at.values))
-            if self._excess(there.cost) > self._limit:
-                there = self._moved(number, float(choice), there)
-            if self._excess(there.cost) > self._limit:
+            point = self._tried(np.where(is_it, choice, at.values))
+            if self._excess(point.cost) > self._limit:
+                point = self._moved(number, float(choice), point)
+            if self._excess(point.cost) > self._limit:
                 break
-            at, end = there, float(choice)
+            at, end = point, float(choice)
         return end
 
     def _moved(self, number: int, x: float, at: _Point) -> _Point:
@@ -298,12 +298,12 @@ class _Profiler:
         predicted = linear.times_s(values)
         found = self._tried(values)
         expected = self._excess(self._cost(predicted))
-        allowed = self._limit - expected
-        if not free.any() or allowed <= 0 or self._excess(found.cost) - expected < _STEPPED:
+        excess = self._limit - expected
+        if not free.any() or excess <= 0 or self._excess(found.cost) - expected < _STEPPED:
             return found
-        apart = self._has_step(found.times_s, predicted)
-        if apart.mean() <= _STEP_SHARE:
-            other = self._across(linear, values, free, apart, allowed)
+        has_step = self._has_step(found.times_s, predicted)
+        if has_step.mean() <= _STEP_SHARE:
+            other = self._across(linear, values, free, has_step, excess)
         else:
             other = self._fitted(replace(linear, at=found), values, free)
         return min(found, self._tried(other), key=lambda each: each.cost)
@@ -338,7 +338,7 @@ class _Profiler:
         slopes = linear.logarithmic(values)[:, free]
         spread = covariance(slopes, self._chance, [p for p, is_free in zip(self._places, free, strict=True) if is_free])
         axes = np.linalg.cholesky(spread).T
-        around = [*axes, *-axes]
+        axis_directions = [*axes, *-axes]
         some = [cell for cell, is_stepped in zip(self._cells, stepped, strict=True) if is_stepped]
 
         def tried(directions: Sequence[Floats], reach: float) -> tuple[list[tuple[float, Floats]], list[Floats]]:
@@ -355,7 +355,7 @@ class _Profiler:
             sums = [(self._cost(row), point) for row, point in zip(rows, points, strict=True)]
             return sums, [each for each, is_it in zip(directions, is_before, strict=True) if is_it]
 
-        sums, good = tried(around, _REACHES[0])
+        sums, good = tried(axis_directions, _REACHES[0])
         if good:
             middle = np.sum(good, axis=0)
             size = float(np.sqrt(middle @ np.linalg.solve(spread, middle)))
@@ -394,7 +394,7 @@ def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mappin
 
 
 def _value(place: Place, logarithm: float, low: float, high: float) -> Value:
-    near = (abs(logarithm - np.log(bound)) < _NEAR_BOUND for bound in (place.low, place.high))
+    is_near = (abs(logarithm - np.log(bound)) < _NEAR_BOUND for bound in (place.low, place.high))
     is_known = high / low <= WIDE
     return Value(
         name=place.name,
@@ -403,7 +403,7 @@ def _value(place: Place, logarithm: float, low: float, high: float) -> Value:
         high=high,
         text=place.shown(float(np.exp(logarithm))),
         interval=f"{place.shown(low)} to {place.shown(high)}",
-        is_at_bound=any(near),
+        is_at_bound=any(is_near),
         is_known=is_known,
         advice="" if is_known else _advice(place),
     )

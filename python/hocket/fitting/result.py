@@ -135,9 +135,9 @@ def deviation(cells: Iterable[Judged]) -> Deviation | None:
     residuals = [one.residual for one in cells]
     if not residuals:
         return None
-    away = [abs(one) for one in residuals]
-    first, second, third = (sum(each <= math.log1p(band) for each in away) / len(away) for band in BANDS)
-    return Deviation(len(away), median(away), median(residuals), (first, second, third))
+    distances = [abs(one) for one in residuals]
+    first, second, third = (sum(each <= math.log1p(band) for each in distances) / len(distances) for band in BANDS)
+    return Deviation(len(distances), median(distances), median(residuals), (first, second, third))
 
 
 def deviations(cells: Sequence[Judged]) -> dict[Use, Deviation]:
@@ -229,8 +229,8 @@ class Fit(Result):
         """The machine, and to how much it was fitted."""
         if not self.values:
             return f"machine {self.machine.name}, judged by {len(self.cells)} measured calls"
-        fitted = sum(one.use == "fitted" for one in self.cells)
-        return f"machine {self.machine.name}, fitted to {fitted} of {len(self.cells)} measured calls"
+        fitted_count = sum(one.use == "fitted" for one in self.cells)
+        return f"machine {self.machine.name}, fitted to {fitted_count} of {len(self.cells)} measured calls"
 
     @property
     def is_beyond_noise(self) -> bool:

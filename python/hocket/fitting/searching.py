@@ -85,19 +85,19 @@ class _Best:
         """Search from a point; return the final robust sum and point, and whether the search converged."""
         cost, point, has_converged = self._descended(optimize, point, steps)
         for _ in range(_ROUNDS):
-            scanned = self._scanned(point, cost)
-            if (scanned == point).all():
+            point_scanned = self._scanned(point, cost)
+            if (point_scanned == point).all():
                 break
-            cost, point, has_converged = self._descended(optimize, scanned, steps)
+            cost, point, has_converged = self._descended(optimize, point_scanned, steps)
         return cost, point, has_converged
 
     def _residuals(self, points: Sequence[Floats]) -> Floats:
-        found: Floats = np.log(self._simulator.times_s(points, self.cells)) - self._measured
-        for point, row in zip(points, found, strict=True):
+        values: Floats = np.log(self._simulator.times_s(points, self.cells)) - self._measured
+        for point, row in zip(points, values, strict=True):
             cost = cost_of(row)
             if cost < self.cost:
                 self.values, self.cost = point, cost
-        return found
+        return values
 
     def _descended(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
         """Improve all values except sizes: times do not depend smoothly on sizes."""
@@ -127,7 +127,7 @@ class _Best:
     def _scanned(self, point: Floats, cost: float) -> Floats:
         """Try all sizes of one place after the other; return the point with the improvements."""
         for number, place in enumerate(self._places):
-            points = _along(point, number, place)
+            points = _points_along(point, number, place)
             costs = self.costs(points) if points else []
             if costs and min(costs) < cost:
                 point, cost = points[int(np.argmin(costs))], min(costs)
@@ -152,11 +152,11 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
     few, every = _Best(simulator, spread(cells, _FEW_CELLS)), _Best(simulator, cells)
     ends: list[tuple[float, Floats]] = []
     points = _points(simulator.skeleton.places, seed)
-    compared = np.inf
+    cost_compared = np.inf
     ended: Ended
     try:
-        costs = _compared(few, points, simulator)
-        compared = few.cost
+        costs = _compare(few, points, simulator)
+        cost_compared = few.cost
         for start, number in enumerate(np.argsort(costs, kind="stable")[:starts], start=1):
             with simulator.stage(f"improving start {start}", few.simulations(_FEW_STEPS)):
                 cost, end, _ = few.improved(optimize, points[number], _FEW_STEPS)
@@ -166,11 +166,11 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
             _, _, has_converged = every.improved(optimize, ends[0][1], _STEPS)
         ended = "converged" if has_converged else "steps"
     except TimeOverError:
-        if not few.cost < compared < np.inf:
+        if not few.cost < cost_compared < np.inf:
             raise Error("the time limit was over before the first step of the search, expected more time") from None
         ended = "time limit"
     except KeyboardInterrupt:
-        if not few.cost < compared < np.inf:
+        if not few.cost < cost_compared < np.inf:
             raise
         ended = "interrupted"
     values = few.values if every.values is None else every.values
@@ -179,7 +179,7 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
     return Found(values, tuple(point for cost, point in ends[1:] if cost <= most), ended)
 
 
-def _compared(few: _Best, points: Sequence[Floats], simulator: Simulator) -> list[float]:
+def _compare(few: _Best, points: Sequence[Floats], simulator: Simulator) -> list[float]:
     """Return the robust sums at points, as far as a part of the time suffices; one after the other, so that it does."""
     until_s = monotonic() + _COMPARING * (simulator.until_s - monotonic())
     costs: list[float] = []
@@ -203,15 +203,15 @@ def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats, *, way:
     steps = np.where((lower <= point + step) & (point + step <= upper), step, -step)
     moved = [point + steps * (np.arange(len(places)) == number) for number in free]
     times = np.log(simulator.times_s([point, *moved], cells))
-    found = np.zeros((len(cells), len(places)))
-    found[:, free] = ((times[1:] - times[0]) / steps[free][:, None]).T
-    return found
+    slopes = np.zeros((len(cells), len(places)))
+    slopes[:, free] = ((times[1:] - times[0]) / steps[free][:, None]).T
+    return slopes
 
 
 def weights(residuals: Floats) -> Floats:
     """Return the derivative of the robust sum by each residual, over the residual."""
-    found: Floats = 1.0 / np.sqrt(1.0 + (residuals / SCALE) ** 2)
-    return found
+    values: Floats = 1.0 / np.sqrt(1.0 + (residuals / SCALE) ** 2)
+    return values
 
 
 def bounds_of(places: Sequence[Place]) -> tuple[Floats, Floats]:
@@ -219,7 +219,7 @@ def bounds_of(places: Sequence[Place]) -> tuple[Floats, Floats]:
     return np.log([place.low for place in places]), np.log([place.high for place in places])
 
 
-def _along(point: Floats, number: int, place: Place) -> list[Floats]:
+def _points_along(point: Floats, number: int, place: Place) -> list[Floats]:
     """Return the points with each size of a place."""
     is_it = np.arange(len(point)) == number
     return [np.where(is_it, np.log(choice), point) for choice in place.choices]

@@ -155,9 +155,9 @@ class Skeleton:
         Raises:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
-        found = [*_marked(text)]
-        machine, probes = _probed(text, file, found)
-        places = tuple(_place(one, probe, machine, file) for one, probe in zip(found, probes, strict=True))
+        places_marked = [*_marked(text)]
+        machine, probes = _probed(text, file, places_marked)
+        places = tuple(_place(one, probe, machine, file) for one, probe in zip(places_marked, probes, strict=True))
         if machine.noise:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")
         return cls(text, file, places)
@@ -166,16 +166,16 @@ class Skeleton:
         """Return the machine with values in their places, and the sizes of its torus, if they are given."""
         text = self._text(values)
         if dims is not None and self.dims not in (None, dims):
-            text = _DIMS.sub(lambda found: f"{found[1]}{[*dims]}", text, count=1)
+            text = _DIMS.sub(lambda match: f"{match[1]}{[*dims]}", text, count=1)
         return Machine.parse(text, self.file)
 
     def written(self, values: Sequence[float], comments: Sequence[str]) -> str:
         """Return the machine file for people, with a line of comment above each value."""
-        shown = []
+        texts = []
         for place, value in zip(self.places, values, strict=True):
             text = place.shown(value)
-            shown.append(text if place.unit is _NUMBER else f'"{text}"')
-        lines = _replaced(self.text, self.places, shown).split("\n")
+            texts.append(text if place.unit is _NUMBER else f'"{text}"')
+        lines = _replaced(self.text, self.places, texts).split("\n")
         for place, comment in reversed([*zip(self.places, comments, strict=True)]):
             lines.insert(place.line - 1, f"# {comment}")
         return "\n".join(lines)
@@ -188,8 +188,8 @@ class Skeleton:
     @cached_property
     def dims(self) -> tuple[int, ...] | None:
         """The sizes of its torus, if it has one."""
-        found = self._example.quantities.get("network.dims")
-        return None if found is None else tuple(found)
+        sizes = self._example.quantities.get("network.dims")
+        return None if sizes is None else tuple(sizes)
 
     @cached_property
     def ranks_per_node(self) -> int:
@@ -214,7 +214,7 @@ class Skeleton:
 
 def _marked(text: str) -> list[_Marked]:
     """Find the texts in place of values to be fitted, with their keys."""
-    found: list[_Marked] = []
+    places: list[_Marked] = []
     section, key, element, key_end = "", "", 0, 0
     for token in _TOKEN.finditer(text):
         if token["section"]:
@@ -222,37 +222,37 @@ def _marked(text: str) -> list[_Marked]:
         elif token["key"]:
             key, element, key_end = token["key"].strip(" \t\n="), 0, token.end()
         elif token["text"]:
-            given = token["text"][1:-1].strip()
-            if section and (given == "?" or ".." in given):
+            value_text = token["text"][1:-1].strip()
+            if section and (value_text == "?" or ".." in value_text):
                 is_listed = text[key_end : token.start()].lstrip().startswith("[")
                 place = f"[{element}]" if is_listed else ""
                 name = ".".join(part for part in (section, key) if part) + place
                 line = text.count("\n", 0, token.start()) + 1
-                found.append(_Marked(name, line, token.start(), token.end(), given))
+                places.append(_Marked(name, line, token.start(), token.end(), value_text))
             element += 1
-    return found
+    return places
 
 
-def _probed(text: str, file: str, found: Sequence[_Marked]) -> tuple[Machine, list[str]]:
+def _probed(text: str, file: str, places: Sequence[_Marked]) -> tuple[Machine, list[str]]:
     """Return the machine with a valid value of the right unit in each place, and these values."""
-    left = [[*_PROBES] for _ in found]
+    left = [[*_PROBES] for _ in places]
     while True:
         probes = [each[0] for each in left]
         try:
-            return Machine.parse(_replaced(text, found, probes), file), probes
+            return Machine.parse(_replaced(text, places, probes), file), probes
         except Error as error:
-            refused = [
-                number for number, one in enumerate(found) if f" {one.name.partition('[')[0]}: got " in str(error)
+            refusals = [
+                number for number, one in enumerate(places) if f" {one.name.partition('[')[0]}: got " in str(error)
             ]
-            if not refused:
+            if not refusals:
                 raise
-            line = found[refused[0]].line
-            for number in refused:
+            line = places[refusals[0]].line
+            for number in refusals:
                 left[number].pop(0)
                 if not left[number]:
-                    name = found[number].name
+                    name = places[number].name
                     raise Error(
-                        f'{file}:{line}: {name}: got "{found[number].given}", expected a value: only times, '
+                        f'{file}:{line}: {name}: got "{places[number].given}", expected a value: only times, '
                         "times per byte, rates, sizes and numbers with a fraction can be fitted"
                     ) from None
 

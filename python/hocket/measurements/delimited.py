@@ -65,8 +65,8 @@ def _head(line: str, delimiter: str, columns: Columns) -> Head | None:
         for begin in _begins(line, delimiter)
         if len(names := tuple(_names(line[begin:], delimiter))) > 1 and columns.suits(names)
     ]
-    known = (head for head in heads if head.names[0][:1].isalnum() and columns.knows(head.names[0]))
-    return next(known, next(iter(heads), None))
+    heads_by_name = (head for head in heads if head.names[0][:1].isalnum() and columns.knows(head.names[0]))
+    return next(heads_by_name, next(iter(heads), None))
 
 
 def _begins(line: str, delimiter: str) -> Iterator[int]:

@@ -34,34 +34,36 @@ def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Re
         return _read(readable(read_text(path)), fspath(path), told)
 
 
-def _read(text: str, file: str, told: Told | None) -> Reading:
-    told = Told() if told is None else instance("told", told, Told, "hocket.measurements.measurement.Told, or None")
+def _read(text: str, file: str, facts: Told | None) -> Reading:
+    facts = Told() if facts is None else instance("told", facts, Told, "hocket.measurements.measurement.Told, or None")
     format = _format_of(text, file)
-    readings = [format.read(output, file, told) for output in _outputs(text, file, format)]
+    readings = [format.read(output, file, facts) for output in _outputs(text, file, format)]
     whole = Reading(
         tuple(one for reading in readings for one in reading.measurements),
         tuple(one for reading in readings for one in reading.unknown),
     )
     if not (whole.measurements or whole.unknown):
         raise Error(f"{file}: has no measurements, expected at least one in {format.what}")
-    return _placed(whole, told.ranks_per_node)
+    return _placed(whole, facts.ranks_per_node)
 
 
 def _format_of(text: str, file: str) -> Format:
-    *titled, last = FORMATS
-    found = [format for format in titled if format.recognises(text)]
-    if not (found or last.recognises(text)):
+    *titled_formats, last = FORMATS
+    matches = [format for format in titled_formats if format.recognises(text)]
+    if not (matches or last.recognises(text)):
         if (lacking := table.lacking(text)) is not None:
             raise at(file, *lacking)
-        raise Error(f"{file}: unknown format, expected {', '.join(each.what for each in titled)} or {last.what}")
-    if len(found) > 1:
-        raise Error(f"{file}: got {' and '.join(each.what for each in found)}, expected one of them in a file")
-    return next(iter(found), last)
+        raise Error(
+            f"{file}: unknown format, expected {', '.join(each.what for each in titled_formats)} or {last.what}"
+        )
+    if len(matches) > 1:
+        raise Error(f"{file}: got {' and '.join(each.what for each in matches)}, expected one of them in a file")
+    return next(iter(matches), last)
 
 
 def _outputs(text: str, file: str, format: Format) -> list[str]:
-    apart = outputs(text, file, format.title)
-    return apart if format.row is None else [unlabelled(output, file, format.row) for output in apart]
+    outputs_apart = outputs(text, file, format.title)
+    return outputs_apart if format.row is None else [unlabelled(output, file, format.row) for output in outputs_apart]
 
 
 def _placed(reading: Reading, ranks_per_node: int | None) -> Reading:
@@ -69,9 +71,10 @@ def _placed(reading: Reading, ranks_per_node: int | None) -> Reading:
     if ranks_per_node is None:
         return reading
 
-    def placed(some: Iterable[Measurement]) -> tuple[Measurement, ...]:
+    def placed(measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
         return tuple(
-            one if one.ranks_per_node is not None else replace(one, ranks_per_node=ranks_per_node) for one in some
+            one if one.ranks_per_node is not None else replace(one, ranks_per_node=ranks_per_node)
+            for one in measurements
         )
 
     return Reading(placed(reading.measurements), placed(reading.unknown))

@@ -25,7 +25,7 @@ from hocket.measurements.measurement import (
 _BEGIN = r'\{\s*$|\{\s*"collective":'
 
 
-def _read(text: str, file: str, told: Told) -> Reading:
+def _read(text: str, file: str, facts: Told) -> Reading:
     entry = parse_object(text[max(text.find("{"), 0) : text.rfind("}") + 1], file)
     for key in ("arrivals", "cadence"):
         if entry.get(key) is not None:
@@ -33,15 +33,15 @@ def _read(text: str, file: str, told: Told) -> Reading:
     try:
         collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
         call = Call(ranks=_count(entry["ranks"]), size_bytes=0)
-        found = tuple(_measurement(collective, one, call, told, file) for one in entry["measurements"])
+        rules = tuple(_measurement(collective, one, call, facts, file) for one in entry["measurements"])
     except Error as error:
         raise Error(f"{file}: {error}") from None
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Error(f"{file}: expected the output of `hocket mpi bench --json`") from None
-    return Reading(found)
+    return Reading(rules)
 
 
-def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told, file: str) -> Measurement:
+def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Told, file: str) -> Measurement:
     name, size_bytes, time_s = one["algorithm"][:MOST_NAME_LETTERS], _count(one["size_bytes"]), float(one["median_s"])
     if not 0 < time_s < math.inf:
         raise Error(f"{name} of {size_bytes} B: got {time_s} s, expected a time above zero")
@@ -53,13 +53,13 @@ def _measurement(collective: str, one: Mapping[str, Any], call: Call, told: Told
         time_s=time_s,
         source=f"{file}: {name} of {size_bytes} B",
     )
-    return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), told)
+    return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), facts)
 
 
-def _of(native: Measurement, algorithm: Algorithm, told: Told) -> Measurement:
+def _of(native: Measurement, algorithm: Algorithm, facts: Told) -> Measurement:
     """Return a measurement of an algorithm, with the given parameters that the algorithm has."""
     names = {parameter.name for parameter in algorithm.parameters}
-    parameters = values_of([pair for pair in told.parameters if pair[0] in names], [algorithm])
+    parameters = values_of([pair for pair in facts.parameters if pair[0] in names], [algorithm])
     return replace(
         native,
         algorithm=algorithm.name,

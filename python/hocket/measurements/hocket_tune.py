@@ -27,7 +27,7 @@ _BEGIN = r'\{\s*"hocket":\s*"tune"'
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
-    found: list[Measurement] = []
+    rules: list[Measurement] = []
     unknown: list[Measurement] = []
     is_begun = False
     for number, line in enumerate(text[: text.rfind("\n") + 1].split("\n"), start=1):
@@ -35,8 +35,8 @@ def _read(text: str, file: str, _: Told) -> Reading:
             is_begun = True
         elif is_begun and line.lstrip().startswith("{"):
             for one, is_known in _measurements(line, (file, number)):
-                (found if is_known else unknown).append(one)
-    return Reading(tuple(found), tuple(unknown))
+                (rules if is_known else unknown).append(one)
+    return Reading(tuple(rules), tuple(unknown))
 
 
 def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measurement, bool]]:

@@ -37,8 +37,8 @@ _TIMES = ("t_max[usec]", "t_pure[usec]")
 _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
-def _read(text: str, file: str, told: Told) -> Reading:
-    found: list[Measurement] = []
+def _read(text: str, file: str, facts: Told) -> Reading:
+    rules: list[Measurement] = []
     unknown: list[Measurement] = []
     name, ranks, heads, sizes = "", 0, list[str](), Sizes()
     for number, line in enumerate(text.split("\n"), start=1):
@@ -51,12 +51,12 @@ def _read(text: str, file: str, told: Told) -> Reading:
             heads, sizes = [cell.lstrip("#") for cell in cells], Sizes()
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
-            if is_collective(name) and _column(heads) is not None and told.ranks in (None, ranks):
+            if is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks):
                 sizes.add(one.size_bytes, (file, number))
-                found.append(_of(one, told, file))
+                rules.append(_of(one, facts, file))
             else:
                 unknown.append(one)
-    return Reading(tuple(found), tuple(unknown))
+    return Reading(tuple(rules), tuple(unknown))
 
 
 def _name(benchmark: str) -> str:
@@ -95,10 +95,10 @@ def _measurement(
     )
 
 
-def _of(one: Measurement, told: Told, file: str) -> Measurement:
+def _of(one: Measurement, facts: Told, file: str) -> Measurement:
     """Return the measurement with the algorithm that the user gave for the file."""
     collective = find_collective(one.collective)
-    algorithm, parameters = call_of(collective, told, file)
+    algorithm, parameters = call_of(collective, facts, file)
     return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
 
 

@@ -82,12 +82,12 @@ def outputs(text: str, file: str, mark: Mark) -> list[str]:
             _check(lines, [cut if cut.form == name else None for cut in cuts], min(begins), file)
     counting = {name: _counting([cut.numbers for cut in cuts if cut.form == name]) for name in forms}
     keys = [_key(cut, counting) for cut in cuts]
-    marked = list(dict.fromkeys(keys[number] for number in begins))
-    labels = [key for key in marked if key is not None]
-    kept = [{None, *labels}] if len(labels) <= 1 else [{key} for key in marked]
+    keys_marked = list(dict.fromkeys(keys[number] for number in begins))
+    labels = [key for key in keys_marked if key is not None]
+    key_sets = [{None, *labels}] if len(labels) <= 1 else [{key} for key in keys_marked]
     return [
         "\n".join(line[cut.end :] if key in own else "" for line, cut, key in zip(lines, cuts, keys, strict=True))
-        for own in kept
+        for own in key_sets
     ]
 
 
@@ -107,12 +107,12 @@ def unlabelled(text: str, file: str, row: Mark) -> str:
         begin = row(line)
         return None if begin is None or not _form(line[:begin]).is_label else begin
 
-    found = outputs(text, file, mark)
-    if len(found) > 1:
+    parts = outputs(text, file, mark)
+    if len(parts) > 1:
         labels = [line[:begin].strip() for line in text.split("\n") if (begin := mark(line))]
         other = next(label for label in labels if label != labels[0])
         raise Error(f"{file}: has rows labelled {labels[0]:.40} and {other:.40}, expected one label in a file")
-    return found[0]
+    return parts[0]
 
 
 @dataclass(frozen=True)
@@ -208,5 +208,5 @@ def _counting(numbers: Sequence[tuple[str, ...]]) -> tuple[bool, ...]:
 def _key(cut: _Cut, counting: Mapping[str, Sequence[bool]]) -> Key | None:
     if cut.form is None:
         return None
-    kept = zip(cut.numbers, counting[cut.form], strict=True)
-    return cut.form, tuple(number for number, counts in kept if not counts)
+    pairs = zip(cut.numbers, counting[cut.form], strict=True)
+    return cut.form, tuple(number for number, counts in pairs if not counts)

@@ -194,11 +194,11 @@ class Sizes:
 
 def matching(pattern: str, word: str = "") -> Mark:
     """Return what finds a pattern in a line, behind a margin of any text. All lines that match have the word."""
-    compiled = re.compile(pattern)
+    expression = re.compile(pattern)
 
     def mark(line: str) -> int | None:
-        found = compiled.search(line[:_MOST_TITLE_LETTERS]) if word in line else None
-        return None if found is None or found.start() > MOST_MARGIN_LETTERS else found.start()
+        match = expression.search(line[:_MOST_TITLE_LETTERS]) if word in line else None
+        return None if match is None or match.start() > MOST_MARGIN_LETTERS else match.start()
 
     return mark
 
@@ -259,15 +259,15 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
     return value
 
 
-def call_of(collective: str, told: Told, file: str) -> tuple[str, dict[str, float | str]]:
+def call_of(collective: str, facts: Told, file: str) -> tuple[str, dict[str, float | str]]:
     """Return the algorithm that a file is told to be of, and the values of its parameters.
 
     Raises:
         Error: None is told, or the collective has no such algorithm or parameter.
     """
-    if told.algorithm is None:
+    if facts.algorithm is None:
         raise Error(f"{file}: does not name the algorithm, expected --algorithm")
-    return program_of(collective, told.algorithm, told.parameters)
+    return program_of(collective, facts.algorithm, facts.parameters)
 
 
 def program_of(collective: str, name: str, parameters: Iterable[tuple[str, str]]) -> tuple[str, dict[str, float | str]]:

@@ -80,8 +80,8 @@ class _Run:
         return numbers.pop() if self.ranks is not None and len(numbers) == 1 else None
 
 
-def _read(text: str, file: str, told: Told) -> Reading:
-    found: list[Measurement] = []
+def _read(text: str, file: str, facts: Told) -> Reading:
+    rules: list[Measurement] = []
     unknown: list[Measurement] = []
     run = _Run()
     for number, line in enumerate(text.split("\n"), start=1):
@@ -94,33 +94,33 @@ def _read(text: str, file: str, told: Told) -> Reading:
         elif _ROW.match(line) and (run.heads or re.match(rf"\s*{_FULL_ROW}", line)):
             if not run.heads:
                 _check_bandwidths(line.split(), (file, number))
-            measurements, is_known = _measurements(run, line.split(), told, (file, number))
-            (found if is_known else unknown).extend(measurements)
+            measurements, is_known = _measurements(run, line.split(), facts, (file, number))
+            (rules if is_known else unknown).extend(measurements)
         elif (name := _NAME.search(line)) is not None:
             run.name = name[1]
-    return Reading(tuple(found), tuple(unknown))
+    return Reading(tuple(rules), tuple(unknown))
 
 
 def _measurements(
-    run: _Run, cells: Sequence[str], told: Told, where: tuple[str, int]
+    run: _Run, cells: Sequence[str], facts: Told, where: tuple[str, int]
 ) -> tuple[list[Measurement], bool]:
     """Return the measurements of a row, out of place and in place, and whether Hocket has their collective."""
-    name = NCCL_NAMES.get(run.name, run.name) or told.collective
+    name = NCCL_NAMES.get(run.name, run.name) or facts.collective
     if name is None:
         raise Error(f"{where[0]}: does not name the collective, expected --collective")
-    ranks = run.ranks or told.ranks
+    ranks = run.ranks or facts.ranks
     if ranks is None:
         raise Error(f"{where[0]}: does not contain the number of ranks, expected --ranks")
     is_known = is_collective(name)
     collective = find_collective(name) if is_known else name
-    algorithm, parameters = call_of(collective, told, where[0]) if is_known else ("nccl-tests", {})
+    algorithm, parameters = call_of(collective, facts, where[0]) if is_known else ("nccl-tests", {})
     element_bytes = type_bytes(cells[2])
     if element_bytes is None:
         raise at(*where, f'type: got "{cells[2]:.60}", expected a type such as float or int8')
     run.sizes.add(int(cells[0][:15]), where)
     is_of_blocks = is_known and COLLECTIVES[collective].size_is_one_block
     size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
-    found = [
+    measurements = [
         Measurement(
             collective=collective,
             algorithm=algorithm,
@@ -139,7 +139,7 @@ def _measurements(
     ]
     if run.ranks is not None:
         _check_ranks(name, run.ranks, run.heads or _FULL_HEAD, cells, where)
-    return found, is_known
+    return measurements, is_known
 
 
 def _times(heads: Sequence[str], cells: Sequence[str], where: tuple[str, int]) -> Iterator[tuple[bool, str]]:

@@ -85,29 +85,29 @@ class _Table:
         return next(name for name in _TIMES if name in self.heads)
 
 
-def _read(text: str, file: str, told: Told) -> Reading:
-    found: list[Measurement] = []
+def _read(text: str, file: str, facts: Told) -> Reading:
+    rules: list[Measurement] = []
     table: _Table | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
         if (title := re.match(rf"\s*{_TITLE}", line)) is not None:
-            table = _table(title["name"], told, file)
+            table = _table(title["name"], facts, file)
         elif table is not None and _is_row(table, cells):
-            found.append(_measurement(table, cells, told, (file, number)))
+            rules.append(_measurement(table, cells, facts, (file, number)))
         elif table is not None:
             _note(table, line)
-    return Reading(tuple(found))
+    return Reading(tuple(rules))
 
 
-def _table(title: str, told: Told, file: str) -> _Table:
+def _table(title: str, facts: Told, file: str) -> _Table:
     words = re.sub(r"[^a-z]+", "_", title.lower()).removeprefix("non_blocking_").removesuffix("_persistent")
     name = _NAMES.get(words, words)
     if not is_collective(name):
         raise Error(f'{file}: measures "{title:.60}", expected a collective')
-    if told.ranks is None:
+    if facts.ranks is None:
         raise Error(f"{file}: does not contain the number of ranks, expected --ranks")
     collective = find_collective(name)
-    return _Table(collective, call_of(collective, told, file), floats(collective))
+    return _Table(collective, call_of(collective, facts, file), floats(collective))
 
 
 def _note(table: _Table, line: str) -> None:
@@ -127,17 +127,17 @@ def _is_row(table: _Table, cells: Sequence[str]) -> bool:
     return not table.has_sizes or bool(cells[0].strip("0"))
 
 
-def _measurement(table: _Table, cells: Sequence[str], told: Told, where: tuple[str, int]) -> Measurement:
+def _measurement(table: _Table, cells: Sequence[str], facts: Told, where: tuple[str, int]) -> Measurement:
     if len(cells) != len(table.heads):
         raise at(*where, f'got "{" ".join(cells):.60}", expected the columns {", ".join(table.heads):.200}')
-    assert told.ranks is not None  # a table is begun only with it
+    assert facts.ranks is not None  # a table is begun only with it
     algorithm, parameters = table.algorithm
     size_bytes = count(cells[0], "size", where) if table.has_sizes else 0
     table.sizes.add(size_bytes, where)
     return Measurement(
         collective=table.collective,
         algorithm=algorithm,
-        ranks=told.ranks,
+        ranks=facts.ranks,
         size_bytes=size_bytes,
         time_s=positive(cells[table.heads.index(table.column)], "latency", where) * 1e-6,
         measured_as=_TIMES[table.column],

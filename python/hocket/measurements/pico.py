@@ -117,12 +117,12 @@ _LAST_SEGMENT = 64 << 10
 
 
 def _read(text: str, file: str, _: Told) -> Reading:
-    found = [
+    rules = [
         _measurement(_filled(dict(zip(head.names, cells, strict=False)), where), where)
         for head, cells, where in rows_of(text, file, _COLUMNS)
     ]
     return Reading(
-        tuple(one for one, is_known in found if is_known), tuple(one for one, is_known in found if not is_known)
+        tuple(one for one, is_known in rules if is_known), tuple(one for one, is_known in rules if not is_known)
     )
 
 
@@ -167,10 +167,10 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
     """Return the program that ran; for some sizes it differs from the requested one."""
     if name in _DEFAULTS:
         return DEFAULT, _NONE
-    found = _PROGRAMS.get(collective, {}).get(name)
-    if found is None:
+    program = _PROGRAMS.get(collective, {}).get(name)
+    if program is None:
         return None
-    algorithm, parameters = found
+    algorithm, parameters = program
     elements = total // _ELEMENT_BYTES
     if algorithm == "trinaryx3":
         return algorithm, {"segment": _segment(collective, elements)}

@@ -101,9 +101,9 @@ class _Column:
 @lru_cache(maxsize=4096)
 def _column(name: str) -> _Column | None:
     """Return what a column of this name has; None if it is not read."""
-    named = _UNIT.fullmatch(name.strip().lower())
-    unit = named["unit"].strip() if named is not None else ""
-    words = [word for word in re.split(r"[^a-z0-9µμ]+", named["name"] if named is not None else name.lower()) if word]
+    match = _UNIT.fullmatch(name.strip().lower())
+    unit = match["unit"].strip() if match is not None else ""
+    words = [word for word in re.split(r"[^a-z0-9µμ]+", match["name"] if match is not None else name.lower()) if word]
     base = "_".join(words)
     role = next((role for role, names in _NAMES.items() if base in names), None)
     if role is not None:
@@ -142,10 +142,10 @@ def lacking(text: str) -> tuple[int, str] | None:
     return None
 
 
-def _read(text: str, file: str, told: Told) -> Reading:
+def _read(text: str, file: str, facts: Told) -> Reading:
     return Reading(
         tuple(
-            _Row(_columns(head.names, where), cells, where).measurement(told)
+            _Row(_columns(head.names, where), cells, where).measurement(facts)
             for head, cells, where in rows_of(text, file, _COLUMNS)
         )
     )
@@ -159,15 +159,15 @@ def _columns(names: tuple[str, ...], where: tuple[str, int]) -> Mapping[str, tup
     """
     columns = [(number, column) for number, name in enumerate(names) if (column := _column(name)) is not None]
     best = min(column.kind for _, column in columns if column.role == "time")
-    found: dict[str, tuple[int, str, str]] = {}
+    columns_by_role: dict[str, tuple[int, str, str]] = {}
     for number, column in columns:
         if column.role == "time" and column.kind != best:
             continue
-        if column.role in found:
-            both = f"{found[column.role][1]:.60} and {names[number]:.60}"
-            raise at(*where, f"got the columns {both}, expected one column of the {column.role}")
-        found[column.role] = number, names[number], column.unit
-    return found
+        if column.role in columns_by_role:
+            column_names = f"{columns_by_role[column.role][1]:.60} and {names[number]:.60}"
+            raise at(*where, f"got the columns {column_names}, expected one column of the {column.role}")
+        columns_by_role[column.role] = number, names[number], column.unit
+    return columns_by_role
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,8 @@ class _Row:
         cell = self._cell(role)
         return count(cell, self.columns[role][1], self.where) if cell else None
 
-    def _collective(self, told: Told) -> str:
-        name = re.sub(r"^(?:mpi_|osu_)|_perf$", "", self._cell("collective").lower()) or told.collective
+    def _collective(self, facts: Told) -> str:
+        name = re.sub(r"^(?:mpi_|osu_)|_perf$", "", self._cell("collective").lower()) or facts.collective
         if name is None:
             raise Error(f"{self.where[0]}: does not name the collective, expected --collective")
         try:
@@ -236,10 +236,10 @@ class _Row:
         except Error as error:
             raise at(*self.where, str(error)) from None
 
-    def _program(self, collective: str, told: Told) -> tuple[str, Mapping[str, float | str]]:
+    def _program(self, collective: str, facts: Told) -> tuple[str, Mapping[str, float | str]]:
         name = self._cell("algorithm")
         if not name:
-            return call_of(collective, told, self.where[0])
+            return call_of(collective, facts, self.where[0])
         pairs = (part.strip() for part in self._cell("parameters").split(";"))
         try:
             return program_of(collective, name, [parse_parameter(pair) for pair in pairs if pair])
@@ -278,10 +278,10 @@ class _Row:
             raise self._error("time", f'got "{cell:.60}" without a unit, expected {expected}') from None
 
     def _type_bytes(self) -> int:
-        found = type_bytes(self._cell("type"))
-        if found is None:
+        bytes_of_type = type_bytes(self._cell("type"))
+        if bytes_of_type is None:
             raise self._error("type", f'got "{self._cell("type"):.60}", expected a type such as float or MPI_INT')
-        return found
+        return bytes_of_type
 
     def _dims(self) -> tuple[int, ...] | None:
         cell = self._cell("dims")

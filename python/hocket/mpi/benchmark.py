@@ -13,11 +13,11 @@ from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
-from hocket.definitions.calls import declared_by
+from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
 from hocket.mpi.installation import Installation
-from hocket.mpi.launch import Launcher, command, crowded, environment
-from hocket.mpi.preload import kept
+from hocket.mpi.launch import Launcher, command, environment, environment_of_crowd
+from hocket.mpi.preload import cached_build
 from hocket.mpi.scene import Director, play, played
 
 _Z = 1.96  # the quantile for 95 %
@@ -141,8 +141,8 @@ class Bench:
 
     def at(self, size_bytes: int, algorithm: str) -> Measurement | None:
         """Return one measurement, if there is one."""
-        found = (one for one in self.measurements if (one.size_bytes, one.algorithm) == (size_bytes, algorithm))
-        return next(found, None)
+        matches = (one for one in self.measurements if (one.size_bytes, one.algorithm) == (size_bytes, algorithm))
+        return next(matches, None)
 
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
         """Return the fastest algorithms at a size, and those whose intervals overlap, sorted by median."""
@@ -157,9 +157,9 @@ class Bench:
 
 def deviation(ratios: Iterable[float]) -> tuple[float, float, float]:
     """Return the deviation of ratios from 1: median, ninth decile and maximum."""
-    away = sorted(abs(ratio - 1) for ratio in ratios)
-    ninth = quantiles(away, n=10, method="inclusive")[-1] if len(away) > 1 else away[0]
-    return median(away), ninth, away[-1]
+    distances = sorted(abs(ratio - 1) for ratio in ratios)
+    ninth = quantiles(distances, n=10, method="inclusive")[-1] if len(distances) > 1 else distances[0]
+    return median(distances), ninth, distances[-1]
 
 
 def bench(
@@ -211,13 +211,15 @@ def bench(
         check_rules(rule, "--param")
     program = compiled_program(installation, "bench")
     proofs: list[dict[str, Any]] = []
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
 
     def take(value: dict[str, Any]) -> None:
         name = names[value["rule"]]
         if "samples_s" in value:
-            beside = {key: value[key] for key in ("arriving_s", "interval_s") if key in value}
-            found.append(Measurement.of(name, value["size"], value["made"], value["samples_s"], **beside))
+            arrival_values = {key: value[key] for key in ("arriving_s", "interval_s") if key in value}
+            measurements.append(
+                Measurement.of(name, value["size"], value["made"], value["samples_s"], **arrival_values)
+            )
             on_done()
             return
         check_right(value, f"{collective} {name}")
@@ -226,19 +228,19 @@ def bench(
         proofs.append(value)
 
     # Ranks that share processors cannot spin until a common start time without delaying others.
-    starts_together = not crowded(call.ranks)
-    until = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument]
-    arguments = [collective, str(call.root), _neighbors(collective, call), *until, ",".join(map(str, sizes)), *rules]
+    starts_together = not environment_of_crowd(call.ranks)
+    limits = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument]
+    arguments = [collective, str(call.root), _neighbors(collective, call), *limits, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
-    where = crowded(call.ranks) if launcher is command else {}
+    where = environment_of_crowd(call.ranks) if launcher is command else {}
     clock_error_s = play(line, where, program, take, director=director)
-    refused = [
+    refusals = [
         NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]
     ]
-    if not found:
-        raise Error(refused[0].sentence if refused else f"{program.name}: printed no measurements")
-    counted = {
+    if not measurements:
+        raise Error(refusals[0].sentence if refusals else f"{program.name}: printed no measurements")
+    counts = {
         name: sum(proof["has_run"] for proof in proofs if proof["rule"] == number) for number, name in enumerate(names)
     }
     return Bench(
@@ -246,9 +248,9 @@ def bench(
         call.ranks,
         installation.library,
         names,
-        tuple(found),
-        tuple(refused),
-        counted,
+        tuple(measurements),
+        tuple(refusals),
+        counts,
         arrivals=arrivals if arrivals is None or isinstance(arrivals, str) else f"{len(arrivals)} times",
         cadence=cadence,
         clock_error_s=clock_error_s,
@@ -281,11 +283,13 @@ def rule_of(name: str, algorithm: Algorithm | None, call: Call) -> str:
     """Return a rule for a collective, or for its nonblocking form, by its name in rules."""
     if algorithm is None:
         return f"{name}: {NATIVE_NAME}"
-    values = "".join(f", {parameter}={value}" for parameter, value in declared_by(algorithm, call.parameters).items())
+    values = "".join(
+        f", {parameter}={value}" for parameter, value in declared_values(algorithm, call.parameters).items()
+    )
     return f"{name}: {algorithm.name}{values}"
 
 
-_BESIDE = {"bench": ("scene",), "jobs": ("scene",)}
+_HELPERS = {"bench": ("scene",), "jobs": ("scene",)}
 """Other files of a program."""
 
 
@@ -296,8 +300,8 @@ def compiled_program(installation: Installation, name: str) -> Path:
         Error: The program cannot be compiled.
     """
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
-    sources = (f"measuring/{each}.c" for each in (name, *_BESIDE.get(name, ()), "timed", "together"))
-    return kept(installation, f"hocket-{name}", " ".join(sources), flags)
+    sources = (f"measuring/{each}.c" for each in (name, *_HELPERS.get(name, ()), "timed", "together"))
+    return cached_build(installation, f"hocket-{name}", " ".join(sources), flags)
 
 
 def check_right(proof: Mapping[str, Any], label: str) -> None:
@@ -312,18 +316,18 @@ def check_right(proof: Mapping[str, Any], label: str) -> None:
 
 def reason(proof: Mapping[str, Any]) -> str:
     """Return why MPI performed a call that should have proved an algorithm, from the library's counts."""
-    before = _passed(proof["before"])
-    new = [reason for reason, calls in _passed(proof["after"]).items() if calls > before.get(reason, 0)]
+    before = _calls_passed(proof["before"])
+    new = [reason for reason, calls in _calls_passed(proof["after"]).items() if calls > before.get(reason, 0)]
     return new[0] if new else "another algorithm ran"
 
 
-def _passed(summary: str) -> dict[str, int]:
-    found = {}
+def _calls_passed(summary: str) -> dict[str, int]:
+    calls_passed = {}
     for line in summary.splitlines():
         counts, is_there, reason = line.partition(" left to MPI: ")
         if is_there:
-            found[reason] = int(counts.split()[0])
-    return found
+            calls_passed[reason] = int(counts.split()[0])
+    return calls_passed
 
 
 def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
@@ -332,5 +336,5 @@ def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
         call,
         size_bytes=size_bytes,
         element_bytes=measured_element_bytes(algorithm.collective),
-        parameters=declared_by(algorithm, call.parameters),
+        parameters=declared_values(algorithm, call.parameters),
     )

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
-from hocket.mpi.fits import Estimate, Floats, Resampled, line, parts_of, resampled
+from hocket.mpi.fits import Estimate, Floats, Resamples, line, parts_of, resample
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import lines_of, parsed
-from hocket.mpi.launch import Launcher, command, crowded
-from hocket.mpi.preload import kept
+from hocket.mpi.jobs import lines_of, parse_line
+from hocket.mpi.launch import Launcher, command, environment_of_crowd
+from hocket.mpi.preload import cached_build
 
 _LARGE_BYTES = 64 * 1024
 """From this size on, both directions of an exchange count as meeting if all messages are eager."""
@@ -146,19 +146,19 @@ def measured(
         Error: The program cannot be compiled, or fails.
     """
     flags = ["-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"]
-    program = kept(installation, "hocket-calibrate", "measuring/calibrate.c measuring/together.c", flags)
+    program = cached_build(installation, "hocket-calibrate", "measuring/calibrate.c measuring/together.c", flags)
     samples: list[dict[str, Any]] = []
     hosts: list[str] = []
 
     def take(text: str) -> None:
-        value = parsed(text, program.name, "a sample")
+        value = parse_line(text, program.name, "a sample")
         if "host" in value:
             hosts.append(value["host"])
         else:
             samples.append(value)
 
     line = launcher(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
-    lines_of(line, crowded(ranks) if launcher is command else {}, take)
+    lines_of(line, environment_of_crowd(ranks) if launcher is command else {}, take)
     if not samples:
         raise Error(f"{line[0]}: printed no samples")
     return samples, hosts
@@ -186,7 +186,7 @@ def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable
         samples=len(all_samples),
         mpi=mpi,
         hosts=names,
-        is_crowded=bool(crowded(len(names))) and not is_on_hosts,
+        is_crowded=bool(environment_of_crowd(len(names))) and not is_on_hosts,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
 
@@ -202,10 +202,10 @@ def _by_kind(samples: Iterable[Mapping[str, Any]]) -> Kinds:
     return kinds
 
 
-def _times(kinds: Kinds, name: str) -> Resampled:
+def _times(kinds: Kinds, name: str) -> Resamples:
     if name not in kinds:
         raise Error(f"the program printed no samples of {name}")
-    return resampled(kinds[name])
+    return resample(kinds[name])
 
 
 def _level(kinds: Kinds) -> Level:
@@ -221,7 +221,7 @@ def _level(kinds: Kinds) -> Level:
     both_ways = np.maximum(np.median(exchanges.times_s[:, meet] / trips.times_s[:, meet], axis=1), 1.0)
     # If both directions together take as long as one, fit one line between one-way times and exchanges.
     alike = trips.times_s * exchanges.times_s / np.where(meet, both_ways[:, None], 1.0)
-    means = Resampled(trips.sizes_bytes, np.sqrt(alike))
+    means = Resamples(trips.sizes_bytes, np.sqrt(alike))
     parts = parts_of([means], border)
     whole = line(trips)
     small = line(means.part(parts[0]))
@@ -259,7 +259,7 @@ def _start(sizes_bytes: Floats, column: int, border: float | None) -> int:
     return round(float(np.sqrt(before * first)))
 
 
-def _overhead(times: Resampled, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
+def _overhead(times: Resamples, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
     """Return the smallest time in a range of sizes (or at the largest size if the range has none), at most `most_s`."""
     inside = (times.sizes_bytes >= first_bytes) & (times.sizes_bytes <= last_bytes)
     columns = inside if inside.any() else times.sizes_bytes == times.sizes_bytes[-1]
@@ -269,8 +269,8 @@ def _overhead(times: Resampled, first_bytes: float, last_bytes: float, most_s: F
 
 def _range(
     start_bytes: int,
-    messages: tuple[Resampled, Resampled, Resampled],
-    ends: tuple[Resampled, Resampled, Resampled],
+    messages: tuple[Resamples, Resamples, Resamples],
+    ends: tuple[Resamples, Resamples, Resamples],
     both_ways: Floats,
     request_s: Floats | None,
 ) -> Range:
@@ -285,8 +285,8 @@ def _range(
     """
     means, trips, exchanges = messages
     send, receive, gap = ends
-    fitted, (first, last) = line(means), (means.sizes_bytes[0], means.sizes_bytes[-1])
-    alpha, beta = fitted.start_s, fitted.slope_s
+    fit_of_means, (first, last) = line(means), (means.sizes_bytes[0], means.sizes_bytes[-1])
+    alpha, beta = fit_of_means.start_s, fit_of_means.slope_s
     left = alpha if request_s is None else np.maximum(alpha - request_s, 0.0)
     o_send = _overhead(send, first, last, left)
     o_receive = _overhead(receive, first, last, left - o_send)
@@ -295,8 +295,8 @@ def _range(
     inside = (gap.sizes_bytes >= first) & (gap.sizes_bytes <= last)
     spacing = gap.times_s[:, inside] - gap.sizes_bytes[inside] * (beta - received)[:, None]
     g = np.clip(np.median(spacing, axis=1), 0.0, alpha) if inside.any() else np.zeros_like(alpha)
-    modelled = fitted.start_s[0] + fitted.slope_s[0] * means.sizes_bytes
-    off = np.concatenate([modelled / trips.times_s[0] - 1, both_ways[0] * modelled / exchanges.times_s[0] - 1])
+    model_s = fit_of_means.start_s[0] + fit_of_means.slope_s[0] * means.sizes_bytes
+    off = np.concatenate([model_s / trips.times_s[0] - 1, both_ways[0] * model_s / exchanges.times_s[0] - 1])
     return Range(
         from_bytes=start_bytes,
         last_bytes=int(last),
@@ -313,12 +313,12 @@ def _range(
     )
 
 
-def _per_byte(times: Resampled, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
+def _per_byte(times: Resamples, first_bytes: float, last_bytes: float, most_s: Floats) -> Floats:
     """Return the slope of the times of a range, at most `most_s`."""
     inside = (times.sizes_bytes >= first_bytes) & (times.sizes_bytes <= last_bytes)
     if inside.sum() < 2:
         return np.zeros_like(most_s)
-    slope_s: Floats = line(Resampled(times.sizes_bytes[inside], times.times_s[:, inside])).slope_s
+    slope_s: Floats = line(Resamples(times.sizes_bytes[inside], times.times_s[:, inside])).slope_s
     return np.minimum(slope_s, most_s)
 
 
@@ -326,9 +326,9 @@ def _work(kinds: Kinds) -> tuple[Work, ...]:
     reduce, copy = _times(kinds, "reduce"), _times(kinds, "copy")
     parts = parts_of([reduce, copy])
     starts = [0, *(_start(reduce.sizes_bytes, part.start, None) for part in parts[1:])]
-    found = []
+    items = []
     for start, part in zip(starts, parts, strict=True):
-        reduced, copied = line(reduce.part(part)), line(copy.part(part))
-        of_both = (reduced.start_s, reduced.slope_s, copied.start_s, copied.slope_s)
-        found.append(Work(start, *(Estimate.of(values) for values in of_both)))
-    return tuple(found)
+        reduce_line, copy_line = line(reduce.part(part)), line(copy.part(part))
+        line_values = (reduce_line.start_s, reduce_line.slope_s, copy_line.start_s, copy_line.slope_s)
+        items.append(Work(start, *(Estimate.of(values) for values in line_values)))
+    return tuple(items)

@@ -41,15 +41,15 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Resampled:
+class Resamples:
     """Times by size, a column for each: measured in row 0, resampled in the other rows."""
 
     sizes_bytes: Floats
     times_s: Floats
 
-    def part(self, columns: slice) -> Resampled:
+    def part(self, columns: slice) -> Resamples:
         """Return a part of the sizes."""
-        return Resampled(self.sizes_bytes[columns], self.times_s[:, columns])
+        return Resamples(self.sizes_bytes[columns], self.times_s[:, columns])
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,19 @@ class Line:
     deviation: float
 
 
-def resampled(samples_s: Mapping[int, Sequence[float]]) -> Resampled:
+def resample(samples_s: Mapping[int, Sequence[float]]) -> Resamples:
     """Return the times by size, and resampled times."""
     sizes = sorted(samples_s)
     random = np.random.default_rng(_SEED)
     columns = []
     for size in sizes:
         samples = np.asarray(samples_s[size])
-        drawn = samples[random.integers(0, len(samples), (_RESAMPLES, len(samples)))]
-        columns.append(np.quantile(np.vstack([samples, drawn]), _QUANTILE, axis=1))
-    return Resampled(np.asarray(sizes, dtype=float), np.column_stack(columns))
+        resamples = samples[random.integers(0, len(samples), (_RESAMPLES, len(samples)))]
+        columns.append(np.quantile(np.vstack([samples, resamples]), _QUANTILE, axis=1))
+    return Resamples(np.asarray(sizes, dtype=float), np.column_stack(columns))
 
 
-def line(times: Resampled) -> Line:
+def line(times: Resamples) -> Line:
     """Fit a line by least squares of relative deviations; start and slope are at least zero."""
     x, t = times.sizes_bytes, times.times_s
     w = 1.0 / np.maximum(t, 1e-12) ** 2
@@ -96,7 +96,7 @@ def line(times: Resampled) -> Line:
     return Line(start, slope, deviation)
 
 
-def parts_of(series: Sequence[Resampled], border_bytes: float | None = None) -> list[slice]:
+def parts_of(series: Sequence[Resamples], border_bytes: float | None = None) -> list[slice]:
     """Split the sizes into ranges of columns, so that a line explains each series of times in each range.
 
     The Bayesian information criterion of the relative deviations determines the number of ranges. Another range has to
@@ -108,7 +108,7 @@ def parts_of(series: Sequence[Resampled], border_bytes: float | None = None) -> 
     """
     sizes, count = series[0].sizes_bytes, len(series[0].sizes_bytes)
     border = count if border_bytes is None else int(np.searchsorted(sizes, border_bytes, side="right"))
-    firsts = [Resampled(times.sizes_bytes, times.times_s[:1]) for times in series]
+    firsts = [Resamples(times.sizes_bytes, times.times_s[:1]) for times in series]
     squares: dict[tuple[int, int], float] = {}
     for start in range(count):
         limit = border if start < border else count
@@ -126,13 +126,13 @@ def parts_of(series: Sequence[Resampled], border_bytes: float | None = None) -> 
                     reached[end] = (sum_of_squares + square, (*ends, end))
         best.append(reached)
     points = count * len(series)
-    chosen: tuple[float, tuple[int, ...]] | None = None
+    best_parts: tuple[float, tuple[int, ...]] | None = None
     for ranges, reached in enumerate(best):
         if count in reached:
             sum_of_squares, ends = reached[count]
             parameters = ranges * (2 * len(series) + 1)
             criterion = points * np.log(sum_of_squares / points + _GOOD**2) + parameters * np.log(points)
-            if chosen is None or criterion < chosen[0] - _LEAST_GAIN:
-                chosen = (float(criterion), ends)
-    assert chosen is not None, "all sizes up to the border are one range, and all beyond another"
-    return [slice(start, end) for start, end in pairwise(chosen[1])]
+            if best_parts is None or criterion < best_parts[0] - _LEAST_GAIN:
+                best_parts = (float(criterion), ends)
+    assert best_parts is not None, "all sizes up to the border are one range, and all beyond another"
+    return [slice(start, end) for start, end in pairwise(best_parts[1])]

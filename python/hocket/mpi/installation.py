@@ -66,9 +66,9 @@ class Installation:
         Raises:
             Error: There is no MPI, or it cannot compile a program that asks for its name.
         """
-        beside = mpiexec and str(Path(mpiexec).parent / "mpicc") if mpiexec and os.sep in mpiexec else None
-        compiler = _program(mpicc or beside, "mpicc", "the compiler wrapper of an MPI")
-        launcher = _program(mpiexec or _beside(compiler), "mpiexec", "the launcher of an MPI")
+        mpicc_of_launcher = mpiexec and str(Path(mpiexec).parent / "mpicc") if mpiexec and os.sep in mpiexec else None
+        compiler = _program(mpicc or mpicc_of_launcher, "mpicc", "the compiler wrapper of an MPI")
+        launcher = _program(mpiexec or _launcher_beside(compiler), "mpiexec", "the launcher of an MPI")
         return Installation(compiler, launcher, _library(compiler))
 
     @staticmethod
@@ -84,9 +84,9 @@ class Installation:
             *(f"{folder}/mpicc" for folder in folders),
         ]
         for name in filter(shutil.which, names):
-            found = Installation.find(name)
-            if found.library.startswith(KINDS[kind]):
-                return found
+            installation = Installation.find(name)
+            if installation.library.startswith(KINDS[kind]):
+                return installation
         expected = f"expected its wrapper as mpicc.{kind} or mpicc; --mpicc accepts other names"
         raise Error(f"--mpi: no {KINDS[kind]} on the path, {expected}")
 
@@ -107,21 +107,21 @@ def _folders() -> list[str]:
     return [*os.get_exec_path(), str(Path(sys.executable).parent)]
 
 
-def _program(given: str | None, usual: str, what: str) -> Path:
+def _program(text: str | None, usual: str, what: str) -> Path:
     """Find the program that an option names, or the usual one."""
-    found = shutil.which(given or usual, path=os.pathsep.join(_folders()))
-    if found is not None:
-        return Path(found).absolute()
-    if given is not None:
-        raise Error(f"--{usual}: {given} is not a program, expected {what}")
+    path = shutil.which(text or usual, path=os.pathsep.join(_folders()))
+    if path is not None:
+        return Path(path).absolute()
+    if text is not None:
+        raise Error(f"--{usual}: {text} is not a program, expected {what}")
     folder = Path(sys.executable).parent
     raise Error(f"no {usual} on the path or in {folder}, expected {what}; --{usual} accepts other names and folders")
 
 
-def _beside(mpicc: Path) -> str | None:
+def _launcher_beside(mpicc: Path) -> str | None:
     """Return the launcher that belongs to a wrapper: `mpicc.openmpi` goes with `mpiexec.openmpi`."""
-    beside = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
-    return next((str(launcher) for launcher in beside if launcher.exists()), None)
+    neighbours = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
+    return next((str(launcher) for launcher in neighbours if launcher.exists()), None)
 
 
 @cache
@@ -129,7 +129,7 @@ def _library(mpicc: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "who.c"), Path(folder, "who")
         source.write_text(_WHO)
-        compiled(mpicc, [str(source), "-o", str(program)])
+        compile_with(mpicc, [str(source), "-o", str(program)])
         try:
             ran = subprocess.run([program], capture_output=True, text=True, check=False)
         except OSError as error:
@@ -142,7 +142,7 @@ def _library(mpicc: Path) -> str:
     return lines[0].rstrip("\0").strip()
 
 
-def compiled(mpicc: Path, arguments: list[str]) -> None:
+def compile_with(mpicc: Path, arguments: list[str]) -> None:
     """Compile with the wrapper.
 
     Raises:

@@ -26,7 +26,7 @@ _NO_RULES = (
 
 
 @dataclass(frozen=True)
-class Installed:
+class InstalledLibrary:
     """The installed files.
 
     Attributes:
@@ -58,11 +58,11 @@ def name_of(library: str) -> str:
     Raises:
         Error: The MPI's own name contains no version.
     """
-    found = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
-    if found is None:
+    match = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
+    if match is None:
         raise Error(f'--name: the MPI\'s name "{library}" contains no version, expected a name such as mpich-5.0.2')
-    kind = kind_of(library) or "-".join(re.findall(r"[a-z0-9]+", found[1].lower())) or "mpi"
-    return f"{kind}-{found[2]}"
+    kind = kind_of(library) or "-".join(re.findall(r"[a-z0-9]+", match[1].lower())) or "mpi"
+    return f"{kind}-{match[2]}"
 
 
 def install(
@@ -73,7 +73,7 @@ def install(
     name: str | None = None,
     job_logs: str | None = None,
     requires: str | None = None,
-) -> Installed:
+) -> InstalledLibrary:
     """Install the library for one MPI for all users; it replaces an earlier one.
 
     Args:
@@ -98,27 +98,27 @@ def install(
     logs = job_logs and _plain(os.path.abspath(job_logs), "--job-logs")
     root = Path(_plain(os.path.abspath(prefix), "--prefix"))
     folder = root / name
-    built = build(installation)
-    found = Installed(
+    files_built = build(installation)
+    library = InstalledLibrary(
         name=name,
-        library=folder / built.name,
+        library=folder / files_built.name,
         rules=folder / "site.rules",
         environment=folder / "environment.sh",
         launch=folder / "hocket-run",
         module=root / _MODULES / _MODULE / name,
     )
-    for needed in (folder, found.module.parent):
-        _make_folders(needed)
-    for file in sorted(built.parent.glob("*.so")):
+    for folder_needed in (folder, library.module.parent):
+        _make_folders(folder_needed)
+    for file in sorted(files_built.parent.glob("*.so")):
         _write(folder / file.name, file.read_bytes(), 0o755)
-    if rules is not None or not found.rules.exists():
-        _write(found.rules, rules if rules is not None else _NO_RULES, 0o644)
-    variables = {"HOCKET_RULES": str(found.rules), **({"HOCKET_JOB_LOG": logs} if logs else {})}
+    if rules is not None or not library.rules.exists():
+        _write(library.rules, rules if rules is not None else _NO_RULES, 0o644)
+    variables = {"HOCKET_RULES": str(library.rules), **({"HOCKET_JOB_LOG": logs} if logs else {})}
     title = f"collectives of {name} by Hocket {version()}"
-    _write(found.environment, _environment(title, found.library, variables), 0o644)
-    _write(found.launch, f'#!/bin/sh\n# {title}\n. {found.environment}\nexec "$@"\n', 0o755)
-    _write(found.module, _module(title, found, variables, requires), 0o644)
-    return found
+    _write(library.environment, _environment(title, library.library, variables), 0o644)
+    _write(library.launch, f'#!/bin/sh\n# {title}\n. {library.environment}\nexec "$@"\n', 0o755)
+    _write(library.module, _module(title, library, variables, requires), 0o644)
+    return library
 
 
 def _plain(path: str, option: str) -> str:
@@ -150,15 +150,15 @@ def _environment(title: str, library: Path, variables: Mapping[str, str]) -> str
     return "\n".join([f"# {title}", f'export LD_PRELOAD="{library}${{LD_PRELOAD:+ $LD_PRELOAD}}"', *lines, ""])
 
 
-def _module(title: str, found: Installed, variables: Mapping[str, str], requires: str | None) -> str:
-    help_text = f"{title}. Rules: {found.rules}. Unload the module to switch it off."
+def _module(title: str, library: InstalledLibrary, variables: Mapping[str, str], requires: str | None) -> str:
+    help_text = f"{title}. Rules: {library.rules}. Unload the module to switch it off."
     lines = [
         "#%Module1.0",
         f"module-whatis {{{title}}}",
         f"proc ModulesHelp {{ }} {{ puts stderr {{{help_text}}} }}",
         f"conflict {_MODULE}",
         *([f"prereq {requires}"] if requires else []),
-        f'prepend-path --delim " " LD_PRELOAD {found.library}',
+        f'prepend-path --delim " " LD_PRELOAD {library.library}',
         *(f"setenv {name} {value}" for name, value in variables.items()),
     ]
     return "\n".join([*lines, ""])

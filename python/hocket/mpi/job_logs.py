@@ -98,10 +98,10 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
     Raises:
         Error: A folder has no logs, or cannot be read.
     """
-    found: list[str] = []
+    log_paths: list[str] = []
     for path in paths:
         if not Path(path).is_dir():
-            found.append(fspath(path))
+            log_paths.append(fspath(path))
             continue
         try:
             inside = sorted(str(file) for file in Path(path).rglob(f"*{_ENDING}"))
@@ -109,8 +109,8 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
             raise files.unreadable(fspath(path), error) from error
         if not inside:
             raise Error(f"{fspath(path)}: contains no job logs, expected files that end in {_ENDING}")
-        found += inside
-    return list(dict.fromkeys(found))
+        log_paths += inside
+    return list(dict.fromkeys(log_paths))
 
 
 def read_job_log(path: str | PathLike[str]) -> JobLog:
@@ -138,7 +138,7 @@ def _entry(line: str, where: str) -> LogEntry:
     return entry
 
 
-def _checked(found: Mapping[str, Any], kind: type, where: str, omitted: set[str]) -> dict[str, Any]:
+def _checked(data: Mapping[str, Any], kind: type, where: str, omitted: set[str]) -> dict[str, Any]:
     """Return the values of a dataclass's fields. Unknown values are ignored: a later Hocket may have written them."""
     values = {}
     for name, annotation in kind.__annotations__.items():
@@ -146,7 +146,7 @@ def _checked(found: Mapping[str, Any], kind: type, where: str, omitted: set[str]
             continue
         of, *optional = annotation.split(" | ")
         expected, is_right = _KINDS[of]
-        value = found.get(name)
+        value = data.get(name)
         if not (is_right(value) or (value is None and optional)):
             raise Error(f"{where}: {name}: expected {expected}{' or null' if optional else ''}")
         values[name] = value

@@ -72,19 +72,19 @@ def _pass_on(job: subprocess.Popen[str], on_line: Callable[[str], str | None]) -
                 job.stdin.flush()
 
 
-def parsed(line: str, program: str, expected: str) -> dict[str, Any]:
+def parse_line(line: str, program: str, expected: str) -> dict[str, Any]:
     """Return the object of JSON that a program has printed on a line.
 
     Raises:
         Error: The line is something else; the message says what was expected.
     """
     try:
-        found = json.loads(line)
+        data = json.loads(line)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        data = None
+    if not isinstance(data, dict):
         raise Error(f"{program}: got {line[:60]!r}, expected {expected}")
-    return found
+    return data
 
 
 class Dialogue:
@@ -146,8 +146,10 @@ class Dialogue:
         status = self._job.wait()
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors if line.strip()]
-        said = next((line for line in lines if line.startswith("hocket")), lines[-1] if lines else "no error message")
-        return JobEndedError(f"{self._command[0]} ended with status {status}: {said}")
+        last_line = next(
+            (line for line in lines if line.startswith("hocket")), lines[-1] if lines else "no error message"
+        )
+        return JobEndedError(f"{self._command[0]} ended with status {status}: {last_line}")
 
 
 def _close_input(job: subprocess.Popen[str]) -> None:

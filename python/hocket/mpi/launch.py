@@ -21,7 +21,7 @@ Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, s
 LOGS = ("summary", "calls")
 """The values of HOCKET_LOG."""
 
-_CROWDED = {
+_CROWD_ENVIRONMENT = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
     "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
@@ -87,9 +87,13 @@ def note_for_root(installation: Installation) -> str | None:
     )
 
 
-def crowded(ranks: int) -> Mapping[str, str]:
+def environment_of_crowd(ranks: int) -> Mapping[str, str]:
     """Return environment variables for more ranks than processors on this machine; empty if there are not more."""
-    return {name: value for name, value in _CROWDED.items() if name not in os.environ} if ranks > processors() else {}
+    return (
+        {name: value for name, value in _CROWD_ENVIRONMENT.items() if name not in os.environ}
+        if ranks > processors()
+        else {}
+    )
 
 
 def command(installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]) -> list[str]:

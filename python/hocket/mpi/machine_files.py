@@ -16,56 +16,56 @@ _FASTEST_S_PER_BYTE = 1e-15
 """The value written for a rate that is too fast to measure."""
 
 
-def machine_file(found: Calibration, name: str, model: Model, samples: str | None) -> str:
+def machine_file(result: Calibration, name: str, model: Model, samples: str | None) -> str:
     """Return a machine file for one of the models; comments give intervals and the deviation of the model."""
-    hosts = sorted(set(found.hosts))
-    where = f"{format_count(len(found.hosts), 'rank')} on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
-    mpi = " ".join(found.mpi.partition(",")[0].split())
+    hosts = sorted(set(result.hosts))
+    where = f"{format_count(len(result.hosts), 'rank')} on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
+    mpi = " ".join(result.mpi.partition(",")[0].split())
     lines = [
-        f"# Measured on {found.date} by hocket mpi calibrate (Hocket {version()}): {where}, {mpi}.",
-        f"# {format_count(found.samples, 'sample')}{f', in {samples}' if samples else ''}; "
+        f"# Measured on {result.date} by hocket mpi calibrate (Hocket {version()}): {where}, {mpi}.",
+        f"# {format_count(result.samples, 'sample')}{f', in {samples}' if samples else ''}; "
         "a time is the first quartile of a size's, "
         "an interval is of 95 %.",
-        *(["# More ranks than processors: times include waiting for a processor."] if found.is_crowded else []),
+        *(["# More ranks than processors: times include waiting for a processor."] if result.is_crowded else []),
         f'name = "{name}"',
         "",
         "[network]",
         f'model = "{model}"',
     ]
-    if found.local is not None:
-        lines.append(f"ranks_per_node = {found.ranks_per_host}")
-    return "\n".join([*lines, *{"hockney": _simple, "loggp": _full}[model](found)]) + "\n"
+    if result.local is not None:
+        lines.append(f"ranks_per_node = {result.ranks_per_host}")
+    return "\n".join([*lines, *{"hockney": _simple, "loggp": _full}[model](result)]) + "\n"
 
 
-def _simple(found: Calibration) -> list[str]:
-    local = [] if found.local is None else ["", "[network.local]", *_hockney(found.local, found.message_s)]
+def _simple(result: Calibration) -> list[str]:
+    local = [] if result.local is None else ["", "[network.local]", *_hockney(result.local, result.message_s)]
     return [
-        *_hockney(found.between, found.message_s),
+        *_hockney(result.between, result.message_s),
         _key("protocol", '"rendezvous"', "formulas are for it"),
         *local,
         "",
         "[node]",
-        *_simple_work(found.work),
+        *_simple_work(result.work),
     ]
 
 
-def _full(found: Calibration) -> list[str]:
+def _full(result: Calibration) -> list[str]:
     """Return the lines for the wire and for the host, which could also be used with another network."""
-    between, local = found.between, found.local
+    between, local = result.between, result.local
     inside = []
     if local is not None:
-        inside = ["", "[network.local]", _from(local.ranges), *_wire(local), *_host(local, found.message_s)]
+        inside = ["", "[network.local]", _from(local.ranges), *_wire(local), *_host(local, result.message_s)]
     return [
         *_wire(between),
         *inside,
         "",
         "[host]",
         _from(between.ranges),
-        *_host(between, found.message_s),
+        *_host(between, result.message_s),
         "",
         "[node]",
-        *_work(found.work),
-        _key("call_overhead", f'"{format_time(found.call_s)}"', "what Hocket's library takes of a call"),
+        *_work(result.work),
+        _key("call_overhead", f'"{format_time(result.call_s)}"', "what Hocket's library takes of a call"),
     ]
 
 
@@ -98,7 +98,7 @@ def _wire(level: Level) -> list[str]:
 
 
 def _host(level: Level, message_s: float) -> list[str]:
-    ranges, both = level.ranges, level.both_ways
+    ranges, way_pair = level.ranges, level.both_ways
     lines = [
         _keys("o_send", (format_time(one.o_send_s.value + message_s) for one in ranges)),
         f"# {format_time(message_s)} of o_send are those of Hocket's library.",
@@ -107,7 +107,7 @@ def _host(level: Level, message_s: float) -> list[str]:
         _keys("O_send", (f"{format_time(one.O_send_s.value)}/B" for one in ranges)),
         _keys("O_receive", (f"{format_time(one.O_receive_s.value)}/B" for one in ranges)),
     ]
-    lines.append(_key("both_ways", f"{both.value:.3f}", f"{both.low:.3f} to {both.high:.3f}"))
+    lines.append(_key("both_ways", f"{way_pair.value:.3f}", f"{way_pair.low:.3f} to {way_pair.high:.3f}"))
     if level.S_bytes is not None:
         lines.append(_key("S", f'"{level.S_bytes} B"', "the largest message that leaves without its receive"))
         lines.append(_key("request", _time(level.request_s), _interval(level.request_s)))
@@ -132,8 +132,8 @@ def _work(work: tuple[Work, ...]) -> list[str]:
 
 
 def _keys(key: str, values: Iterable[str]) -> str:
-    listed = ", ".join(f'"{value}"' for value in values)
-    return f"{key} = [{listed}]"
+    values_text = ", ".join(f'"{value}"' for value in values)
+    return f"{key} = [{values_text}]"
 
 
 def _key(key: str, value: str, comment: str) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.mpi.installation import Installation
-from hocket.mpi.preload import kept
+from hocket.mpi.preload import cached_build
 
 _LEFT, _COMPLETE = 0, 1
 _MOST_RANK = 2**31 - 1
@@ -84,22 +84,22 @@ def build(mpicc: str | None = None) -> Path:
     Raises:
         Error: There is no such MPI, or the library cannot be compiled.
     """
-    beside = Path(sys.executable).with_name("mpicc")
-    installation = Installation.find(mpicc or (str(beside) if beside.exists() else None))
-    return kept(installation, "libhocket_multicast.so", "multicast/mcast.c", ["-shared", "-pthread"])
+    mpicc_of_python = Path(sys.executable).with_name("mpicc")
+    installation = Installation.find(mpicc or (str(mpicc_of_python) if mpicc_of_python.exists() else None))
+    return cached_build(installation, "libhocket_multicast.so", "multicast/mcast.c", ["-shared", "-pthread"])
 
 
 def _loaded(comm: Any, mpicc: str | None) -> ctypes.CDLL:
     """Load the library; rank 0 compiles it for all."""
     from mpi4py import MPI
 
-    found: tuple[str, str] = ("", "")
+    key_and_path: tuple[str, str] = ("", "")
     if comm.rank == 0:
         try:
-            found = (str(build(mpicc)), "")
+            key_and_path = (str(build(mpicc)), "")
         except Error as error:
-            found = ("", str(error))
-    path, problem = comm.bcast(found)
+            key_and_path = ("", str(error))
+    path, problem = comm.bcast(key_and_path)
     if problem:
         raise Error(problem)
     library = ctypes.CDLL(path if Path(path).exists() else str(build(mpicc)))
@@ -206,7 +206,7 @@ class Domain:
         count = ctypes.c_int64(length)
         size = ctypes.c_size_t(len(bitmap))
         self._call("send", self._domain, bits, size, address, count, self._byte, ctypes.byref(number))
-        self._sent = {one: kept for one, kept in self._sent.items() if not self._is(one, _LEFT)}
+        self._sent = {one: cached_build for one, cached_build in self._sent.items() if not self._is(one, _LEFT)}
         self._sent[number.value] = keeper
         return Sent(self, number.value)
 
@@ -292,12 +292,12 @@ class Multicast:
         ranks: The members, as ranks of the communicator, in ascending order.
     """
 
-    def __init__(self, domain: Domain, held: _Multicast) -> None:
-        self._domain, self._held = domain, held
+    def __init__(self, domain: Domain, multicast: _Multicast) -> None:
+        self._domain, self._held = domain, multicast
         self._is_held = True
-        domain._held[held.id] = self
-        self.id, self.rank, self.size = int(held.id), int(held.rank), int(held.size)
-        self.ranks = tuple(held.ranks[: held.size])
+        domain._held[multicast.id] = self
+        self.id, self.rank, self.size = int(multicast.id), int(multicast.rank), int(multicast.size)
+        self.ranks = tuple(multicast.ranks[: multicast.size])
 
     @property
     def data(self) -> memoryview:

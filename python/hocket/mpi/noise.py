@@ -13,7 +13,7 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import end
-from hocket.mpi.preload import kept
+from hocket.mpi.preload import cached_build
 
 _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
 """Timer interrupts, kernel work, daemons and other programs differ by about a power of ten."""
@@ -95,7 +95,7 @@ def _program() -> Path:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         raise Error("no C compiler found, expected cc on the path, or the environment variable CC")
-    return kept(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", "measuring/noise.c", [])
+    return cached_build(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", "measuring/noise.c", [])
 
 
 def _recording(out: str, errors: str, status: int) -> Recording:

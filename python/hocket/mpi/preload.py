@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from hocket._native import Error
-from hocket.mpi.installation import Installation, compiled
+from hocket.mpi.installation import Installation, compile_with
 
 NATIVE = Path(__file__).parent / "native"
 """The C sources, a folder for each binary, and libhocket: `make setup` copies them from `mpi/` of the repository."""
@@ -52,11 +52,11 @@ def own_folder(*inside: str) -> Path:
 
 def _check_own(path: Path) -> None:
     """Refuse folders that others can write, because programs would run their files."""
-    found = path.stat()
-    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        mode = stat.S_IMODE(found.st_mode)
+    status = path.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(status.st_mode)
         raise Error(
-            f"{path}: belongs to user {found.st_uid}, mode {mode:04o}, expected your own, writable by you alone"
+            f"{path}: belongs to user {status.st_uid}, mode {mode:04o}, expected your own, writable by you alone"
         )
 
 
@@ -67,10 +67,12 @@ def build(installation: Installation) -> Path:
         Error: The library cannot be compiled or written.
     """
     flags = ["-shared", "-pthread", "-lrt", library_flag(installation)]
-    return kept(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
+    return cached_build(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
 
 
-def kept(installation: Installation, name: str, patterns: str, flags: list[str], *, native: Path = NATIVE) -> Path:
+def cached_build(
+    installation: Installation, name: str, patterns: str, flags: list[str], *, native: Path = NATIVE
+) -> Path:
     """Return the binary that C sources compile to, linked with libhocket; it is compiled if necessary.
 
     Args:
@@ -93,26 +95,31 @@ def kept(installation: Installation, name: str, patterns: str, flags: list[str],
             _check_own(each)
         return target
     installation.on_compiling(f"compiling {name} for {' '.join(installation.library.split())}, once")
-    with tempfile.TemporaryDirectory(dir=folder) as beside:
-        shutil.copy(_LIBHOCKET, beside)
-        made = Path(beside) / name
-        link = [f"-L{beside}", "-lhocket", "-Wl,-rpath,$ORIGIN"]
-        options = ["-O2", "-fPIC", f"-I{native / 'include'}", *flags, "-o", str(made)]
-        compiled(installation.mpicc, [*options, *map(str, sources), *link])
+    with tempfile.TemporaryDirectory(dir=folder) as folder_of_build:
+        shutil.copy(_LIBHOCKET, folder_of_build)
+        path_made = Path(folder_of_build) / name
+        link = [f"-L{folder_of_build}", "-lhocket", "-Wl,-rpath,$ORIGIN"]
+        options = ["-O2", "-fPIC", f"-I{native / 'include'}", *flags, "-o", str(path_made)]
+        compile_with(installation.mpicc, [*options, *map(str, sources), *link])
         for file in (_LIBHOCKET.name, name):
-            (Path(beside) / file).chmod(0o755)
-            os.replace(Path(beside) / file, folder / file)
+            (Path(folder_of_build) / file).chmod(0o755)
+            os.replace(Path(folder_of_build) / file, folder / file)
     return target
 
 
 def _key(installation: Installation, files: list[Path], flags: list[str]) -> str:
     """Return a name for the binary that these files compile to."""
-    shown = subprocess.run([installation.mpicc, "-show"], capture_output=True, check=False).stdout
-    parts = [installation.library.encode(), str(installation.mpicc).encode(), shown, " ".join(flags).encode()]
+    compiler_command = subprocess.run([installation.mpicc, "-show"], capture_output=True, check=False).stdout
+    parts = [
+        installation.library.encode(),
+        str(installation.mpicc).encode(),
+        compiler_command,
+        " ".join(flags).encode(),
+    ]
     return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]
 
 
 def library_flag(installation: Installation) -> str:
     """Return the flag that tells a library for which MPI it is compiled."""
-    escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
-    return f'-DHOCKET_MPI_LIBRARY="{escaped}"'
+    name_escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
+    return f'-DHOCKET_MPI_LIBRARY="{name_escaped}"'

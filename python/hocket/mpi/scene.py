@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hocket import _native
-from hocket.mpi.jobs import lines_of, parsed
+from hocket.mpi.jobs import lines_of, parse_line
 
 _MOST_DRAWS = 16
 _MOST_TIMES = 8192  # a program's argument has room for more than this
@@ -48,7 +48,7 @@ def play(
 
     def take(text: str) -> str | None:
         nonlocal clock_error_s
-        value = parsed(text, program.name, "a measurement")
+        value = parse_line(text, program.name, "a measurement")
         if "asks" in value:
             return _answer(director, value)
         if "clock_error_s" in value:
@@ -107,11 +107,11 @@ def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: i
         Error: They are not understood, or are not arrivals of so many ranks.
     """
     if arrivals is not None:
-        given = _native.Scene(arrivals if isinstance(arrivals, str) else list(arrivals))
-        patterns = draws(ranks) if given.is_drawn else 1
-        times_s = given.arrival_times_s(ranks, patterns)
-        listed = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
-        return Played(f"late:{patterns}:{listed}", patterns=patterns)
+        scene_arrivals = _native.Scene(arrivals if isinstance(arrivals, str) else list(arrivals))
+        patterns = draws(ranks) if scene_arrivals.is_drawn else 1
+        times_s = scene_arrivals.arrival_times_s(ranks, patterns)
+        times_text = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
+        return Played(f"late:{patterns}:{times_text}", patterns=patterns)
     if (values := _native.Scene(cadence=cadence).cadence) is not None:
         calls, every_s, at_a_time, computing_s, parts = values
         every = -1 if every_s is None else every_s

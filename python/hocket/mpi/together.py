@@ -11,7 +11,7 @@ from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.mpi.benchmark import check_right, check_sizes, compiled_program, reason, rule_of
 from hocket.mpi.installation import Installation
-from hocket.mpi.launch import Launcher, crowded, environment
+from hocket.mpi.launch import Launcher, environment, environment_of_crowd
 from hocket.mpi.scene import Director, play, played
 
 
@@ -63,7 +63,7 @@ def time_together(
     """
     program = compiled_program(installation, "jobs")
     ranks = sum(part.call.ranks for part in parts)
-    arguments = [f"{limit_s:g}", str(least_rounds), str(int(not crowded(ranks)))]
+    arguments = [f"{limit_s:g}", str(least_rounds), str(int(not environment_of_crowd(ranks)))]
     for part in parts:
         collective, size = part.algorithm.collective, part.call.size_bytes
         check_sizes(collective, [size], part.call.ranks, f"job {part.algorithm.label}")
@@ -72,11 +72,11 @@ def time_together(
         check_rules(rule, f"job {part.algorithm.label}")
         scene = scene.told() if director else scene
         arguments += [collective, str(size), scene.argument, str(part.call.ranks), rule]
-    found: dict[int, PartTimes] = {}
+    times_by_rank: dict[int, PartTimes] = {}
 
     def take(value: dict[str, Any]) -> None:
         if "call" in value:
-            found[value["call"]] = PartTimes(tuple(value["together_s"]), tuple(value["alone_s"]))
+            times_by_rank[value["call"]] = PartTimes(tuple(value["together_s"]), tuple(value["alone_s"]))
             return
         label = parts[value["rule"]].algorithm.label
         check_right(value, label)
@@ -86,4 +86,4 @@ def time_together(
     line = launcher(installation, ranks, [str(program), *arguments], environment(installation, None))
     clock_error_s = play(line, {}, program, take, director=director)
     assert clock_error_s is not None  # the program always tells it
-    return [found[number] for number in range(len(parts))], clock_error_s
+    return [times_by_rank[number] for number in range(len(parts))], clock_error_s

@@ -14,10 +14,10 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import wait_for
-from hocket.mpi.launch import command, crowded
-from hocket.mpi.preload import kept, library_flag
+from hocket.mpi.launch import command, environment_of_crowd
+from hocket.mpi.preload import cached_build, library_flag
 from hocket.traces import Trace
-from hocket.traces.file import compressed
+from hocket.traces.file import compress
 
 
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
@@ -28,19 +28,19 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
             reach MPI_Finalize of this MPI.
     """
     flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
-    tracer = kept(installation, "libhocket_trace.so", "tracing/*.c", flags)
+    tracer = cached_build(installation, "libhocket_trace.so", "tracing/*.c", flags)
     preload = " ".join([str(tracer), *os.environ.get("LD_PRELOAD", "").split()])
-    beside = next(parent for parent in Path(path).absolute().parents if parent.exists())
-    with tempfile.TemporaryDirectory(dir=beside, prefix=".hocket-trace-") as folder:
+    folder_of_trace = next(parent for parent in Path(path).absolute().parents if parent.exists())
+    with tempfile.TemporaryDirectory(dir=folder_of_trace, prefix=".hocket-trace-") as folder:
         raw = Path(folder, "trace.jsonl")
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
-        status = wait_for(command(installation, ranks, program, variables), crowded(ranks))
+        status = wait_for(command(installation, ranks, program, variables), environment_of_crowd(ranks))
         if not raw.exists() or not raw.stat().st_size:
             did = f"ended with status {status}" if status else f"did not reach MPI_Finalize of {installation.library}"
             raise Error(f"no trace: {program[0]} {did}")
-        found = replace(traces.read(raw), file=path)
-        files.write(path, compressed(raw.read_bytes()))
-    return found, status
+        trace_read = replace(traces.read(raw), file=path)
+        files.write(path, compress(raw.read_bytes()))
+    return trace_read, status
 
 
 def program_name(program: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 from hocket._native import Error
 from hocket.mpi.benchmark import compiled_program, reason
 from hocket.mpi.installation import Installation
-from hocket.mpi.jobs import Dialogue, parsed
-from hocket.mpi.launch import Launcher, command, crowded, environment
+from hocket.mpi.jobs import Dialogue, parse_line
+from hocket.mpi.launch import Launcher, command, environment, environment_of_crowd
 
 _OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 """Open MPI looks at variables that choose algorithms only if this is set; without those its choices stay the same."""
@@ -37,10 +37,10 @@ class Turns:
         program = compiled_program(installation, "tune")
         variables = {**environment(installation, None), **_OF_OPEN_MPI}
         # Ranks that share processors cannot spin until a common start time without delaying others.
-        here = os.getpid() if launcher is command else 0
-        words = [str(program), str(int(not crowded(ranks))), str(here)]
+        own_process = os.getpid() if launcher is command else 0
+        words = [str(program), str(int(not environment_of_crowd(ranks))), str(own_process)]
         line = launcher(installation, ranks, words, variables)
-        self._dialogue = Dialogue(line, crowded(ranks) if launcher is command else {})
+        self._dialogue = Dialogue(line, environment_of_crowd(ranks) if launcher is command else {})
         self.proving: int | None = None
 
     def __enter__(self) -> Turns:
@@ -65,7 +65,7 @@ class Turns:
             JobEndedError: The program ended; `proving` tells which way it was checking.
             Error: A result is wrong.
         """
-        refused = {}
+        refusals = {}
         self._dialogue.tell(f"call {collective} 0 {size_bytes}")
         for way in ways:
             self.proving = way.number
@@ -74,8 +74,8 @@ class Turns:
             if not proof["is_right"]:
                 raise Error(f"{collective}, {size_bytes} B, {way.text}: the result is wrong")
             if not proof["has_run"]:
-                refused[way.number] = reason(proof) if way.kind == "rule" else "the MPI refuses the call"
-        return refused
+                refusals[way.number] = reason(proof) if way.kind == "rule" else "the MPI refuses the call"
+        return refusals
 
     def rounds(self, count: int, numbers: Sequence[int]) -> dict[int, list[float]]:
         """Return the samples of several rounds of some ways, in seconds."""
@@ -87,4 +87,4 @@ class Turns:
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        return parsed(self._dialogue.answer(), "hocket-tune", "an answer")
+        return parse_line(self._dialogue.answer(), "hocket-tune", "an answer")

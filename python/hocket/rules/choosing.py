@@ -59,8 +59,8 @@ def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | 
         'binomial'
     """
     name = find_collective(collective)
-    chosen = _native.choose(text("rules", rules), "rules", made_of_any(name, call))
-    if chosen is None:
+    choice = _native.choose(text("rules", rules), "rules", made_of_any(name, call))
+    if choice is None:
         return None
-    algorithm, parameters = chosen
+    algorithm, parameters = choice
     return find(f"{name}/{algorithm}"), replace(call, parameters=json.loads(parameters))

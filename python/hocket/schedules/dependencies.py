@@ -50,26 +50,28 @@ def dependency_graph(schedule: Schedule) -> str:
         lines += [f'    r{rank}t{number} [label="{label}"];' for number, label in enumerate(labels)]
         lines += [f"    r{rank}t{one} -> r{rank}t{other}{style};" for one, other, style in _waits(tasks)]
         lines.append("  }")
-    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in paired(_ends(data["ranks"]))]
+    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in pair_ends(_ends(data["ranks"]))]
     return "\n".join([*lines, "}\n"])
 
 
-def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, passed: Container[int] = ()) -> list[set[int]]:
+def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, exempt: Container[int] = ()) -> list[set[int]]:
     """Return for each task of a rank the tasks whose ends it waits for, with waits for starts resolved.
 
     If a task waits for the start of another task, it waits for the ends that the other task waits for.
 
     Args:
         tasks: The tasks; each comes after the tasks it waits for.
-        passed: Numbers of tasks that do nothing. A wait for the end of such a task is replaced by the waits of that
+        exempt: Numbers of tasks that do nothing. A wait for the end of such a task is replaced by the waits of that
             task.
     """
-    found: list[set[int]] = []
+    awaited_ends: list[set[int]] = []
     for task in tasks:
         ends = set(task.get("after", ()))
-        through = [number for number in ends if number in passed]
-        found.append((ends.difference(through)).union(*(found[n] for n in (*through, *task.get("after_start", ())))))
-    return found
+        through = [number for number in ends if number in exempt]
+        awaited_ends.append(
+            (ends.difference(through)).union(*(awaited_ends[n] for n in (*through, *task.get("after_start", ()))))
+        )
+    return awaited_ends
 
 
 def _label(action: Mapping[str, Any], element_bytes: int) -> str:
@@ -90,7 +92,7 @@ def _waits(tasks: list[dict[str, Any]]) -> Iterator[tuple[int, int, str]]:
 
 
 def _ends(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, int, int, int, str]]:
-    """Give the ends of messages, in the form of `paired`."""
+    """Give the ends of messages, in the form of `pair_ends`."""
     for rank, tasks in enumerate(ranks):
         for number, task in enumerate(tasks):
             kind, keys = next(iter(task["action"].items()))
@@ -99,7 +101,7 @@ def _ends(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, int, int, in
                 yield kind, rank, peer, keys["tag"], f"r{rank}t{number}"
 
 
-def paired(ends: Iterable[tuple[str, int, int, int, T]]) -> Iterator[tuple[T, T]]:
+def pair_ends(ends: Iterable[tuple[str, int, int, int, T]]) -> Iterator[tuple[T, T]]:
     """Pair the k-th send with the k-th receive of each source, destination and tag.
 
     Args:

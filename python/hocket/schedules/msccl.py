@@ -337,7 +337,7 @@ class _Reader:
     def _start_algo(self, attributes: dict[str, str]) -> None:
         collective = self._text(attributes, "coll")
         if collective not in _NAMES:
-            raise self._error(f"coll: got {checks.shown(collective)}, expected {', '.join(COLLECTIVES)}")
+            raise self._error(f"coll: got {checks.quote(collective)}, expected {', '.join(COLLECTIVES)}")
         gpus = self._whole(attributes, "ngpus", least=1)
         chunks = self._whole(attributes, "nchunksperloop", least=1)
         if collective != "allreduce" and chunks % gpus:
@@ -382,7 +382,7 @@ class _Reader:
     def _start_step(self, attributes: dict[str, str]) -> None:
         kind = self._text(attributes, "type")
         if kind not in _ACTIONS:
-            raise self._error(f"type: got {checks.shown(kind)}, expected {', '.join(_ACTIONS)}")
+            raise self._error(f"type: got {checks.quote(kind)}, expected {', '.join(_ACTIONS)}")
         number = self._whole(attributes, "s")
         if number != len(self._block.steps):
             raise self._error(f"s: got {number}, expected {len(self._block.steps)}, as steps are numbered in order")
@@ -408,7 +408,7 @@ class _Reader:
     def _place(self, attributes: dict[str, str], side: str) -> Place:
         buffer = attributes.get(f"{side}buf", "i")
         if buffer not in BUFFERS:
-            raise self._error(f"{side}buf: got {checks.shown(buffer)}, expected i, o or s")
+            raise self._error(f"{side}buf: got {checks.quote(buffer)}, expected i, o or s")
         return Place(buffer, self._whole(attributes, f"{side}off", least=-1, default=-1))
 
     def _check(self, content: Msccl, gpu: int, blocks: dict[int, Block]) -> None:
@@ -447,7 +447,7 @@ class _Reader:
         text = self._text(attributes, name)
         if len(text) <= 9 and text.isascii() and text.removeprefix("-").isdigit() and least <= int(text) <= most:
             return int(text)
-        raise self._error(f"{name}: got {checks.shown(text)}, expected a whole number from {least} to {most}")
+        raise self._error(f"{name}: got {checks.quote(text)}, expected a whole number from {least} to {most}")
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self._error("got a document type, expected MSCCL XML without declarations")

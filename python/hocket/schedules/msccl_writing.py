@@ -78,9 +78,9 @@ class _Chunks:
 
     def __init__(self, schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> None:
         spans = [span for task in chain(*ranks) for span in _spans(task) if span["len"]]
-        read, written = (_end(chain(*ranks), buffer) for buffer in ("input", "result"))
+        read, result_end = (_end(chain(*ranks), buffer) for buffer in ("input", "result"))
         self.in_place = read == 0
-        larger = max(read, written)
+        larger = max(read, result_end)
         if larger == 0:
             raise _refused(
                 schedule, "it does not say which data its messages carry, expected spans of input and result"
@@ -94,8 +94,10 @@ class _Chunks:
         if larger % parts:
             raise _refused(schedule, f"got {larger} elements, expected blocks of the same size for {parts} ranks")
         block = larger // parts
-        if {"allgather": read, "reduce_scatter": written}.get(schedule.collective or "", 0) > block:
-            why = f"it uses {read} elements of input and {written} of result, which does not fit {schedule.collective}"
+        if {"allgather": read, "reduce_scatter": result_end}.get(schedule.collective or "", 0) > block:
+            why = (
+                f"it uses {read} elements of input and {result_end} of result, which does not fit {schedule.collective}"
+            )
             raise _refused(schedule, why)
         self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
         self.count = larger // self.elements
@@ -144,7 +146,7 @@ class _Gpu:
         self._seen: dict[int, dict[int, int]] = defaultdict(dict)
         ends: dict[int, _At] = {}
         idle = {number for number, task in enumerate(tasks) if _is_idle(task)}
-        waits = ends_awaited(tasks, passed=idle)
+        waits = ends_awaited(tasks, exempt=idle)
         for number, task in enumerate(tasks):
             if number not in idle:
                 ((kind, action),) = task["action"].items()
@@ -154,8 +156,8 @@ class _Gpu:
     def blocks(self) -> dict[int, Block]:
         """Return the thread blocks by number."""
         for number, block in enumerate(self._blocks):
-            told = [replace(step, has_waiters=(number, at) in self._awaited) for at, step in enumerate(block.steps)]
-            block.steps[:] = told
+            steps = [replace(step, has_waiters=(number, at) in self._awaited) for at, step in enumerate(block.steps)]
+            block.steps[:] = steps
         return dict(enumerate(self._blocks))
 
     def _add(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> _At:

@@ -15,9 +15,9 @@ from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_count
-from hocket.definitions.calls import guarded, made
+from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import Algorithm, as_algorithm
-from hocket.definitions.machine import Machine, parsed
+from hocket.definitions.machine import Machine, native_machine
 
 if TYPE_CHECKING:
     import altair as alt
@@ -145,8 +145,8 @@ class Schedule(Result):
         file = checks.path("schedule", path)
         by_name: dict[str, Form] = {".json": "json", ".bin": "goal_binary"}
         form = by_name.get(Path(file).suffix, "goal") if format is None else format
-        known, request = _request(form, machine)
-        files.write_by(file, lambda place: self.content.save(known, request, place))
+        loaded_machine, request = _request(form, machine)
+        files.write_by(file, lambda place: self.content.save(loaded_machine, request, place))
 
 
 def _record(rank: int, number: int, task: Mapping[str, Any], element_bytes: int) -> dict[str, Any]:
@@ -171,8 +171,8 @@ def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
 
 def _request(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
     among("format", form, get_args(Form))
-    known = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
-    return parsed(known), json.dumps({"format": form})
+    loaded_machine = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
+    return native_machine(loaded_machine), json.dumps({"format": form})
 
 
 def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | PathLike[str] | None = None) -> Schedule:
@@ -188,7 +188,7 @@ def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | P
         Error: The algorithm is unknown, it refuses the call on the machine, or its program's shape depends on timing.
     """
     algorithm = as_algorithm(algorithm)
-    known = Machine.load(machine) if isinstance(machine, str | PathLike) else machine
-    asked = made(algorithm, call, known)
-    content = guarded(algorithm, lambda: _native.record(asked))
+    loaded_machine = Machine.load(machine) if isinstance(machine, str | PathLike) else machine
+    request = prepare(algorithm, call, loaded_machine)
+    content = guard(algorithm, lambda: _native.record(request))
     return Schedule(algorithm.label, content, algorithm.collective)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.checks import number, shown, text
+from hocket.base.checks import number, quote, text
 
 Arrivals: TypeAlias = str | Sequence[float]
 """When the ranks begin a call: ranks and how late they are, or a time for each rank, in seconds.
@@ -31,12 +31,12 @@ def as_arrivals(arrivals: Arrivals | None) -> str | list[float] | None:
     """
     if arrivals is None:
         return None
-    listed = arrivals.tolist() if hasattr(arrivals, "tolist") else arrivals
-    if isinstance(listed, str):
-        return " ".join(text("arrivals", listed).split())
-    if isinstance(listed, Sequence) and not isinstance(listed, bytes | bytearray | memoryview):
-        return [number("arrivals", time_s, "a time in seconds", is_right=math.isfinite) for time_s in listed]
-    raise Error(f"arrivals: got {shown(arrivals)}, expected a text, or a time for each rank in seconds")
+    arrival_list = arrivals.tolist() if hasattr(arrivals, "tolist") else arrivals
+    if isinstance(arrival_list, str):
+        return " ".join(text("arrivals", arrival_list).split())
+    if isinstance(arrival_list, Sequence) and not isinstance(arrival_list, bytes | bytearray | memoryview):
+        return [number("arrivals", time_s, "a time in seconds", is_right=math.isfinite) for time_s in arrival_list]
+    raise Error(f"arrivals: got {quote(arrivals)}, expected a text, or a time for each rank in seconds")
 
 
 def arrivals_text(arrivals: Arrivals) -> str:
@@ -44,26 +44,26 @@ def arrivals_text(arrivals: Arrivals) -> str:
     return arrivals if isinstance(arrivals, str) else ", ".join(f"{time_s * 1e6:.9g} us" for time_s in arrivals)
 
 
-def read_arrivals(given: str) -> Arrivals:
+def read_arrivals(text: str) -> Arrivals:
     """Return arrivals that a text describes, or that a CSV file has in its columns rank and arrival_s.
 
     Raises:
         Error: The text is not understood, the file cannot be read, or it lacks a column, a rank or a time.
     """
-    return _of_file(given) if given.endswith(".csv") else described(given)
+    return _of_file(text) if text.endswith(".csv") else describe(text)
 
 
-def described(given: str) -> str:
+def describe(text: str) -> str:
     """Return a text that describes arrivals.
 
     Raises:
         Error: The text is not understood.
     """
     try:
-        _native.Scene(as_arrivals(given))
+        _native.Scene(as_arrivals(text))
     except Error as error:
         raise Error(str(error).removeprefix("arrivals: ")) from None
-    return given
+    return text
 
 
 def _of_file(path: str) -> list[float]:
@@ -72,12 +72,12 @@ def _of_file(path: str) -> list[float]:
     try:
         columns = [name.strip() for name in next(rows, [])]
         if any(columns.count(name) != 1 for name in _COLUMNS):
-            found = ", ".join(map(shown, columns)) or "none"
-            raise Error(f"{path}: line 1: got the columns {found}, expected {' and '.join(_COLUMNS)}, each once")
+            column_names = ", ".join(map(quote, columns)) or "none"
+            raise Error(f"{path}: line 1: got the columns {column_names}, expected {' and '.join(_COLUMNS)}, each once")
         for row in filter(None, rows):
             rank, time_s = _entry(dict(zip(columns, row, strict=False)) if len(row) == len(columns) else {})
             if rank is None or time_s is None or rank in times_s:
-                got = ", ".join(map(shown, row))
+                got = ", ".join(map(quote, row))
                 raise Error(
                     f"{path}: line {rows.line_num}: got {got}, expected a cell for each column: "
                     "a rank that no other line has, and its time in seconds"

@@ -20,7 +20,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Result, drawn
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
-from hocket.definitions.calls import declared_by
+from hocket.definitions.calls import declared_values
 from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
@@ -168,8 +168,8 @@ class Comparison(Result):
     @cached_property
     def finished_bytes(self) -> tuple[int, ...]:
         """The sizes at which every simulation is finished."""
-        unfinished = {size_bytes for size_bytes, _ in self.missing}
-        return tuple(size_bytes for size_bytes in self.sizes_bytes if size_bytes not in unfinished)
+        sizes_unfinished = {size_bytes for size_bytes, _ in self.missing}
+        return tuple(size_bytes for size_bytes in self.sizes_bytes if size_bytes not in sizes_unfinished)
 
     @cached_property
     def times_s(self) -> dict[tuple[int, str], float]:
@@ -181,13 +181,13 @@ class Comparison(Result):
 
         Algorithms that cannot end with the faults come last.
         """
-        unfinished = {name for size, name in self.missing if size == size_bytes}
-        found = [
+        names_unfinished = {name for size, name in self.missing if size == size_bytes}
+        all_losses = [
             Loss(one.algorithm, one.time_s.mean, self.times_s.get((size_bytes, one.algorithm)))
             for one in self.without_faults
-            if one.size_bytes == size_bytes and one.algorithm not in unfinished
+            if one.size_bytes == size_bytes and one.algorithm not in names_unfinished
         ]
-        return tuple(sorted(found, key=lambda loss: math.inf if loss.time_s is None else loss.time_s))
+        return tuple(sorted(all_losses, key=lambda loss: math.inf if loss.time_s is None else loss.time_s))
 
     @property
     def trials(self) -> str:
@@ -213,8 +213,8 @@ class Comparison(Result):
         if whole("size_bytes", size_bytes) not in self.sizes_bytes:
             sizes = ", ".join(map(str, self.sizes_bytes))
             raise Error(f"size_bytes: got {size_bytes}, expected one of the compared sizes: {sizes}")
-        here = [simulation for simulation in self.simulations if simulation.size_bytes == size_bytes]
-        return tuple(simulation.algorithm for simulation in _fastest(here))
+        matches = [simulation for simulation in self.simulations if simulation.size_bytes == size_bytes]
+        return tuple(simulation.algorithm for simulation in _fastest(matches))
 
     def places(self, size_bytes: int) -> tuple[Place, ...]:
         """Return the first place, the second and so on at a size, as far as they are known.
@@ -354,50 +354,52 @@ def compare(
     _only_one("collectives", {algorithm.collective for algorithm in candidates})
     _only_one("rank counts", {whole("ranks", call.ranks) for call in calls})
     libraries = several("defaults", defaults, str, "names of libraries")
-    kept = several("keep", keep, str, "names of what to keep")
+    names = several("keep", keep, str, "names of what to keep")
     if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
-    played = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
-    failing, plain = as_faults(played.faults), replace(played, faults=None)
+    whole_scene = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
+    failing, plain = as_faults(whole_scene.faults), replace(whole_scene, faults=None)
     changes_of_links(failing, machine)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
     without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
     collective = candidates[0].collective
-    there = _measured(several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks)
+    measurements = _measured(
+        several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks
+    )
     tasks: list[_Task] = []
-    chosen: dict[_Key, Untuned] = {}
+    default_choices: dict[_Key, Untuned] = {}
     for call in calls:
         choices = {name: untuned(name, collective, call) for name in libraries}
-        chosen |= {(call.size_bytes, name): choice for name, choice in choices.items()}
+        default_choices |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
-    has_bounds = measured_as == "isolated" and not played.starts
+    has_bounds = measured_as == "isolated" and not whole_scene.starts
     bounds = _bounds(collective, calls, machine) if has_bounds else {}
-    wrong, not_verified = _verified(candidates)
-    known: dict[_Key, _Found] = {}
-    again: set[_Key] = set()
+    wrong, not_verified = _verify_all(candidates)
+    outcomes: dict[_Key, _Found] = {}
+    repeats: set[_Key] = set()
 
     def compared() -> Comparison:
-        found = _comparison(tasks, machine, bounds, known, chosen, again)
+        result = _comparison(tasks, machine, bounds, outcomes, default_choices, repeats)
         return replace(
-            found,
+            result,
             not_verified=not_verified,
-            measured=_beside(there, found.simulations),
+            measured=_comparisons_with_measured(measurements, result.simulations),
             faults=tuple(failing),
             without_faults=without.simulations if without else (),
         )
 
-    def note(task: _Task, found: _Found, *, is_last: bool) -> None:
-        known[_key(task)] = found
-        again.discard(_key(task))
+    def note(task: _Task, outcome: _Found, *, is_last: bool) -> None:
+        outcomes[_key(task)] = outcome
+        repeats.discard(_key(task))
         if not is_last:
-            again.update(_undecided(tasks, known, chosen, again, task[2].size_bytes))
+            repeats.update(_undecided_keys(tasks, outcomes, default_choices, repeats, task[2].size_bytes))
         on_done(compared())
 
-    rounds = rounds_of(trials, are_random=bool(machine.noise) or played.is_drawn)
+    rounds = rounds_of(trials, are_random=bool(machine.noise) or whole_scene.is_drawn)
     for number, round_trials in enumerate(rounds, start=1):
-        left = [task for task in tasks if number == 1 or _key(task) in again]
-        run = partial(simulate, scene=played, trials=round_trials, keep=kept, **common)
+        left = [task for task in tasks if number == 1 or _key(task) in repeats]
+        run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
         work = partial(_try_to_simulate, wrong=wrong, run=run)
         do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
@@ -406,19 +408,21 @@ def compare(
     return comparison
 
 
-def _measured(given: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
+def _measured(measurements: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
     """Return the measured times of a collective on so many ranks.
 
     Raises:
         Error: Times are given, but none of such a call.
     """
-    found = [one for one in given if (one.collective, one.ranks) == (collective, ranks)]
-    if given and not found:
+    matches = [one for one in measurements if (one.collective, one.ranks) == (collective, ranks)]
+    if measurements and not matches:
         raise Error(f"measured: got no time of {collective} on {ranks} ranks, expected at least one")
-    return found
+    return matches
 
 
-def _beside(measured: Iterable[Measurement], simulations: Sequence[Simulation]) -> tuple[Beside, ...]:
+def _comparisons_with_measured(
+    measured: Iterable[Measurement], simulations: Sequence[Simulation]
+) -> tuple[Beside, ...]:
     """Return measured times beside simulated ones, by algorithm in the order given, then by size."""
     groups: dict[str, dict[int, list[Measurement]]] = {}
     for one in measured:
@@ -431,11 +435,14 @@ def _beside(measured: Iterable[Measurement], simulations: Sequence[Simulation]) 
 
 
 def _simulated_s(one: Measurement, simulations: Iterable[Simulation]) -> float | None:
-    given = {name: str(value) for name, value in one.parameters.items()}
-    for found in simulations:
-        values = {name: str(value) for name, value in found.parameters.items()}
-        if (found.algorithm, found.size_bytes) == (one.algorithm, one.size_bytes) and given.items() <= values.items():
-            return found.time_s.mean
+    parameter_texts = {name: str(value) for name, value in one.parameters.items()}
+    for simulation in simulations:
+        values = {name: str(value) for name, value in simulation.parameters.items()}
+        if (simulation.algorithm, simulation.size_bytes) == (
+            one.algorithm,
+            one.size_bytes,
+        ) and parameter_texts.items() <= values.items():
+            return simulation.time_s.mean
     return None
 
 
@@ -460,30 +467,30 @@ def rounds_of(trials: Trials, *, are_random: bool) -> list[Trials]:
     return [replace(trials, count=count) for count in (*counts, trials.count)]
 
 
-def _undecided(
+def _undecided_keys(
     tasks: Sequence[_Task],
-    known: Mapping[_Key, _Found],
-    chosen: Collection[_Key],
-    again: Collection[_Key],
+    outcomes: Mapping[_Key, _Found],
+    defaults: Collection[_Key],
+    repeats: Collection[_Key],
     size_bytes: int,
 ) -> list[_Key]:
     """Return the simulations that need more trials to find the fastest at a size, once all of the size are done."""
     keys = [key for key in map(_key, tasks) if key[0] == size_bytes]
-    if any(key not in known or key in again for key in keys):
+    if any(key not in outcomes or key in repeats for key in keys):
         return []
-    found = {key: one for key in keys if isinstance(one := known[key], Simulation)}
-    candidates = [one for key, one in found.items() if key not in chosen]
+    simulations = {key: one for key in keys if isinstance(one := outcomes[key], Simulation)}
+    candidates = [one for key, one in simulations.items() if key not in defaults]
     fastest = _fastest(candidates) if candidates else []
     if len(fastest) < 2 or all(one.time_s.reach <= _CLOSE for one in fastest):
         return []
     highest_s = max(one.time_s.interval[1] for one in fastest)
-    return [key for key, one in found.items() if one.time_s.interval[0] <= highest_s]
+    return [key for key, one in simulations.items() if one.time_s.interval[0] <= highest_s]
 
 
 _VERIFIED_RANKS = (2, 3, 4, 5)
 
 
-def _verified(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _verify_all(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return errors of the user's programs by name, and the programs that few ranks cannot verify."""
     wrong, unknown = {}, []
     for algorithm in (one for one in algorithms if one.program is not None):
@@ -535,13 +542,13 @@ def _comparison(
     tasks: Sequence[_Task],
     machine: Machine,
     bounds: Mapping[int, Bound],
-    known: Mapping[_Key, _Found],
-    chosen: Mapping[_Key, Untuned],
-    again: Collection[_Key],
+    outcomes: Mapping[_Key, _Found],
+    defaults: Mapping[_Key, Untuned],
+    repeats: Collection[_Key],
 ) -> Comparison:
     """Return the results so far, in the order of the tasks."""
     keys = [_key(task) for task in tasks]
-    results = [known[key] for key in keys if key in known and key not in chosen]
+    results = [outcomes[key] for key in keys if key in outcomes and key not in defaults]
     simulations = tuple(found for found in results if isinstance(found, Simulation))
     algorithms = {name: algorithm for name, algorithm, _ in tasks}
     _, algorithm, call = tasks[0]
@@ -553,11 +560,11 @@ def _comparison(
         bounds=bounds,
         simulations=simulations,
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
-        missing=tuple(key for key in keys if key not in known or key in again),
+        missing=tuple(key for key in keys if key not in outcomes or key in repeats),
         defaults=tuple(
-            _default(key, choice, known.get(key))
-            for key, choice in chosen.items()
-            if key in known or choice.found is None
+            _default(key, choice, outcomes.get(key))
+            for key, choice in defaults.items()
+            if key in outcomes or choice.found is None
         ),
     )
 
@@ -567,34 +574,34 @@ def _values(algorithm: Algorithm, name: str, simulations: Iterable[Simulation]) 
     mine = sorted((one for one in simulations if one.algorithm == name), key=lambda one: one.size_bytes)
     values: dict[str, int | str] = {}
     for parameter in algorithm.parameters:
-        given = [one for one in mine if parameter.name in one.parameters]
-        if len({one.parameters[parameter.name] for one in given}) > 1:
+        measurements_with_value = [one for one in mine if parameter.name in one.parameters]
+        if len({one.parameters[parameter.name] for one in measurements_with_value}) > 1:
             ends = (
                 f"{format_value(one.parameters[parameter.name], parameter.unit)} at {format_bytes(one.size_bytes)}"
-                for one in (given[0], given[-1])
+                for one in (measurements_with_value[0], measurements_with_value[-1])
             )
             values[parameter.name] = " to ".join(ends)
-        elif given:
-            values[parameter.name] = given[0].parameters[parameter.name]
+        elif measurements_with_value:
+            values[parameter.name] = measurements_with_value[0].parameters[parameter.name]
     return algorithm.format(values)
 
 
-def _default(key: _Key, choice: Untuned, found: _Found | None) -> Default:
+def _default(key: _Key, choice: Untuned, outcome: _Found | None) -> Default:
     size_bytes, library = key
     algorithm = choice.found and choice.found[0].name
-    time_s = found.time_s.mean if isinstance(found, Simulation) else None
-    sentence = found.sentence if isinstance(found, NotCompared) else choice.sentence
+    time_s = outcome.time_s.mean if isinstance(outcome, Simulation) else None
+    sentence = outcome.sentence if isinstance(outcome, NotCompared) else choice.sentence
     return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence)
 
 
 def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
     """Return a call with only the parameters that an algorithm declares."""
-    return replace(call, parameters=declared_by(algorithm, call.parameters))
+    return replace(call, parameters=declared_values(algorithm, call.parameters))
 
 
-def _only_one(what: str, found: Collection[object]) -> None:
-    if len(found) > 1:
-        raise Error(f"got several {what} ({', '.join(sorted(map(str, found)))}), expected one")
+def _only_one(what: str, items: Collection[object]) -> None:
+    if len(items) > 1:
+        raise Error(f"got several {what} ({', '.join(sorted(map(str, items)))}), expected one")
 
 
 def _try_to_simulate(task: _Task, *, wrong: Mapping[str, str], run: Callable[..., Simulation]) -> _Found:

@@ -20,10 +20,10 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from hocket._native import Error
-from hocket.base.checks import shown
+from hocket.base.checks import quote
 from hocket.definitions.machine import Machine
-from hocket.definitions.variants import halved, quiet, with_peers_known
-from hocket.schedules.dependencies import paired
+from hocket.definitions.variants import halve, quiet, with_peers_known
+from hocket.schedules.dependencies import pair_ends
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.faults import Faults
 from hocket.simulating.simulation import Event, Simulation, simulate
@@ -59,13 +59,13 @@ class Step:
         return self.event.end_s
 
 
-def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulation | None = None) -> tuple[Step, ...]:
+def critical_path(result: Simulation, *, machine: Machine, undisturbed: Simulation | None = None) -> tuple[Step, ...]:
     """Return the steps of the critical path of a simulation, in order of time, from a rank's arrival to the last end.
 
     If several paths are equally long, the function returns one of them and prefers messages.
 
     Args:
-        found: A simulation with its events of the first trial.
+        result: A simulation with its events of the first trial.
         machine: The machine of the simulation.
         undisturbed: The same simulation without noise, if the machine has noise. The additional time of an operation
             then counts as noise; without this argument it counts as computation or waiting.
@@ -73,22 +73,22 @@ def critical_path(found: Simulation, *, machine: Machine, undisturbed: Simulatio
     Raises:
         Error: The machine has circuits: a message alone would have no circuit. Or there are several calls.
     """
-    if found.cadence is not None:
-        raise Error(f"cadence: got {shown(found.cadence)}, expected none, as a critical path is of one call")
+    if result.cadence is not None:
+        raise Error(f"cadence: got {quote(result.cadence)}, expected none, as a critical path is of one call")
     if machine.model == "circuits":
         raise Error(
             f"machine {machine.name}: got the network model circuits, expected hockney, loggp, links or packets"
         )
-    runs = (found, undisturbed) if undisturbed else (found,)
+    runs = (result, undisturbed) if undisturbed else (result,)
     messages = _messages(runs, quiet(machine) or machine)
-    steps = [*_backwards(found, messages)][::-1]
+    steps = [*_backwards(result, messages)][::-1]
     if undisturbed is None:
         return tuple(steps)
-    others, on_path = matched(undisturbed.events), {step.event for step in steps}
+    others, on_path = match_events(undisturbed.events), {step.event for step in steps}
     counterparts = {number: event for event, number in _numbers(undisturbed.events).items()}
     without_noise = {
         event: _step(counterparts[number], others.get(counterparts[number]), messages)
-        for event, number in _numbers(found.events).items()
+        for event, number in _numbers(result.events).items()
         if event in on_path and number in counterparts
     }
     return tuple(_with_noise(step, without_noise.get(step.event)) for step in steps)
@@ -107,12 +107,12 @@ def _messages(runs: Sequence[Simulation], machine: Machine) -> _Messages:
     return _Messages(ranks, machine, faults, firsts=frozenset(firsts), later=_Messages(ranks, without, faults))
 
 
-def _with_noise(step: Step, undisturbed: Step | None) -> Step:
+def _with_noise(step: Step, quiet: Step | None) -> Step:
     """Return a step where computation and waiting beyond the undisturbed step count as noise."""
     now = {part: step.parts_s.get(part, 0.0) for part in ("computation", "waiting")}
-    then = {part: min(now_s, undisturbed.parts_s.get(part, 0.0)) for part, now_s in now.items()} if undisturbed else now
-    noise_s = sum(now.values()) - sum(then.values())
-    return replace(step, parts_s={**step.parts_s, **then, "noise": noise_s})
+    parts_s = {part: min(now_s, quiet.parts_s.get(part, 0.0)) for part, now_s in now.items()} if quiet else now
+    noise_s = sum(now.values()) - sum(parts_s.values())
+    return replace(step, parts_s={**step.parts_s, **parts_s, "noise": noise_s})
 
 
 def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
@@ -128,28 +128,28 @@ def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
 
 def total(steps: Iterable[Step]) -> dict[str, float]:
     """Return the parts of a path in seconds, added up over its steps."""
-    known = tuple(steps)
-    return {part: math.fsum(step.parts_s.get(part, 0.0) for step in known) for part in PARTS}
+    step_list = tuple(steps)
+    return {part: math.fsum(step.parts_s.get(part, 0.0) for step in step_list) for part in PARTS}
 
 
-def matched(events: Iterable[Event]) -> dict[Event, Event]:
+def match_events(events: Iterable[Event]) -> dict[Event, Event]:
     """Return the other end of each send and receive.
 
     The k-th send from a source to a destination with a tag belongs to the k-th receive there.
     """
     ends = ((event.kind, event.rank, event.peer, event.tag, event) for event in events)
-    return {one: other for send, recv in paired(ends) for one, other in ((send, recv), (recv, send))}
+    return {one: other for send, recv in pair_ends(ends) for one, other in ((send, recv), (recv, send))}
 
 
-def _backwards(found: Simulation, messages: _Messages) -> Iterator[Step]:
+def _backwards(result: Simulation, messages: _Messages) -> Iterator[Step]:
     """Follow the path from the end of the simulation to a rank's arrival; there is none if the last arrival ends it."""
     ended: dict[tuple[int, float], list[Event]] = defaultdict(list)
-    for event in found.events:
+    for event in result.events:
         if event.end_s > event.start_s:
             ended[event.rank, event.end_s].append(event)
-    others = matched(found.events)
-    end_s = found.times_s[0] + sum(found.arriving_s[:1])
-    if found.times_s[0] <= _SAME * end_s:  # the last arrival ends the call
+    others = match_events(result.events)
+    end_s = result.times_s[0] + sum(result.arriving_s[:1])
+    if result.times_s[0] <= _SAME * end_s:  # the last arrival ends the call
         return
     until_s = end_s * (1 + _SAME)  # ignore work after the results are complete
     rank, time_s = max(
@@ -191,8 +191,8 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
         return Step(event, event.rank, event.start_s, {"overhead": event.end_s - event.start_s})
     kind = max(possible, key=lambda kind: (ready[kind], kind == "send"))
     first = send if kind == "send" else recv
-    taken = late[kind][event.kind]
-    parts_s = {part: taken[part] for part in ("latency", "overhead")}
+    lateness = late[kind][event.kind]
+    parts_s = {part: lateness[part] for part in ("latency", "overhead")}
     waiting_s = event.end_s - ready[kind]
     if waiting_s > slack_s:
         delay_s = alike.delay_s(send, recv)[event.kind]
@@ -231,7 +231,7 @@ class _Messages:
     @cached_property
     def variants(self) -> dict[str, Machine | None]:
         """The machine with one kind of cost halved, by kind."""
-        return {part: halved(self.machine, part) for part in ("latency", "overhead")}
+        return {part: halve(self.machine, part) for part in ("latency", "overhead")}
 
     def late(self, source: int, destination: int, size_bytes: int) -> _Late:
         """Return the times of a message alone between two ranks; pairs at the same distance share one simulation."""
@@ -251,8 +251,8 @@ class _Messages:
             )
             side = {"is_source_left": False} if event.kind == "reduce" else {}
             task = {"action": {_WORK[event.kind]: {"source": source, "target": target, **side}}}
-            found = simulate(self._schedule({0: [task]}), machine=self.machine, keep=["events"])
-            self.works_s[key] = sum(one.end_s - one.start_s for one in found.events)
+            result = simulate(self._schedule({0: [task]}), machine=self.machine, keep=["events"])
+            self.works_s[key] = sum(one.end_s - one.start_s for one in result.events)
         return self.works_s[key]
 
     def delay_s(self, send: Event, recv: Event) -> dict[str, float]:
@@ -261,12 +261,12 @@ class _Messages:
         if not self.faults:
             return none
         starts_s = {"send": send.start_s, "recv": recv.start_s}
-        alone = self._alone(send.rank, recv.rank, int(send.bytes), starts_s)
+        lone_message = self._alone(send.rank, recv.rank, int(send.bytes), starts_s)
         try:
-            ends = self._ends(self.machine, alone, self.faults)
+            ends = self._ends(self.machine, lone_message, self.faults)
         except Error:  # alone, it would be on a link that goes down for good
             return none
-        without = self._ends(self.machine, alone)
+        without = self._ends(self.machine, lone_message)
         return {kind: max(ends[kind] - without[kind], 0.0) for kind in _MESSAGES}
 
     def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
@@ -276,15 +276,15 @@ class _Messages:
         node = source // size
         return (node == destination // size, node == (self.ranks - 1) // size, source == destination)
 
-    def _after(self, wait_s: float, alone: Schedule) -> dict[str, dict[str, float]]:
+    def _after(self, wait_s: float, lone_message: Schedule) -> dict[str, dict[str, float]]:
         """Return the times of a message alone if the send or the receive waits for so long."""
-        done = self._ends(self.machine, alone)
-        found = {kind: {"all": end_s - wait_s} for kind, end_s in done.items() if end_s >= wait_s}
+        ends_s = self._ends(self.machine, lone_message)
+        lateness_s = {kind: {"all": end_s - wait_s} for kind, end_s in ends_s.items() if end_s >= wait_s}
         for part, variant in self.variants.items():
-            less = done if variant is None else self._ends(variant, alone)
-            for kind, parts in found.items():
-                parts[part] = 2 * (done[kind] - less[kind])
-        return found
+            less = ends_s if variant is None else self._ends(variant, lone_message)
+            for kind, parts in lateness_s.items():
+                parts[part] = 2 * (ends_s[kind] - less[kind])
+        return lateness_s
 
     def _alone(self, source: int, destination: int, size_bytes: int, starts_s: Mapping[str, float]) -> Schedule:
         """Return a message whose send and receive start at these times, or else at 0 s."""
@@ -306,7 +306,7 @@ class _Messages:
         data = {"format": 1, "element_bytes": 1, "scratch": [0] * self.ranks, "ranks": ranks}
         return Schedule.of("an operation alone", data)
 
-    def _ends(self, machine: Machine, alone: Schedule, faults: Faults = ()) -> dict[str, float]:
+    def _ends(self, machine: Machine, lone_message: Schedule, faults: Faults = ()) -> dict[str, float]:
         """Return the ends of the send and the receive of a message."""
-        found = simulate(alone, machine=machine, faults=faults, keep=["events"])
-        return {event.kind: event.end_s for event in found.events if event.kind in _MESSAGES}
+        result = simulate(lone_message, machine=machine, faults=faults, keep=["events"])
+        return {event.kind: event.end_s for event in result.events if event.kind in _MESSAGES}

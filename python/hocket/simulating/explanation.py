@@ -13,7 +13,7 @@ from hocket.base.call import Call
 from hocket.base.results import Result, drawn
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
-from hocket.definitions.variants import halved, quiet, with_more_ports
+from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.comparison import compare, of_algorithm
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import altair as alt
 
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
-    ("half the latency", partial(halved, kind="latency")),
-    ("twice the bandwidth", partial(halved, kind="bandwidth")),
-    ("half the overheads", partial(halved, kind="overhead")),
-    ("computation twice as fast", partial(halved, kind="computation")),
+    ("half the latency", partial(halve, kind="latency")),
+    ("twice the bandwidth", partial(halve, kind="bandwidth")),
+    ("half the overheads", partial(halve, kind="overhead")),
+    ("computation twice as fast", partial(halve, kind="computation")),
     ("twice the ports", with_more_ports),
     ("no noise", quiet),
 )
@@ -163,31 +163,31 @@ def explain(
         >>> f"{found.parts_s['latency'] * 1e6:.1f} us + {found.parts_s['bandwidth'] * 1e6:.1f} us"
         '3.0 us + 3.0 us'
     """
-    known, found = as_machine(machine), as_algorithm(algorithm)
-    played = as_scene(scene).beside(arrivals=arrivals, faults=faults)
-    once = Trials(count=1, seed=trials.seed)
-    run = partial(simulate, found, call, engine=engine, trials=once)
-    explained = partial(run, scene=played, keep=["events"])
-    simulation, without_noise = explained(machine=known), quiet(known)
-    undisturbed = None if without_noise is None else explained(machine=without_noise)
-    steps = critical_path(simulation, machine=known, undisturbed=undisturbed)
+    loaded_machine, loaded_algorithm = as_machine(machine), as_algorithm(algorithm)
+    whole_scene = as_scene(scene).beside(arrivals=arrivals, faults=faults)
+    one_trial = Trials(count=1, seed=trials.seed)
+    run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
+    run_with_events = partial(run, scene=whole_scene, keep=["events"])
+    simulation, without_noise = run_with_events(machine=loaded_machine), quiet(loaded_machine)
+    quiet_simulation = None if without_noise is None else run_with_events(machine=without_noise)
+    steps = critical_path(simulation, machine=loaded_machine, undisturbed=quiet_simulation)
     return Explanation(
         simulation,
         steps,
-        None if played.starts else bound(found.collective, call, machine=known),
-        tuple(_remedies(run, known, played)),
-        tuple(_faster(found, call, known, played, simulation.times_s[0], once, among)),
+        None if whole_scene.starts else bound(loaded_algorithm.collective, call, machine=loaded_machine),
+        tuple(_remedies(run, loaded_machine, whole_scene)),
+        tuple(_faster(loaded_algorithm, call, loaded_machine, whole_scene, simulation.times_s[0], one_trial, among)),
     )
 
 
 def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
     """Return the estimated seconds of an explanation on one core; see `hocket.simulating.effort`."""
     own = [algorithm] * (2 + len(_REMEDIES))
-    tried = [*own, *_compared_with(algorithm, machine, among)]
-    return sum(simulation_s(each, of_algorithm(each, call), machine=machine) for each in tried)
+    algorithms_tried = [*own, *_candidates_for(algorithm, machine, among)]
+    return sum(simulation_s(each, of_algorithm(each, call), machine=machine) for each in algorithms_tried)
 
 
-def _compared_with(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
+def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
     """Return an algorithm and the algorithms that may be faster."""
     others = made_for(machine, algorithms(algorithm.collective, among=among))
     return list(dict.fromkeys([algorithm, *others]))
@@ -201,10 +201,10 @@ def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) ->
         (f"without {fault}", machine, replace(scene, faults=[*faults[:number], *faults[number + 1 :]]))
         for number, fault in enumerate(faults)
     )
-    for change, changed, played in (*machines, *scenes):
-        if changed is not None:
+    for change, changed_machine, changed_scene in (*machines, *scenes):
+        if changed_machine is not None:
             with suppress(Error):
-                yield Remedy(change, run(machine=changed, scene=played).times_s[0])
+                yield Remedy(change, run(machine=changed_machine, scene=changed_scene).times_s[0])
 
 
 def _faster(
@@ -217,7 +217,7 @@ def _faster(
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
     """Return the faster algorithms, each with the parameters of the call that it declares."""
-    candidates = _compared_with(algorithm, machine, among)
-    found = compare(candidates, [call], machine=machine, scene=scene, trials=trials)
-    times = [Remedy(one.algorithm, one.times_s[0]) for one in found.simulations]
+    candidates = _candidates_for(algorithm, machine, among)
+    comparison = compare(candidates, [call], machine=machine, scene=scene, trials=trials)
+    times = [Remedy(one.algorithm, one.times_s[0]) for one in comparison.simulations]
     return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)

@@ -28,17 +28,17 @@ def as_faults(faults: Faults | None) -> list[str]:
     """
     if faults is None:
         return []
-    listed = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
-    return [" ".join(text("faults", fault).split()) for fault in listed]
+    fault_texts = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
+    return [" ".join(text("faults", fault).split()) for fault in fault_texts]
 
 
-def read_fault(given: str) -> str:
+def read_fault(text: str) -> str:
     """Return a text that describes a fault.
 
     Raises:
         Error: The text is not understood.
     """
-    texts = as_faults(given)
+    texts = as_faults(text)
     try:
         _native.Scene(faults=texts)
     except Error as error:
@@ -55,15 +55,15 @@ def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int,
     return sorted(_native.Scene(faults=as_faults(faults)).changes_of_links(machine.handle))
 
 
-def joined(faults: Sequence[str]) -> str:
+def join(faults: Sequence[str]) -> str:
     """Return faults as one text, with semicolons between them."""
     return f"{_BETWEEN} ".join(faults)
 
 
-def split(given: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Return the faults of a text, which has semicolons between them; none if it is empty.
 
     Raises:
         Error: One is not understood.
     """
-    return [read_fault(fault) for fault in given.split(_BETWEEN)] if given.strip() else []
+    return [read_fault(fault) for fault in text.split(_BETWEEN)] if text.strip() else []

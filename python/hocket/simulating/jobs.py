@@ -66,11 +66,11 @@ class Job:
         if len(names := what.split(" ")) < _NAMES:
             raise Error(f"expected {_FORM}")
         algorithm = find("/".join(names[:_NAMES]), among=among)
-        given = [parse_parameter(word) for word in names[_NAMES:] if "=" in word]
+        parameters = [parse_parameter(word) for word in names[_NAMES:] if "=" in word]
         size = "".join(word for word in names[_NAMES:] if "=" not in word)
         if not size and COLLECTIVES[algorithm.collective].has_size:
             raise Error(f"expected a size after {algorithm.name}, such as 1MiB")
-        shapes, nodes = ([found for part in parts if (found := kind.fullmatch(part))] for kind in (_SHAPE, _NODES))
+        shapes, nodes = ([rules for part in parts if (rules := kind.fullmatch(part))] for kind in (_SHAPE, _NODES))
         if len(shapes) != 1:
             raise Error("expected ranks once, such as '32 ranks', 'rows of 4x8' or 'columns of 4x8'")
         if len(nodes) > 1:
@@ -82,7 +82,7 @@ class Job:
         call = Call(
             ranks=rows if split == "columns" else columns,
             size_bytes=parse_bytes(size) if size else 0,
-            parameters=values_of(given, [algorithm]),
+            parameters=values_of(parameters, [algorithm]),
         )
         return cls(
             text=words,

@@ -57,14 +57,14 @@ def simulate_multicast(
     Raises:
         Error: An argument is unknown or invalid, or the algorithm refuses a group.
     """
-    given = {} if parameters is None else mapping("parameters", parameters)
+    parameter_values = {} if parameters is None else mapping("parameters", parameters)
     request = {
         "ranks": whole("ranks", ranks),
         "master": whole("master", master),
         "groups": [_members(group) for group in several("groups", groups, object, "the members of each group")],
         "size_bytes": checks.size_bytes("size_bytes", size_bytes),
         "algorithm": text("algorithm", algorithm),
-        "parameters": {name: whole(f"parameter {name}", value) for name, value in given.items()},
+        "parameters": {name: whole(f"parameter {name}", value) for name, value in parameter_values.items()},
         "way": text("way", way),
     }
     return Delivery(**json.loads(_native.simulate_multicast(as_machine(machine).handle, json.dumps(request))))

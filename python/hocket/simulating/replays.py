@@ -204,7 +204,7 @@ def _replay(
     *,
     is_traced: bool,
 ) -> tuple[Replay, tuple[Event, ...]]:
-    known = as_machine(machine)
+    loaded_machine = as_machine(machine)
     scale_compute = checks.number(
         "scale_compute", scale_compute, "a factor, at least 0", is_right=lambda factor: 0 <= factor < float("inf")
     )
@@ -223,18 +223,18 @@ def _replay(
         "scale_compute": scale_compute,
         "trace": is_traced,
     }
-    answer = json.loads(_native.replay(known.handle, json.dumps(request), columns))
+    answer = json.loads(_native.replay(loaded_machine.handle, json.dumps(request), columns))
     return _result(trace, answer["replay"]), _events(answer)
 
 
-def _result(trace: Trace, found: Mapping[str, Any]) -> Replay:
+def _result(trace: Trace, data: Mapping[str, Any]) -> Replay:
     classes = {"functions": FunctionUse, "rank_uses": RankUse, "algorithms": AlgorithmUse}
-    rows = {name: tuple(of(**row) for row in found[name]) for name, of in classes.items()}
+    rows = {name: tuple(of(**row) for row in data[name]) for name, of in classes.items()}
     return Replay(
         program=trace.program,
         calls=trace.calls,
         traced_s=max(rank.on_rank_0_s(rank.end_s) for rank in trace.ranks),
-        **{**found, **rows, **values_of(found)},
+        **{**data, **rows, **values_of(data)},
     )
 
 
@@ -310,14 +310,14 @@ class _Encoder:
 
     def said(self, call: Call) -> int:
         """Return the number of a rank's arguments of a collective call."""
-        known = self._said_by.get((call.function, id(call.arguments)))
-        if known is None:
-            said = {name: call.arguments[name] for name in _SAID if name in call.arguments}
-            said["function"] = FUNCTIONS[call.function].blocking
-            said["is_started"] = FUNCTIONS[call.function].is_started
-            text = json.dumps(said)
-            known = self._said_by[call.function, id(call.arguments)] = self._said.setdefault(text, len(self._said))
-        return known
+        number = self._said_by.get((call.function, id(call.arguments)))
+        if number is None:
+            data = {name: call.arguments[name] for name in _SAID if name in call.arguments}
+            data["function"] = FUNCTIONS[call.function].blocking
+            data["is_started"] = FUNCTIONS[call.function].is_started
+            text = json.dumps(data)
+            number = self._said_by[call.function, id(call.arguments)] = self._said.setdefault(text, len(self._said))
+        return number
 
 
 _SAID = (
@@ -340,7 +340,7 @@ class _RankEncoder:
         self.words = array("q")
         self._all = all_ranks
         self._trace, self._number, self._rank = trace, number, rank
-        self._peers = {comm: known.peers for comm, known in rank.communicators.items()}
+        self._peers = {comm: communicator.peers for comm, communicator in rank.communicators.items()}
         self._shared: dict[int, int] = {}
         self._channels: dict[tuple[int, int], int] = {}
         self._persistent: dict[int, Call] = {}
@@ -401,8 +401,8 @@ class _RankEncoder:
 
     def _receive(self, call: Call, code: int, request: int) -> None:
         if request == _BLOCKING:
-            taken = self._taken(call, call["comm"], call["got"])
-            self.words.extend((_NOTHING,) if taken is None else (code, *taken, request))
+            message = self._taken(call, call["comm"], call["got"])
+            self.words.extend((_NOTHING,) if message is None else (code, *message, request))
         else:
             self.words.extend((code, _NOWHERE, _NOWHERE, request))
             self._open[request] = len(self.words) - 3, call["comm"]
@@ -421,8 +421,8 @@ class _RankEncoder:
         for request, got in zip(requests, call["got"], strict=True):
             if request in self._open:
                 place, comm = self._open.pop(request)
-                if taken := self._taken(call, comm, got):
-                    self.words[place], self.words[place + 1] = taken
+                if message := self._taken(call, comm, got):
+                    self.words[place], self.words[place + 1] = message
         self.words.append(_WAIT)
         self.words.append(len(requests))
         self.words.extend(requests)
@@ -435,38 +435,40 @@ class _RankEncoder:
         self.words.extend((_COLLECTIVE, self._communicator(call["comm"]), self._all.said(call), request))
 
     def _exchange(self, call: Call) -> None:
-        taken = self._taken(call, call["comm"], call["got"])
-        if taken is None:
+        message = self._taken(call, call["comm"], call["got"])
+        if message is None:
             self._send(call, _BLOCKING)
         elif call["peer"] == NOBODY:
-            self.words.extend((_RECEIVE, *taken, _BLOCKING))
+            self.words.extend((_RECEIVE, *message, _BLOCKING))
         else:
-            self.words.extend((_EXCHANGE, *self._sent(call), *taken))
+            self.words.extend((_EXCHANGE, *self._sent(call), *message))
 
     def _probe(self, call: Call) -> None:
-        taken = self._taken(call, call["comm"], call["got"])
-        self.words.extend((_NOTHING,) if taken is None else (_PROBE, *taken, "mprobe" in call.function.lower()))
+        message = self._taken(call, call["comm"], call["got"])
+        self.words.extend((_NOTHING,) if message is None else (_PROBE, *message, "mprobe" in call.function.lower()))
 
     def _start(self, call: Call) -> None:
-        started = [(number, self._persistent[number]) for number in call["requests"] if number in self._persistent]
-        self.words.extend((_START, len(started)))
-        for number, message in started:
+        requests_started = [
+            (number, self._persistent[number]) for number in call["requests"] if number in self._persistent
+        ]
+        self.words.extend((_START, len(requests_started)))
+        for number, message in requests_started:
             if FUNCTIONS[message.function].kind is Kind.SEND:
                 self._send(message, number)
             else:
                 self._receive(message, _RECEIVE, number)
 
     def _communicator(self, comm: int) -> int:
-        known = self._shared.get(comm)
-        if known is None:
-            known = self._shared[comm] = self._all.communicator(self._rank, comm)
-        return known
+        number = self._shared.get(comm)
+        if number is None:
+            number = self._shared[comm] = self._all.communicator(self._rank, comm)
+        return number
 
     def _channel(self, comm: int, tag: int) -> int:
-        known = self._channels.get((comm, tag))
-        if known is None:
-            known = self._channels[comm, tag] = self._all.channel(self._communicator(comm), tag)
-        return known
+        number = self._channels.get((comm, tag))
+        if number is None:
+            number = self._channels[comm, tag] = self._all.channel(self._communicator(comm), tag)
+        return number
 
 
 _MODE = {

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.checks import shown
+from hocket.base.checks import quote
 from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
@@ -56,17 +56,17 @@ class Scene:
         """
         file = checks.text("file", file)
         values, lines = parse_toml(checks.text("text", text), file), key_lines(text)
-        found: dict[str, Any] = {}
+        starts: dict[str, Any] = {}
         for key, value in values.items():
             place = f"{file}:{lines.get(key, 1)}: {key}"
             if key not in _KEYS:
                 raise Error(f"{place}: unknown key, {hint(key, _KEYS)}")
             name, read = _KEYS[key]
             try:
-                found[name] = read(value, Path(file).parent)
+                starts[name] = read(value, Path(file).parent)
             except Error as error:
                 raise Error(f"{place}: {error}") from None
-        return cls(**found)
+        return cls(**starts)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -102,17 +102,17 @@ class Scene:
             return "measured_as", starts[0]
         return (starts[1], starts[0]) if len(starts) > 1 else None
 
-    def beside(self, **given: Any) -> Scene:
+    def beside(self, **changes: Any) -> Scene:
         """Return the scene with what is given beside it; None is not given.
 
         Raises:
             Error: The scene says the same.
         """
-        new = {name: value for name, value in given.items() if value is not None}
+        new = {name: value for name, value in changes.items() if value is not None}
         for name, value in new.items():
             if name in self.given:
-                theirs = shown(self.given[name])
-                raise Error(f"{name}: got {shown(value)}, expected none, as the scene has {theirs}")
+                theirs = quote(self.given[name])
+                raise Error(f"{name}: got {quote(value)}, expected none, as the scene has {theirs}")
         return replace(self, **new)
 
     def as_request(self, measured_as: str) -> dict[str, Any]:
@@ -125,14 +125,14 @@ class Scene:
             name, other = excluded
             reason = {"arrivals": "arrivals are", "cadence": "a cadence is"}[other]
             got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.given[name], "none")
-            raise Error(f"{name}: got {shown(got)}, expected {expected}, as {reason} given")
+            raise Error(f"{name}: got {quote(got)}, expected {expected}, as {reason} given")
         arrivals, cadence, faults = as_arrivals(self.arrivals), self.cadence_text, as_faults(self.faults)
         if self.given:
             _native.Scene(arrivals, cadence, faults)  # refuses what it does not understand
         return {"measured_as": measured_as, "arrivals": arrivals, "cadence": cadence, "faults": faults}
 
 
-ALONE = Scene()
+NO_SCENE = Scene()
 """One call that all ranks begin at the same time."""
 
 
@@ -143,17 +143,17 @@ def as_scene(scene: SceneLike | None) -> Scene:
         Error: It is neither, or the file does not describe a scene.
     """
     if scene is None:
-        return ALONE
+        return NO_SCENE
     return scene if isinstance(scene, Scene) else Scene.load(scene)
 
 
-def read_cadence(given: str) -> str:
+def read_cadence(text: str) -> str:
     """Return the text of a cadence.
 
     Raises:
         Error: The text is not understood.
     """
-    words = " ".join(given.split())
+    words = " ".join(text.split())
     try:
         _native.Scene(cadence=words)
     except Error as error:
@@ -161,19 +161,19 @@ def read_cadence(given: str) -> str:
     return words
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str):
-        raise Error(f"got {shown(given)}, expected a text in quotes")
-    return given
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Error(f"got {quote(value)}, expected a text in quotes")
+    return value
 
 
-def _arrivals(given: Any, folder: Path) -> Arrivals:
-    path = _text(given)
+def _arrivals(value: Any, folder: Path) -> Arrivals:
+    path = _text(value)
     return read_arrivals(str(folder / path) if path.endswith(".csv") else path)
 
 
-def _faults(given: Any, _: Path) -> Faults:
-    return [read_fault(_text(fault)) for fault in (given if isinstance(given, list) else [given])]
+def _faults(value: Any, _: Path) -> Faults:
+    return [read_fault(_text(fault)) for fault in (value if isinstance(value, list) else [value])]
 
 
 _KEYS: dict[str, tuple[str, Callable[[Any, Path], Any]]] = {

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
-from hocket.base.checks import function, instance, number, several, shown, text, whole
+from hocket.base.checks import function, instance, number, quote, several, text, whole
 from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.results import Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
-from hocket.definitions.calls import guarded, request_of
+from hocket.definitions.calls import guard, request_of
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
-from hocket.simulating.faults import Faults, joined
-from hocket.simulating.scenes import ALONE, Scene, SceneLike, as_scene
+from hocket.simulating.faults import Faults, join
+from hocket.simulating.scenes import NO_SCENE, Scene, SceneLike, as_scene
 
 if TYPE_CHECKING:
     import altair as alt
@@ -136,7 +136,7 @@ class Statistics:
         except (TypeError, ValueError):
             times = np.array([])
         if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
-            raise Error(f"times_s: got {shown(times_s)}, expected finite numbers, one at least")
+            raise Error(f"times_s: got {quote(times_s)}, expected finite numbers, one at least")
         mean = float(np.clip(times.mean(), times.min(), times.max()))
         stderr = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else 0.0
         least, most = float(times.min()), float(times.max())
@@ -158,7 +158,7 @@ class Statistics:
     def _of_one(cls, time_s: float) -> Statistics:
         """Return the statistics of one time. Most simulations have only one, and this needs no array package."""
         if not math.isfinite(time_s):
-            raise Error(f"times_s: got {shown((time_s,))}, expected finite numbers, one at least")
+            raise Error(f"times_s: got {quote((time_s,))}, expected finite numbers, one at least")
         return cls(
             mean=time_s,
             min=time_s,
@@ -411,7 +411,7 @@ class Simulation(Result):
         """Return the result as one row, without links, circuits, steps, marks and the times of repeated calls."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
-        own = {"faults": joined(self.faults), "lateness_s": self.lateness_s}
+        own = {"faults": join(self.faults), "lateness_s": self.lateness_s}
         interval_s = None if self.repeated is None else self.repeated.interval_s.mean
         return [
             {
@@ -446,8 +446,8 @@ class Simulation(Result):
         return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]
 
 
-_KEPT = ("events", "link_uses", "passages")
-_NOT_IN_DICTS = frozenset(("times_s", "marks_s", "arriving_s", *_KEPT))
+_KEPT_FIELDS = ("events", "link_uses", "passages")
+_NOT_IN_DICTS = frozenset(("times_s", "marks_s", "arriving_s", *_KEPT_FIELDS))
 _NOT_IN_ROWS = frozenset(
     (
         "time_s",
@@ -461,7 +461,7 @@ _NOT_IN_ROWS = frozenset(
         "marks_s",
         "arriving_s",
         "repeated",
-        *_KEPT,
+        *_KEPT_FIELDS,
     )
 )
 
@@ -557,7 +557,7 @@ class Plan:
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
         told = None if on_trials is None else function("on_trials", on_trials)
-        answer = json.loads(guarded(self.algorithm, lambda: self.request.simulate(told)))
+        answer = json.loads(guard(self.algorithm, lambda: self.request.simulate(told)))
         when = self.how["arrivals"]
         arrivals = f"{len(when)} times" if isinstance(when, list) else when
         return _simulation(answer, arrivals=arrivals, cadence=self.how["cadence"], faults=tuple(self.how["faults"]))
@@ -570,12 +570,12 @@ def plan(
     machine: Machine,
     engine: Engine = "auto",
     measured_as: MeasuredAs = "isolated",
-    scene: Scene = ALONE,
+    scene: Scene = NO_SCENE,
     trials: Trials = ONE_TRIAL,
     keep: Iterable[Kept] = (),
 ) -> Plan:
     """Return a planned simulation; see `simulate`."""
-    kept = _kept(keep)
+    kept = _kinds_kept(keep)
     if isinstance(what, Schedule):
         _check_schedule(measured_as, scene.cadence)
     if (kept["links"] or kept["passages"]) and machine.topology is None:
@@ -596,21 +596,21 @@ def plan(
         return Plan(request, Algorithm("schedule", name), how)
     algorithm = as_algorithm(what)
     asked, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
-    return Plan(guarded(algorithm, lambda: _native.Request(machine.handle, asked, own, how)), algorithm, how)
+    return Plan(guard(algorithm, lambda: _native.Request(machine.handle, asked, own, how)), algorithm, how)
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
     if measured_as != "isolated":
-        raise Error(f"measured_as: got {shown(measured_as)}, expected 'isolated', as a schedule describes one call")
+        raise Error(f"measured_as: got {quote(measured_as)}, expected 'isolated', as a schedule describes one call")
     if cadence is not None:
-        raise Error(f"cadence: got {shown(cadence)}, expected none, as a schedule describes one call")
+        raise Error(f"cadence: got {quote(cadence)}, expected none, as a schedule describes one call")
 
 
-def _kept(keep: Iterable[Kept]) -> dict[str, bool]:
+def _kinds_kept(keep: Iterable[Kept]) -> dict[str, bool]:
     """Return what to keep, in the form of the compiled module."""
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
-    wanted = {among("keep", name, get_args(Kept)) for name in names}
-    return {name: name in wanted for name in get_args(Kept)}
+    kinds = {among("keep", name, get_args(Kept)) for name in names}
+    return {name: name in kinds for name in get_args(Kept)}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:
@@ -623,9 +623,9 @@ def trials_request(trials: Trials) -> dict[str, Any]:
 
 
 def _simulation(
-    found: dict[str, Any], *, arrivals: str | None, cadence: str | None, faults: tuple[str, ...]
+    data: dict[str, Any], *, arrivals: str | None, cadence: str | None, faults: tuple[str, ...]
 ) -> Simulation:
-    simulation = found["simulation"]
+    simulation = data["simulation"]
     repeated = simulation["repeated"]
     marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
     own = {
@@ -637,16 +637,16 @@ def _simulation(
         "faults": faults,
         "repeated": None if repeated is None else Repeated.of(**repeated, size=simulation["size_bytes"]),
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
-        "events": tuple(Event(**row) for row in found["events"]),
-        "link_uses": tuple(LinkUse(**row) for row in found["link_uses"]),
-        "passages": tuple(Passage(**row) for row in found["passages"]),
+        "events": tuple(Event(**row) for row in data["events"]),
+        "link_uses": tuple(LinkUse(**row) for row in data["link_uses"]),
+        "passages": tuple(Passage(**row) for row in data["passages"]),
     }
     return Simulation(**{**simulation, **values_of(simulation), **own})
 
 
-def values_of(found: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the times, links and circuits that the compiled module returned, as objects of their classes."""
-    times_s, links, circuits = tuple(found["times_s"]), found["links"], found["circuits"]
+    times_s, links, circuits = tuple(data["times_s"]), data["links"], data["circuits"]
     return {
         "times_s": times_s,
         "time_s": Statistics.of(times_s),

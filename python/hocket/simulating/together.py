@@ -11,17 +11,17 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.checks import several, shown
+from hocket.base.checks import quote, several
 from hocket.base.names import among as one_of
 from hocket.base.parallel import do_all, ignore, workers
 from hocket.base.results import Result
 from hocket.base.units import format_count
 from hocket.base.version import version
-from hocket.definitions.calls import guarded, made
+from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.faults import Faults, as_faults, joined
+from hocket.simulating.faults import Faults, as_faults, join
 from hocket.simulating.jobs import Job
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, OnTrials, Statistics, Trials, trials_request
@@ -142,7 +142,7 @@ class Together(Result):
                 "ranks": job.ranks,
                 "machine": self.machine,
                 "place": self.place,
-                "faults": joined(self.faults),
+                "faults": join(self.faults),
                 "seed": self.seed,
                 "trials": self.trials,
                 "alone_mean_s": job.alone_s.mean,
@@ -197,14 +197,14 @@ def simulate_together(
         >>> [job.slowdown.mean for job in found.jobs]
         [1.0, 1.0]
     """
-    known = as_machine(machine)
+    loaded_machine = as_machine(machine)
     how = one_of("place", place, get_args(Place)), one_of("engine", engine, get_args(Engine))
     read = [Job.parse(job, among=among) for job in several("jobs", jobs, str, "texts")]
     if not read:
         raise Error("jobs: got none, expected one at least")
-    asked = [
+    requests = [
         {
-            "call": made(job.algorithm, job.call, known),
+            "call": prepare(job.algorithm, job.call, loaded_machine),
             "groups": job.members,
             "cadence": job.cadence,
             "nodes": job.nodes,
@@ -212,18 +212,20 @@ def simulate_together(
         for job in read
     ]
     failing = as_faults(faults)
-    request = _trials(trials, is_drawn=place == "random" or bool(known.noise))
+    request = _trials(trials, is_drawn=place == "random" or bool(loaded_machine.noise))
 
     def run(trial: int) -> Any:
-        alone = {**request, "first": trial, "count": 1}
-        ask = partial(_native.simulate_together, known.handle, asked, *how, alone, failing)
+        request_of_trial = {**request, "first": trial, "count": 1}
+        ask = partial(_native.simulate_together, loaded_machine.handle, requests, *how, request_of_trial, failing)
         return json.loads(_guarded(read, ask))
 
     numbers = range(request["first"], request["first"] + request["count"])
-    done = count(1)
+    counter = count(1)
     with workers(request["threads"]) as executor:
-        found = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(done)))
-    return _together(read, found, machine=known.name, place=place, faults=tuple(failing), seed=request["seed"])
+        outcomes = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(counter)))
+    return _together(
+        read, outcomes, machine=loaded_machine.name, place=place, faults=tuple(failing), seed=request["seed"]
+    )
 
 
 def places(jobs: Iterable[Job], *, machine: Machine, place: Place, seed: int) -> list[list[int]]:
@@ -244,7 +246,7 @@ def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Tri
     """
     places(jobs, machine=machine, place=place, seed=0)
     for job in jobs:
-        made(job.algorithm, job.call, machine)
+        prepare(job.algorithm, job.call, machine)
     return (
         2
         * trials.count
@@ -259,7 +261,7 @@ def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Tri
 def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
     request = trials_request(trials)
     if request["until_interval"] is not None:
-        raise Error(f"until_interval: got {shown(trials.until_interval)}, expected None, as there are several times")
+        raise Error(f"until_interval: got {quote(trials.until_interval)}, expected None, as there are several times")
     if request["count"] > 1 and not is_drawn:
         raise Error(f"trials: got {request['count']}, expected 1, as neither places nor noise are drawn")
     return request
@@ -269,20 +271,20 @@ def _guarded(jobs: Iterable[Job], ask: Callable[[], str]) -> str:
     """Return the answer; an exception of a program written in Python names the program."""
     for job in jobs:
         if job.algorithm.program is not None:
-            ask = partial(guarded, job.algorithm, ask)
+            ask = partial(guard, job.algorithm, ask)
     return ask()
 
 
-def _together(jobs: Sequence[Job], found: Sequence[Any], **asked: Any) -> Together:
-    first = found[0]
+def _together(jobs: Sequence[Job], outcomes: Sequence[Any], **request: Any) -> Together:
+    first = outcomes[0]
     meetings = [Meeting(**{**one, "job_bytes": tuple(one["job_bytes"])}) for one in first["meetings"] or ()]
     return Together(
         jobs=tuple(
-            JobTimes.of(job, [one["times_s"][number] for one in found], [one["alone_s"][number] for one in found])
+            JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
             for number, job in enumerate(jobs)
         ),
-        **asked,
-        trials=len(found),
+        **request,
+        trials=len(outcomes),
         engine=first["engine"],
         messages=first["messages"],
         message_bytes=first["message_bytes"],

@@ -45,13 +45,13 @@ def _compare(
         differs = _short(mine.function) != _short(yours.function)
         if differs or (not is_inter and mine.arguments.get("root") != yours.arguments.get("root")):
             raise Error(
-                f"{trace.where(other, yours)}: got {_told(yours)} as collective {index + 1} of its communicator, "
-                f"expected {_told(mine)} as on rank {first}, line {mine.line}"
+                f"{trace.where(other, yours)}: got {_call_name(yours)} as collective {index + 1} of its communicator, "
+                f"expected {_call_name(mine)} as on rank {first}, line {mine.line}"
             )
     if len(ours) != len(theirs):
         more, less = ((first, ours), (other, theirs)) if len(ours) > len(theirs) else ((other, theirs), (first, ours))
         call = more[1][len(less[1])]
-        raise Error(f"{trace.where(more[0], call)}: {_told(call)}, expected the same call on rank {less[0]}")
+        raise Error(f"{trace.where(more[0], call)}: {_call_name(call)}, expected the same call on rank {less[0]}")
 
 
 def _short(function: str) -> str:
@@ -59,16 +59,19 @@ def _short(function: str) -> str:
     return "a communicator" if FUNCTIONS[function].kind is Kind.NEW_COMMUNICATOR else function
 
 
-def _told(call: Call) -> str:
+def _call_name(call: Call) -> str:
     root = call.arguments.get("root")
     return call.function if root is None else f"{call.function} with root {root}"
 
 
 def _check_messages(trace: Trace) -> None:
     # Communicators by a number that all ranks share, because they may have many ranks.
-    shared: dict[Communicator, int] = {}
+    numbers_by_side: dict[Communicator, int] = {}
     numbers = [
-        {own: shared.setdefault(known.both_sides, len(shared)) for own, known in rank.communicators.items()}
+        {
+            own: numbers_by_side.setdefault(communicator.both_sides, len(numbers_by_side))
+            for own, communicator in rank.communicators.items()
+        }
         for rank in trace.ranks
     ]
     sent: Counter[tuple[int, int, int, int]] = Counter()
@@ -97,14 +100,14 @@ def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:
     for call in rank.calls:
         function = FUNCTIONS[call.function]
         if function.kind is Kind.START:
-            started = [persistent[number] for number in call["requests"] if number in persistent]
+            requests_started = [persistent[number] for number in call["requests"] if number in persistent]
         elif function.kind in (Kind.SEND, Kind.EXCHANGE):
             if function.is_persistent:
                 persistent[call["request"]] = call
-            started = [] if function.is_persistent else [call]
+            requests_started = [] if function.is_persistent else [call]
         else:
             continue
-        for send in started:
+        for send in requests_started:
             yield send["comm"], send["peer"], send["tag"]
 
 

@@ -97,7 +97,7 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
         yield f"# Finalize clockdiff: {rank.clock_offset_s[1] * 1e6:.6f}"
         yield f"MPI_Finalize:{start}:{end}"
     elif "tries" not in call.arguments and not _is_of_nobody(call):
-        name = _TOLD_AS.get(call.function, call.function)
+        name = _NAMES_IN_LOG.get(call.function, call.function)
         arguments = ARGUMENTS.get(function.blocking or name)
         if arguments is not None:
             texts = [_TEXTS[name](number, rank, call) for name in arguments.split()]
@@ -142,7 +142,7 @@ _TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
     **{name: _value(name) for name in ("count", "recv_count", "peer", "tag", "recv_peer", "recv_tag", "root")},
 }
 
-_TOLD_AS = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv", "MPI_Sendrecv_replace": "MPI_Sendrecv"}
+_NAMES_IN_LOG = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv", "MPI_Sendrecv_replace": "MPI_Sendrecv"}
 """Receives of probed messages, which liballprof does not know; each is written as an equivalent function."""
 
 _MESSAGE = "buffer count type peer tag comm"

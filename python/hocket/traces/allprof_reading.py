@@ -98,14 +98,14 @@ def _logs(first: str) -> list[str]:
         raise Error(f"{first}: expected the log of rank 0, with a name such as pmpi-trace-rank-0.txt")
     before, zeros, after = parts.groups()
     try:
-        beside = set(os.listdir(folder or "."))
+        file_names = set(os.listdir(folder or "."))
     except OSError as error:
         raise Error(f"{first}: {error.strerror}") from None
     pattern = re.compile(re.escape(before) + r"([0-9]{1,9})" + re.escape(after))
-    numbers = [int(found[1]) for name in beside if (found := pattern.fullmatch(name))]
+    numbers = [int(match[1]) for name in file_names if (match := pattern.fullmatch(name))]
     names = [f"{before}{number:0{len(zeros)}d}{after}" for number in range(len(numbers))]
     for number, name in enumerate(names):
-        if name not in beside:
+        if name not in file_names:
             largest = f"rank {max(numbers)} has one"
             raise Error(f"{os.path.join(folder, name)}: no such log, expected a log of rank {number}, as {largest}")
     return [os.path.join(folder, name) for name in names] or [first]
@@ -280,16 +280,16 @@ class _Rank:
         number, size_bytes, _ = self._numbers(values, f"{prefix}type", 3)
         if f"{prefix}counts" in values:
             counts = self._numbers(values, f"{prefix}counts", ranks)
-            told: dict[str, Any] = {f"{prefix}counts": counts}
+            counts_by_name: dict[str, Any] = {f"{prefix}counts": counts}
         else:
-            told = {f"{prefix}count": self._whole(values, f"{prefix}count")}
-            counts = list(told.values())
+            counts_by_name = {f"{prefix}count": self._whole(values, f"{prefix}count")}
+            counts = list(counts_by_name.values())
         if max(counts) * size_bytes > MOST_BYTES:
             raise self._error(f"got {max(counts)} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
         name = (
             "MPI_CHARACTER" if number == TYPES["MPI_CHARACTER"] and size_bytes == 1 else _NAMES.get(number, "derived")
         )
-        return {**told, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
+        return {**counts_by_name, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
 
     def _peer(self, values: Mapping[str, str], name: str, comm: int, is_source: bool) -> int:
         peer = self._whole(values, name, -2, (1 if comm else self._ranks) - 1)
@@ -342,8 +342,8 @@ class _Rank:
         if kind == "Barrier":
             return
         is_scatter, has_both = kind.startswith("Scatter"), "recv_type" in values
-        replaced = values["second_buffer" if is_scatter else "buffer"] if kind != "Bcast" else ""
-        in_place = replaced in _IN_PLACE
+        buffer_name = values["second_buffer" if is_scatter else "buffer"] if kind != "Bcast" else ""
+        in_place = buffer_name in _IN_PLACE
         if in_place:
             arguments["in_place"] = True
         if not has_both or (is_root if is_scatter else not in_place):
@@ -382,11 +382,11 @@ class _Rank:
         """Return the requests at an address or in an array of addresses, without null requests."""
         address = self._whole(values, "request", 0, 1 << 64)
         count = self._whole(values, "requests") if "requests" in values else 1
-        known = self.log.requests
+        requests = self.log.requests
         addresses: Sequence[Any] = range(address, address + count * self._handle_bytes, self._handle_bytes)
-        if count > len(known):
-            addresses = sorted(key for key in known if key in addresses)
-        return [known[key][0] for key in addresses if key in known]
+        if count > len(requests):
+            addresses = sorted(key for key in requests if key in addresses)
+        return [requests[key][0] for key in addresses if key in requests]
 
 
 def _addresses(name: str, *words: str) -> Iterator[int]:

@@ -113,10 +113,10 @@ def files_of(first: str) -> list[str]:
         raise Error(
             f"{first}: got a Chakra trace, expected the trace of rank 0, PREFIX.0.et, in a folder with the other ranks"
         )
-    found = [first]
-    while os.path.exists(name := f"{parts[1]}.{len(found)}.et"):
-        found.append(name)
-    return found
+    paths = [first]
+    while os.path.exists(name := f"{parts[1]}.{len(paths)}.et"):
+        paths.append(name)
+    return paths
 
 
 def nodes_of(file: str, budget: Budget) -> list[Node]:
@@ -129,13 +129,14 @@ def nodes_of(file: str, budget: Budget) -> list[Node]:
     with lines_of(file, budget) as lines:
         _message(lines, "GlobalMetadata")
         nodes = [_node(message, lines) for message in iter(lambda: _message(lines, "Node"), None)]
-    known = {node.id for node in nodes}
-    dropped = sum(earlier not in known for node in nodes for earlier in node.control)
-    if dropped:
-        edges = format_count(dropped, "control edge")
+    node_ids = {node.id for node in nodes}
+    edges_dropped = sum(earlier not in node_ids for node in nodes for earlier in node.control)
+    if edges_dropped:
+        edges = format_count(edges_dropped, "control edge")
         warn(f"{file}: dropped {edges} from nodes that the trace does not have", stacklevel=2)
     return [
-        replace(node, after=(*(one for one in node.control if one in known), *node.after), control=()) for node in nodes
+        replace(node, after=(*(one for one in node.control if one in node_ids), *node.after), control=())
+        for node in nodes
     ]
 
 
@@ -158,32 +159,35 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
             followers[earlier].append(node.id)
     ready = [number for number, count in waiting.items() if not count]
     heapify(ready)
-    found = []
+    nodes_in_order = []
     while ready:
-        found.append(by_id[heappop(ready)])
-        for follower in followers[found[-1].id]:
+        nodes_in_order.append(by_id[heappop(ready)])
+        for follower in followers[nodes_in_order[-1].id]:
             waiting[follower] -= 1
             if not waiting[follower]:
                 heappush(ready, follower)
-    if len(found) < len(nodes):
+    if len(nodes_in_order) < len(nodes):
         stuck = min(number for number, count in waiting.items() if count)
         raise Error(f"{file}, node {stuck}: waits in a cycle of nodes, expected no cycles")
-    return found
+    return nodes_in_order
 
 
-def encoded(nodes: Sequence[Node]) -> bytes:
+def encode(nodes: Sequence[Node]) -> bytes:
     """Return the content of a file; attributes are numbers, truth values, lists of truth values, or texts.
 
     Raises:
         Error: Protobuf is missing.
     """
-    known = classes()
-    messages = [known["GlobalMetadata"](version=_VERSION)]
+    schema_classes = classes()
+    messages = [schema_classes["GlobalMetadata"](version=_VERSION)]
     for node in nodes:
-        values = [known["AttributeProto"](name=name, **_value(name, value)) for name, value in node.attributes.items()]
-        inputs = {"inputs": known["IOInfo"](values=node.values)} if node.values else {}
+        values = [
+            schema_classes["AttributeProto"](name=name, **_value(name, value))
+            for name, value in node.attributes.items()
+        ]
+        inputs = {"inputs": schema_classes["IOInfo"](values=node.values)} if node.values else {}
         messages.append(
-            known["Node"](
+            schema_classes["Node"](
                 id=node.id,
                 name=node.name,
                 type=node.kind,
@@ -205,11 +209,11 @@ def _value(name: str, value: Any) -> dict[str, Any]:
 
 
 def _length(size: int) -> bytes:
-    found = []
+    lengths = []
     while size > 0x7F:
-        found.append(size & 0x7F | 0x80)
+        lengths.append(size & 0x7F | 0x80)
         size >>= 7
-    return bytes([*found, size])
+    return bytes([*lengths, size])
 
 
 def _message(lines: Lines, kind: str) -> Any:
@@ -242,8 +246,8 @@ def _node(message: Any, lines: Lines) -> Node:
     attributes = {}
     for attribute in message.attr:
         if value := attribute.WhichOneof("value"):
-            found = getattr(attribute, value)
-            attributes[attribute.name] = list(found.values) if value == "bool_list" else found
+            attribute_value = getattr(attribute, value)
+            attributes[attribute.name] = list(attribute_value.values) if value == "bool_list" else attribute_value
     return Node(
         id=message.id,
         name=message.name,

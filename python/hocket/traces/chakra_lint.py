@@ -56,7 +56,7 @@ class Gap:
     @property
     def message(self) -> str:
         """File, node and sentence."""
-        return f"{self.file}, node {self.node} ({checks.shown(self.name)}): {self.sentence}"
+        return f"{self.file}, node {self.node} ({checks.quote(self.name)}): {self.sentence}"
 
 
 @dataclass(frozen=True)
@@ -120,20 +120,20 @@ class _Rank:
 
     def gaps(self) -> Iterator[Gap]:
         """Give the nodes around which dependencies are probably missing."""
-        awaited = {earlier for node in self.nodes for earlier in node.after}
+        nodes_awaited = {earlier for node in self.nodes for earlier in node.after}
         count = len(self._kernels)
-        if self._has_launches and count > 1 and not any(node.id in awaited for node in self._kernels):
+        if self._has_launches and count > 1 and not any(node.id in nodes_awaited for node in self._kernels):
             wrong = f"no node waits for it or for any other of the {count} kernels of this rank"
-            lost = "the edges within streams and of synchronisations"
-            yield self._gap(self._kernels[0], None, f"{wrong}; probably missing: {lost}")
-        done = {node.id for node in self.nodes if node.kind in _COMMUNICATION}
-        done |= {node.id for node in self._work.get(None, ())}
+            edges_lost = "the edges within streams and of synchronisations"
+            yield self._gap(self._kernels[0], None, f"{wrong}; probably missing: {edges_lost}")
+        nodes_done = {node.id for node in self.nodes if node.kind in _COMMUNICATION}
+        nodes_done |= {node.id for node in self._work.get(None, ())}
         for node in self.nodes:
-            if not done.isdisjoint(node.after):
-                done.add(node.id)
+            if not nodes_done.isdisjoint(node.after):
+                nodes_done.add(node.id)
             elif _needs_data(node) and (last := self._last_work(node)) is not None:
-                lost = f"a wait for node {last.id} ({checks.shown(last.name)}), the last computing before it"
-                yield self._gap(node, last.id, f"{self._waits(node)}; probably missing: {lost}")
+                edges_lost = f"a wait for node {last.id} ({checks.quote(last.name)}), the last computing before it"
+                yield self._gap(node, last.id, f"{self._waits(node)}; probably missing: {edges_lost}")
 
     def _waits(self, node: Node) -> str:
         what = "no node" if not node.after else "launches only" if self._has_launches else "no computing"

@@ -63,33 +63,33 @@ def read_chakra(first: str | PathLike[str]) -> Trace:
         ranks = [_Rank(file, rank, groups) for rank, file in enumerate(files)]
         for rank, own in zip(ranks, nodes, strict=True):
             rank.take(own)
-        known = traces_of([rank.log for rank in ranks], [("", (0.0, 0.0))] * len(files))
-        found = tuple(
+        rank_traces = traces_of([rank.log for rank in ranks], [("", (0.0, 0.0))] * len(files))
+        traces = tuple(
             replace(trace, communicators={**trace.communicators, **rank.communicators})
-            for trace, rank in zip(known, ranks, strict=True)
+            for trace, rank in zip(rank_traces, ranks, strict=True)
         )
-        trace = Trace(Path(name).name.removesuffix(".0.et"), "Chakra", "", found, name)
+        trace = Trace(Path(name).name.removesuffix(".0.et"), "Chakra", "", traces, name)
         check_agreement(trace)
     return trace
 
 
 def _groups(files: Sequence[str], nodes: Sequence[Sequence[Node]]) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group: from its metadata, else the ranks whose traces name it."""
-    told: dict[str, tuple[int, ...]] = {}
+    ranks_by_name: dict[str, tuple[int, ...]] = {}
     naming: dict[str, list[int]] = {}
     for rank, (file, own) in enumerate(zip(files, nodes, strict=True)):
         for node in own:
             if node.kind == METADATA:
                 for group, ranks in _told_groups(node):
-                    if told.setdefault(group, ranks) != ranks or not _are_ranks(ranks, len(files)):
-                        where = f"{file}, node {node.id}: group {checks.shown(group)}"
+                    if ranks_by_name.setdefault(group, ranks) != ranks or not _are_ranks(ranks, len(files)):
+                        where = f"{file}, node {node.id}: group {checks.quote(group)}"
                         expected = f"different ranks below {len(files)}, the same in all traces"
-                        raise Error(f"{where}: got {checks.shown(list(ranks))}, expected {expected}")
+                        raise Error(f"{where}: got {checks.quote(list(ranks))}, expected {expected}")
             elif node.kind == COLLECTIVE and rank not in naming.setdefault(_group(node), [])[-1:]:
                 naming[_group(node)].append(rank)
     world = tuple(range(len(files)))
-    found = {name: tuple(ranks) or world for name, ranks in {**naming, **told}.items()}
-    return {**found, **dict.fromkeys(_WORLD_GROUPS, world)}
+    groups = {name: tuple(ranks) or world for name, ranks in {**naming, **ranks_by_name}.items()}
+    return {**groups, **dict.fromkeys(_WORLD_GROUPS, world)}
 
 
 def _group(node: Node) -> str:
@@ -99,10 +99,10 @@ def _group(node: Node) -> str:
 def _told_groups(node: Node) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Give the groups of PyTorch's metadata: JSON in a list of one text, `['[{"pg_name": "1", "ranks": [0, 1]}]']`."""
     try:
-        listed = json.loads(node.values[2:-2])
+        entries = json.loads(node.values[2:-2])
     except (ValueError, RecursionError):
         return
-    for group in listed if isinstance(listed, list) else ():
+    for group in entries if isinstance(entries, list) else ():
         if isinstance(group, dict) and "pg_name" in group and isinstance(group.get("ranks"), list):
             yield str(group["pg_name"]), tuple(group["ranks"])
 
@@ -167,31 +167,31 @@ class _Rank:
         if kind not in _COLLECTIVES:
             why = "whose root Chakra does not record"
             raise self._error(f"comm_type: got {kind}, GATHER or SCATTER, {why}, expected other collectives")
-        function, told = _COLLECTIVES[kind]
+        function, fields = _COLLECTIVES[kind]
         arguments = self._communicator()
         ranks = len(self.communicators[arguments["comm"]].ranks) if arguments["comm"] != WORLD else self._ranks
-        size_bytes = self._whole("comm_size", _MOST_BYTES) if told else 0
-        if "part" in told and size_bytes % ranks:
+        size_bytes = self._whole("comm_size", _MOST_BYTES) if fields else 0
+        if "part" in fields and size_bytes % ranks:
             raise self._error(f"comm_size: got {size_bytes}, expected a multiple of the {ranks} ranks")
-        data = _data(size_bytes // ranks if "part" in told else size_bytes)
-        arguments |= {"root": 0} if "root" in told else {}
-        arguments |= _OPERATOR if "op" in told else {}
-        arguments |= data if "send" in told else {}
-        arguments |= {f"recv_{key}": value for key, value in data.items()} if "recv" in told else {}
+        data = _data(size_bytes // ranks if "part" in fields else size_bytes)
+        arguments |= {"root": 0} if "root" in fields else {}
+        arguments |= _OPERATOR if "op" in fields else {}
+        arguments |= data if "send" in fields else {}
+        arguments |= {f"recv_{key}": value for key, value in data.items()} if "recv" in fields else {}
         self._start(f"MPI_{function}", arguments)
 
     def _communicator(self) -> dict[str, Any]:
         """Return the communicator of a collective, and its ranks if this is its first collective."""
         group = _group(self._node)
         if group in self._comms:
-            involved = self._node.attributes.get("involved_dim")
-            if self._comms[group] == WORLD and isinstance(involved, list) and not all(involved):
+            dimensions = self._node.attributes.get("involved_dim")
+            if self._comms[group] == WORLD and isinstance(dimensions, list) and not all(dimensions):
                 raise self._error("involved_dim: got a part of the dimensions, expected a group of ranks as pg_name")
             return {"comm": self._comms[group]}
         ranks = self._groups[group]
         if self._number not in ranks:
             raise self._error(
-                f"pg_name: got {checks.shown(group)}, which lacks rank {self._number}, expected a group with this rank"
+                f"pg_name: got {checks.quote(group)}, which lacks rank {self._number}, expected a group with this rank"
             )
         comm = self._comms[group] = SELF + 1 + len(self.communicators)
         self.communicators[comm] = Communicator(ranks, (), self._seen[ranks])

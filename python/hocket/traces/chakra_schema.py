@@ -60,25 +60,25 @@ def classes() -> Mapping[str, Any]:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:
         raise Error("Chakra's traces need protobuf: pip install 'hocket[chakra]'") from error
-    described = descriptor_pb2.FileDescriptorProto(
+    descriptor = descriptor_pb2.FileDescriptorProto(
         name="hocket/et_def.proto", package="ChakraProtoMsg", syntax="proto3"
     )
     kinds = descriptor_pb2.FieldDescriptorProto
     for name, fields in _MESSAGES.items():
-        message = described.message_type.add(name=name)
+        message = descriptor.message_type.add(name=name)
         for key, (number, kind) in fields.items():
             one = kind.removesuffix("*")
-            added = message.field.add(name=key, number=number)
-            added.label = kinds.LABEL_OPTIONAL if one == kind else kinds.LABEL_REPEATED
-            added.type = kinds.TYPE_MESSAGE if one in _MESSAGES else kinds.Type.Value(f"TYPE_{one.upper()}")
+            field_added = message.field.add(name=key, number=number)
+            field_added.label = kinds.LABEL_OPTIONAL if one == kind else kinds.LABEL_REPEATED
+            field_added.type = kinds.TYPE_MESSAGE if one in _MESSAGES else kinds.Type.Value(f"TYPE_{one.upper()}")
             if one in _MESSAGES:
-                added.type_name = f".ChakraProtoMsg.{one}"
+                field_added.type_name = f".ChakraProtoMsg.{one}"
             if name == "AttributeProto" and key in _VALUES:
-                added.oneof_index = 0
+                field_added.oneof_index = 0
         if name == "AttributeProto":
             message.oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(described)
+    pool.Add(descriptor)
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}"))
         for name in _MESSAGES

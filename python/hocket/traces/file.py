@@ -52,10 +52,10 @@ def write(path: str | PathLike[str], trace: Trace) -> None:
         Error: The file cannot be written.
     """
     text = "".join(f"{line}\n" for line in _lines(trace))
-    files.write(path, compressed(text.encode()))
+    files.write(path, compress(text.encode()))
 
 
-def compressed(text: bytes) -> bytes:
+def compress(text: bytes) -> bytes:
     """Return the content of a trace's file, compressed; equal texts give equal files."""
     return gzip.compress(text, _COMPRESSION, mtime=0)
 
@@ -85,9 +85,9 @@ class _Reader:
     def trace(self) -> Trace:
         header = self._object("a header")
         if header.get("format") != _FORMAT:
-            raise self._error(f'got {_shown(header)}, expected {{"format": "{_FORMAT}", ..}}')
+            raise self._error(f'got {_quote(header)}, expected {{"format": "{_FORMAT}", ..}}')
         if header.get("version") != _VERSION:
-            raise self._error(f"got version {_shown(header.get('version'))}, expected {_VERSION}")
+            raise self._error(f"got version {_quote(header.get('version'))}, expected {_VERSION}")
         count = self._whole(header, "ranks", 1, _MOST_RANKS)
         texts = {key: self._text(header, key) for key in _TEXTS}
         world = Communicator(tuple(range(count)))
@@ -101,11 +101,11 @@ class _Reader:
         self._rank = number
         header = self._object(f"rank {number} of {len(world.ranks)}")
         if header.get("rank") != number or isinstance(header.get("rank"), bool):
-            raise self._error(f'got {_shown(header)}, expected {{"rank": {number}, ..}}')
+            raise self._error(f'got {_quote(header)}, expected {{"rank": {number}, ..}}')
         count = self._whole(header, "calls", 2, _LARGEST)
         offsets = header.get("clock_offset_s")
         if not (isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_number, offsets))):
-            raise self._error(f"clock_offset_s: got {_shown(offsets)}, expected two times in seconds")
+            raise self._error(f"clock_offset_s: got {_quote(offsets)}, expected two times in seconds")
         host = self._text(header, "host")
         state = _State(number, world, self._error)
         calls = tuple(self._call(state, index, count) for index in range(count))
@@ -114,16 +114,16 @@ class _Reader:
     def _call(self, state: _State, index: int, count: int) -> Call:
         text = self._lines.next()
         head = _HEAD.match(text)
-        if head and index < count - 1 and (known := state.call_like(head, text)):
-            return Call(*known, self._lines.number)
+        if head and index < count - 1 and (call := state.call_like(head, text)):
+            return Call(*call, self._lines.number)
         what = f"call {index + 1} of {count}"
         values = self._parsed(text, what)
         name, start_s, end_s = values.pop("call", None), values.pop("start_s", None), values.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
         if function is None:
-            raise self._error(f"call: got {_shown(name)}, expected an MPI function that traces record")
+            raise self._error(f"call: got {_quote(name)}, expected an MPI function that traces record")
         if not (_is_number(start_s) and _is_number(end_s) and 0 <= start_s <= end_s):
-            raise self._error(f"got times {_shown(start_s)} and {_shown(end_s)}, expected 0 <= start_s <= end_s")
+            raise self._error(f"got times {_quote(start_s)} and {_quote(end_s)}, expected 0 <= start_s <= end_s")
         for kind, at in ((Kind.INIT, 0), (Kind.FINALIZE, count - 1)):
             if (function.kind is kind) != (index == at):
                 where = "first" if at == 0 else "last"
@@ -144,19 +144,19 @@ class _Reader:
         except (ValueError, RecursionError):
             raise self._error(f"got {line[:40]!r}, expected {what}: a JSON object") from None
         if not isinstance(value, dict):
-            raise self._error(f"got {_shown(value)}, expected {what}: a JSON object")
+            raise self._error(f"got {_quote(value)}, expected {what}: a JSON object")
         return value
 
     def _whole(self, value: Mapping[str, Any], key: str, least: int, most: int) -> int:
         number: Any = value.get(key)
         if not _is_whole(number, least, most):
-            raise self._error(f"{key}: got {_shown(number)}, expected a whole number from {least} to {most}")
+            raise self._error(f"{key}: got {_quote(number)}, expected a whole number from {least} to {most}")
         return int(number)
 
     def _text(self, value: Mapping[str, Any], key: str) -> str:
         text = value.get(key)
         if not isinstance(text, str):
-            raise self._error(f"{key}: got {_shown(text)}, expected a text")
+            raise self._error(f"{key}: got {_quote(text)}, expected a text")
         return text
 
     def _error(self, message: str) -> Error:
@@ -166,7 +166,7 @@ class _Reader:
 
 _CREATES = frozenset({"new_ranks", "new_remote_ranks"})
 _MEETS = frozenset({"thread", "ranks", "remote_ranks"})
-_LOOKED = frozenset({"tries", "thread"})
+_LOOK_KEYS = frozenset({"tries", "thread"})
 
 
 _DECODE = json.JSONDecoder().decode
@@ -177,7 +177,7 @@ _HEAD = re.compile(
     rb'\{"call":"(\w+)","start_s":%b,"end_s":%b(?:,"requests":\[(%b(?:,%b)*)\])?' % (_NUMBER, _NUMBER, _WHOLE, _WHOLE)
 )
 _REQUEST = b',"request":'
-_STARTED = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
+_STARTING_FUNCTIONS = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
 _OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
 """Values that make a line unique."""
 
@@ -188,7 +188,7 @@ _MOST_KINDS = 1 << 16
 def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], bytes]:
     """Return a line without its times and its request, and the request."""
     rest, request = line[head.end() :], b""
-    if head[1] in _STARTED:
+    if head[1] in _STARTING_FUNCTIONS:
         rest, _, request = rest.partition(_REQUEST)
     return (head[1], rest), request
 
@@ -214,11 +214,11 @@ class _State:
     def call_like(self, head: re.Match[bytes], line: bytes) -> tuple[str, float, float, dict[str, Any]] | None:
         """If a line is like an earlier one, advance the state and return its function, times and values; else None."""
         common, request = _common(head, line)
-        known = self._like.get(common)
+        call = self._like.get(common)
         start_s, end_s = float(head[2]), float(head[3])
-        if known is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
+        if call is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
             return None
-        name, function, values = known
+        name, function, values = call
         if request:
             if request != b"%d}\n" % self._next_request:
                 return None
@@ -242,20 +242,20 @@ class _State:
             and ("requests" in values) == bool(head[4])
             and len(self._like) < _MOST_KINDS
         ):
-            shared = {key: value for key, value in values.items() if key not in ("request", "requests")}
-            self._like[common] = name, function, shared
+            values_shared = {key: value for key, value in values.items() if key not in ("request", "requests")}
+            self._like[common] = name, function, values_shared
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
         """Check the values of a call, and advance the state."""
         if "tries" in values and function.is_looking:
-            self._names(values, frozenset({"tries"}), _LOOKED, name)
+            self._names(values, frozenset({"tries"}), _LOOK_KEYS, name)
         else:
             self._names(values, function.needs, function.needs | function.may_have | _MEETS | _CREATES, name)
         are_many = function.kind is Kind.COMPLETE
         for key, value in values.items():
             check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else (_CHECKS[key], _MEANING[key])
             if not check(value):
-                raise self._error(f"{key}: got {_shown(value)}, expected {meaning}")
+                raise self._error(f"{key}: got {_quote(value)}, expected {meaning}")
         for prefix in ("", "recv_"):
             most = max(values.get(f"{prefix}counts", ()), default=values.get(f"{prefix}count", 0))
             if most * values.get(f"{prefix}type_bytes", 0) > _LARGEST:
@@ -274,7 +274,7 @@ class _State:
             raise self._error(f"{name}: {min(missing)} is missing")
         if unknown:
             raise self._error(
-                f"{name}: got {_shown(min(unknown))}, expected only {', '.join(sorted(knows)) or 'times'}"
+                f"{name}: got {_quote(min(unknown))}, expected only {', '.join(sorted(knows)) or 'times'}"
             )
 
     def _communicator(self, function: Function, values: dict[str, Any]) -> None:
@@ -310,12 +310,12 @@ class _State:
         if number in self.communicators:
             raise self._error(f"got communicator {number}, expected a number that is not in use")
         if self._rank not in ranks or len({*ranks, *remote}) != len(ranks) + len(remote):
-            raise self._error(f"{key}: got {_shown(ranks)}, expected different ranks, {self._rank} among them")
+            raise self._error(f"{key}: got {_quote(ranks)}, expected different ranks, {self._rank} among them")
         if max(*ranks, *remote, 0) >= self._ranks:
             raise self._error(f"{key}: got rank {max(*ranks, *remote, 0)}, expected less than {self._ranks}")
-        made = Communicator(ranks, remote)
-        occurrence = self._seen[made.both_sides]
-        self._seen[made.both_sides] += 1
+        communicator = Communicator(ranks, remote)
+        occurrence = self._seen[communicator.both_sides]
+        self._seen[communicator.both_sides] += 1
         self.communicators[number] = Communicator(ranks, remote, occurrence)
 
     def _request(self, name: str, function: Function, values: Mapping[str, Any]) -> None:
@@ -373,6 +373,6 @@ _CHECKS = {name: check for names, check, _ in _VALUES for name in names.split()}
 _MEANING = {name: meaning for names, _, meaning in _VALUES for name in names.split()}
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = json.dumps(value, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -71,8 +71,8 @@ def _collective(name: str, needs: set[str], may_have: Iterable[str] = ()) -> Ite
     """Give a collective, and its nonblocking form."""
     blocking = f"MPI_{name}"
     yield from _of(Kind.COLLECTIVE, name, {"comm", *needs}, may_have, blocking, is_collective=True)
-    started, needs = f"I{name.lower()}", {"comm", "request", *needs}
-    yield from _of(Kind.COLLECTIVE, started, needs, may_have, blocking, is_started=True, is_collective=True)
+    started_name, needs = f"I{name.lower()}", {"comm", "request", *needs}
+    yield from _of(Kind.COLLECTIVE, started_name, needs, may_have, blocking, is_started=True, is_collective=True)
 
 
 def _collectives() -> Iterator[tuple[str, Function]]:

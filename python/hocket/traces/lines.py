@@ -133,7 +133,7 @@ def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
         Error: The file cannot be read.
     """
     try:
-        with open(name, "rb") as plain, _decompressed(plain) as file:
+        with open(name, "rb") as plain, _decompress(plain) as file:
             yield Lines(name, file, budget or Budget())
     except EOFError:
         raise Error(f"{name}: ends too early, expected more compressed data") from None
@@ -143,7 +143,7 @@ def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
         raise Error(f"{name}: {error.strerror}") from None
 
 
-def _decompressed(plain: io.BufferedReader) -> BinaryIO:
+def _decompress(plain: io.BufferedReader) -> BinaryIO:
     if plain.peek(len(_GZIP))[: len(_GZIP)] == _GZIP:
         return io.BufferedReader(gzip.GzipFile(fileobj=plain))
     return plain

@@ -120,10 +120,10 @@ class RankLog:
         earlier = self.first(key)
         if earlier:
             self._settle(earlier)
-        known = self.requests.setdefault(key, deque())
-        known.append(Request(self.started, key, receive))
+        queue = self.requests.setdefault(key, deque())
+        queue.append(Request(self.started, key, receive))
         self.started += 1
-        return known[-1]
+        return queue[-1]
 
     def forget(self, key: Hashable) -> None:
         """Forget the requests of a key, because the key now belongs to another request."""
@@ -144,9 +144,9 @@ class RankLog:
                 request.receive.got = (got, index)
             request.look, request.is_open, request.receive = None, False, None
             if not request.start:
-                known = self.requests[request.key]
-                known.remove(request)
-                if not known:
+                queue = self.requests[request.key]
+                queue.remove(request)
+                if not queue:
                     del self.requests[request.key]
         return {"requests": [request.number for request in requests], "got": got}
 
@@ -164,15 +164,15 @@ class RankLog:
 
     def open(self) -> list[Request]:
         """Return the open requests, sorted by their numbers."""
-        found = (request for known in self.requests.values() for request in known if request.is_open)
-        return sorted(found, key=lambda request: request.number)
+        requests_open = (request for queue in self.requests.values() for request in queue if request.is_open)
+        return sorted(requests_open, key=lambda request: request.number)
 
     def _settle(self, request: Request) -> None:
         look = request.look
         if look and request.is_open:
-            looked_at = [other for other in look.requests if other.is_open and other.look is look]
+            other_looks = [other for other in look.requests if other.is_open and other.look is look]
             look.arguments.clear()
-            look.arguments.update(self.complete(looked_at))
+            look.arguments.update(self.complete(other_looks))
 
 
 def traces_of(logs: Sequence[RankLog], hosts: Sequence[tuple[str, tuple[float, float]]]) -> tuple[RankTrace, ...]:
@@ -217,8 +217,10 @@ def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequenc
     by_source: dict[int, list[Receive]] = defaultdict(list)
     for receive, source in zip(receives, sources, strict=True):
         by_source[source].append(receive)
-    for source, asked in by_source.items():
-        for receive, message in zip(asked, _in_order(sent.get(source, []), asked), strict=True):
+    for source, receives_of_source in by_source.items():
+        for receive, message in zip(
+            receives_of_source, _in_order(sent.get(source, []), receives_of_source), strict=True
+        ):
             if receive.got is not None:
                 _tell(rank, receive, source, message)
 
@@ -246,18 +248,18 @@ def _in_order(messages: Sequence[Message], receives: Iterable[Receive]) -> Itera
     by_tag: dict[int, deque[int]] = defaultdict(deque)
     for index, message in enumerate(messages):
         by_tag[message.tag].append(index)
-    taken, first = set[int](), 0
+    receives_taken, first = set[int](), 0
     for receive in receives:
         if receive.tag == ANY:
-            while first in taken:
+            while first in receives_taken:
                 first += 1
             index = first
         else:
             waiting = by_tag[receive.tag]
-            while waiting and waiting[0] in taken:
+            while waiting and waiting[0] in receives_taken:
                 waiting.popleft()
             index = waiting.popleft() if waiting else len(messages)
-        taken.add(index)
+        receives_taken.add(index)
         yield messages[index] if index < len(messages) else None
 
 
@@ -283,7 +285,7 @@ def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[R
     for receive in receives:
         if receive.peer == ANY:
             asking[receive.tag].append(receive)
-    found: dict[int, int] = {}
+    sources: dict[int, int] = {}
     for tag in sorted(asking, reverse=True):
         fitting = sent if tag == ANY else [source for source, messages in spare[tag].items() if messages > 0]
         candidates = sorted(source for source in fitting if total[source] > 0)
@@ -293,6 +295,6 @@ def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[R
                 f"{rank.where(completed.line)}: a receive from any rank, whose message could come from "
                 f"{' or '.join(map(str, candidates[:3])) or 'nobody'}, expected a single possible sender"
             )
-        found[tag] = candidates[0] if completed else ANY
-        total[found[tag]] -= len(asking[tag])
-    return (found[receive.tag] if receive.peer == ANY else receive.peer for receive in receives)
+        sources[tag] = candidates[0] if completed else ANY
+        total[sources[tag]] -= len(asking[tag])
+    return (sources[receive.tag] if receive.peer == ANY else receive.peer for receive in receives)

@@ -49,8 +49,8 @@ def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: flo
     }
     files.make_folder(target)
     index = target / "trace.txt"
-    listed = "".join(f"{name}\n" for name in texts)
-    files.write_all({**{str(target / name): text for name, text in texts.items()}, str(index): listed})
+    index_text = "".join(f"{name}\n" for name in texts)
+    files.write_all({**{str(target / name): text for name, text in texts.items()}, str(index): index_text})
     return index
 
 

@@ -120,26 +120,26 @@ class _Files:
             if _is_action(first):
                 self.names = [name]
             else:
-                listed = [first, *(line for line in lines if is_meant(line))]
-                self.names = [_path(name, number, line) for number, line in enumerate(listed, 1)]
+                lines_listed = [first, *(line for line in lines if is_meant(line))]
+                self.names = [_path(name, number, line) for number, line in enumerate(lines_listed, 1)]
         if len(set(self.names)) == 1:
             self._merge(self.names[0])
         self.ranks = len(self.names) if self._merged is None else len(self._merged)
 
     def _merge(self, name: str) -> None:
-        found: dict[int, list[tuple[int, bytes]]] = {}
+        by_rank: dict[int, list[tuple[int, bytes]]] = {}
         with lines_of(name, self._budget) as lines:
             for line in lines:
                 if is_meant(line):
-                    found.setdefault(_rank_of(name, lines.number, line), []).append((lines.number, line))
-        if not found:
+                    by_rank.setdefault(_rank_of(name, lines.number, line), []).append((lines.number, line))
+        if not by_rank:
             raise Error(f"{name}: the file ends, expected actions of ranks")
-        missing = next((rank for rank in range(max(found)) if rank not in found), None)
+        missing = next((rank for rank in range(max(by_rank)) if rank not in by_rank), None)
         if missing is not None:
             raise Error(
-                f"{name}: has actions of rank {max(found)}, but none of rank {missing}, expected actions of all ranks"
+                f"{name}: has actions of rank {max(by_rank)}, but none of rank {missing}, expected actions of all ranks"
             )
-        self._merged = found
+        self._merged = by_rank
 
     def name(self, rank: int) -> str:
         return self.names[0 if self._merged else rank]
@@ -151,18 +151,18 @@ class _Files:
         with lines_of(self.names[rank], self._budget) as lines:
             for line in lines:
                 if is_meant(line):
-                    found = _rank_of(lines.name, lines.number, line)
-                    if found != rank:
+                    rank_of_line = _rank_of(lines.name, lines.number, line)
+                    if rank_of_line != rank:
                         raise Error(
-                            f"{lines.name}, line {lines.number}: an action of rank {found}, expected rank {rank}"
+                            f"{lines.name}, line {lines.number}: an action of rank {rank_of_line}, expected rank {rank}"
                         )
                     yield lines.number, line
 
 
 def is_meant(line: bytes) -> bool:
     """Return whether a line is neither empty nor a comment."""
-    stripped = line.strip()
-    return bool(stripped) and not stripped.startswith(b"#")
+    text = line.strip()
+    return bool(text) and not text.startswith(b"#")
 
 
 def begins_trace(index: str, line: bytes) -> bool:
@@ -179,9 +179,9 @@ def _path(index: str, number: int, line: bytes) -> str:
 
 def _listed(index: str, line: bytes) -> str | None:
     """Return the path of the file that a line names, if it exists beside the index or in the current folder."""
-    listed = os.fsdecode(line.strip())
-    beside = os.path.join(os.path.dirname(index), listed)
-    return next((path for path in (beside, listed) if "\0" not in path and os.path.isfile(path)), None)
+    name = os.fsdecode(line.strip())
+    path_beside = os.path.join(os.path.dirname(index), name)
+    return next((path for path in (path_beside, name) if "\0" not in path and os.path.isfile(path)), None)
 
 
 def _rank_of(name: str, number: int, line: bytes) -> int:
@@ -217,17 +217,17 @@ class _Rank:
 
     def _read(self, lines: Iterable[tuple[int, bytes]]) -> None:
         calls = self._log.calls
-        known: dict[bytes, tuple[str, dict[str, Any]]] = {}
+        cache: dict[bytes, tuple[str, dict[str, Any]]] = {}
         for number, line in lines:
             self._line = number
-            action, values = known.get(line) or self._parsed(line)
+            action, values = cache.get(line) or self._parsed(line)
             if (action == "init") != (not calls):
                 raise self._error(f"got {action}, expected init exactly once, as the first action")
             if calls and calls[-1].function == "MPI_Finalize":
                 raise self._error(f"got {action}, expected nothing after finalize")
             self._take(action, values)
-            if len(known) < _MOST_KNOWN:
-                known[line] = action, values
+            if len(cache) < _MOST_KNOWN:
+                cache[line] = action, values
 
     def _where(self, line: int) -> str:
         return f"{self._files.name(self._number)}, rank {self._number}" + (f", line {line}" if line else "")
@@ -366,17 +366,17 @@ class _Rank:
             self._call("Test", arguments)
 
     def _collective(self, action: str, values: dict[str, Any]) -> None:
-        told = _COLLECTIVES[action]
+        fields = _COLLECTIVES[action]
         arguments: dict[str, Any] = {"comm": WORLD}
         is_root = True
-        if "root" in told:
+        if "root" in fields:
             arguments["root"] = values.get("root", 0)
             is_root = arguments["root"] == self._number
-        if "op" in told:
+        if "op" in fields:
             arguments.update(_OPERATOR)
-        if "send" in told or ("send_at_root" in told and is_root):
+        if "send" in fields or ("send_at_root" in fields and is_root):
             arguments.update(self._data(values))
-        if "recv" in told or ("recv_at_root" in told and is_root):
+        if "recv" in fields or ("recv_at_root" in fields and is_root):
             arguments.update(self._data(values, "recv_"))
         self._call("Reduce_scatter" if action == "reducescatter" else action.title(), arguments)
         self._flops += values.get("flops", 0.0)

@@ -9,7 +9,7 @@ from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.calls import made
+from hocket.definitions.calls import prepare
 from hocket.definitions.library import (
     COLLECTIVES,
     DOUBLE_BYTES,
@@ -31,7 +31,7 @@ USUAL_SIZES = tuple(8 * 4**i for i in range(10))
 
 _BYTES = tuple(4096 * 4**i for i in range(5))
 _COUNTS = (2, 3, 4, 8, 16)
-_COUNTED = ("aggregate", "group", "radix", "window")
+_COUNT_PARAMETERS = ("aggregate", "group", "radix", "window")
 """Parameters that count ranks. For other parameters, such as the sides of a torus, the machine gives the value."""
 _MOST_RANKS_COMPARED = 16
 
@@ -44,10 +44,10 @@ def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tupl
     return tuple(sorted({-(-size // unit) * unit for size in sizes_bytes}))
 
 
-def call_at(algorithm: Algorithm, choice: Choice, point: Point, like: Call | None = None) -> Call:
+def call_at(algorithm: Algorithm, choice: Choice, point: Point, template: Call | None = None) -> Call:
     """Return the call of a catalogue choice at a point, similar to a given call if there is one."""
-    if like is not None:
-        return replace(like, parameters=dict(choice.parameters))
+    if template is not None:
+        return replace(template, parameters=dict(choice.parameters))
     element_bytes = measured_element_bytes(algorithm.collective)
     return Call(
         ranks=point.ranks, size_bytes=point.size_bytes, element_bytes=element_bytes, parameters=dict(choice.parameters)
@@ -68,34 +68,34 @@ class Candidates:
 
 
 def candidates(
-    choices: Iterable[Choice], point: Point, like: Call | None = None, machine: Machine | None = None
+    choices: Iterable[Choice], point: Point, template: Call | None = None, machine: Machine | None = None
 ) -> Candidates:
     """Return the choices that accept a call at a point; choices whose ranks do the same are grouped.
 
     Args:
         choices: The choices.
         point: The point.
-        like: A similar call; by default a call with doubles for reductions, else with bytes.
+        template: A similar call; by default a call with doubles for reductions, else with bytes.
         machine: The machine that completes the call.
     """
     alike: dict[object, list[Choice]] = {}
-    refused: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
-        call = call_at(algorithm, choice, point, like)
+        call = call_at(algorithm, choice, point, template)
         try:
-            made(algorithm, call, machine)
+            prepare(algorithm, call, machine)
         except Error as error:
-            refused.setdefault(algorithm.name, str(error))
+            refusals.setdefault(algorithm.name, str(error))
             continue
         alike.setdefault(_what_ranks_do(algorithm, call, machine) or _cut(algorithm, choice, point), []).append(choice)
-    return Candidates({choices[0]: tuple(choices) for choices in alike.values()}, refused)
+    return Candidates({choices[0]: tuple(choices) for choices in alike.values()}, refusals)
 
 
 def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:
     """Give every algorithm with its default parameters, and with each parameter changed alone."""
     for algorithm in among:
-        yield from _varied(algorithm, point, {}, [parameter.name for parameter in algorithm.parameters])
+        yield from _vary(algorithm, point, {}, [parameter.name for parameter in algorithm.parameters])
 
 
 def of_any_machine(point: Point) -> Iterator[Choice]:
@@ -105,13 +105,13 @@ def of_any_machine(point: Point) -> Iterator[Choice]:
 
 def of_library(library: str, point: Point) -> Iterator[Choice]:
     """Give the equivalents of a library's algorithms (see `LIBRARIES`), with parameter values that it allows."""
-    for known in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
-        if known.hocket is not None and known.takes(point.ranks):
-            algorithm = find(f"{point.collective}/{known.hocket}")
-            yield from _varied(algorithm, point, known.fixed, known.named.values())
+    for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
+        if counterpart.hocket is not None and counterpart.takes(point.ranks):
+            algorithm = find(f"{point.collective}/{counterpart.hocket}")
+            yield from _vary(algorithm, point, counterpart.fixed, counterpart.named.values())
 
 
-def _varied(
+def _vary(
     algorithm: Algorithm, point: Point, fixed: Mapping[str, int | str], names: Collection[str]
 ) -> Iterator[Choice]:
     """Give an algorithm with fixed values, and with each of some parameters changed alone."""
@@ -129,7 +129,7 @@ def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
         return [size for size in _BYTES if parameter.least <= size]
     if parameter.unit == "choice":
         return parameter.values_to_try
-    if parameter.unit == "count" and parameter.name in _COUNTED:
+    if parameter.unit == "count" and parameter.name in _COUNT_PARAMETERS:
         return [count for count in _COUNTS if parameter.least <= count <= point.ranks]
     return ()
 
@@ -147,8 +147,8 @@ def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) ->
 def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
     """Return a value that is equal for choices that cut a call alike; a piece is never larger than the data."""
     all_bytes = point.size_bytes * (point.ranks if COLLECTIVES[point.collective].size_is_one_block else 1)
-    given = dict(choice.parameters)
-    values = ((p, given.get(p.name, p.default)) for p in algorithm.parameters)
+    parameter_values = dict(choice.parameters)
+    values = ((p, parameter_values.get(p.name, p.default)) for p in algorithm.parameters)
     cut = tuple(min(v, all_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)
     return algorithm.name, cut
 
@@ -174,7 +174,7 @@ def order_of(point: Point, choice: Choice) -> object:
 def _takes_all_ranks(algorithm: Algorithm) -> bool:
     try:
         for ranks in _ANY_RANKS:
-            made(algorithm, Call(ranks=ranks, size_bytes=ranks * DOUBLE_BYTES, element_bytes=DOUBLE_BYTES), None)
+            prepare(algorithm, Call(ranks=ranks, size_bytes=ranks * DOUBLE_BYTES, element_bytes=DOUBLE_BYTES), None)
     except Error:
         return False
     return True

@@ -106,7 +106,7 @@ def needs_one_order(collective: str, order_is_fixed: bool) -> bool:
     return order_is_fixed and collective in REDUCTIONS
 
 
-def chosen(decisions: Iterable[Decision], point: Point) -> Choice:
+def choice_at(decisions: Iterable[Decision], point: Point) -> Choice:
     """Return the choice of decisions for a call; without a decision it is the MPI's default."""
     return next((one.choice for one in decisions if one.holds(point)), DEFAULT)
 
@@ -124,9 +124,9 @@ def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
 
 def rules_of(decisions: Iterable[Decision], *, order_is_fixed: bool = False) -> str:
     """Return decisions as rules, one per line; with a fixed order, reductions are decided at all sizes."""
-    listed = list(decisions)
+    decision_list = list(decisions)
     lines = ["order = fixed"] if order_is_fixed else []
-    for one, following in zip(listed, [*listed[1:], None], strict=True):
+    for one, following in zip(decision_list, [*decision_list[1:], None], strict=True):
         conditions = _conditions(one)
         if needs_one_order(one.collective, order_is_fixed):
             is_last = following is None or (following.collective, following.ranks) != (one.collective, one.ranks)

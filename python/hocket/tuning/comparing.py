@@ -15,7 +15,7 @@ from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_size
-from hocket.rules.tuning_files.translation import performed, to_hocket
+from hocket.rules.tuning_files.translation import perform, to_hocket
 from hocket.simulating.simulation import simulate
 
 
@@ -82,14 +82,19 @@ def differences(
     for call in _calls(functions, ranks, sizes, ranks_per_node, element_bytes):
         sides = [_side(rules, call) for rules in (one, two)]
         if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
-            timed = (_timed(side, call, machine) for side in sides)
-            yield Difference(call.function, call.ranks, call.size_bytes, *timed)
+            times_by_side = (_time_side(side, call, machine) for side in sides)
+            yield Difference(call.function, call.ranks, call.size_bytes, *times_by_side)
 
 
 def is_simulated(function: str) -> bool:
     """Return whether a function can be simulated: it is blocking, involves all ranks, and has blocks of one size."""
-    found = collective_of(function)
-    return found is not None and not found[1] and not function.endswith("v") and not function.startswith("neighbor")
+    collective = collective_of(function)
+    return (
+        collective is not None
+        and not collective[1]
+        and not function.endswith("v")
+        and not function.startswith("neighbor")
+    )
 
 
 def kept_gain(
@@ -110,15 +115,15 @@ def kept_gain(
     """
     if two.library not in DEFAULTS:
         return None
-    gained = kept = 0.0
+    gain_s = kept_s = 0.0
     for call in _calls(filter(is_simulated, one.functions), ranks, sizes, ranks_per_node):
         untuned_s, *times_s = (
-            _timed(_side(rules, call), call, machine).time_s for rules in (Rules(two.library, ()), one, two)
+            _time_side(_side(rules, call), call, machine).time_s for rules in (Rules(two.library, ()), one, two)
         )
         if untuned_s:
             first, second = (log(untuned_s / (time_s or untuned_s)) for time_s in times_s)
-            gained, kept = gained + first, kept + second
-    return kept / gained if gained > 0 else None
+            gain_s, kept_s = gain_s + first, kept_s + second
+    return kept_s / gain_s if gain_s > 0 else None
 
 
 def _calls(
@@ -138,20 +143,20 @@ def _side(rules: Rules, call: Situation) -> Side:
         rule = decided(rules, call)
     if rule is None or rule.choice is None:
         return Side(line, None, None, why=f"{call.function}: what {rules.runner} chooses by itself is not known")
-    runs = performed(rules, rule.choice, call)
+    runs = perform(rules, rule.choice, call)
     ours = to_hocket(call.function, runs.choice, rules.library)
     return Side(line, runs.name, str(ours.choice) if ours.choice else None, why=ours.note if not ours.choice else "")
 
 
-def _timed(side: Side, call: Situation, machine: Machine) -> Side:
-    found = collective_of(call.function)
-    if side.algorithm is None or found is None:
+def _time_side(side: Side, call: Situation, machine: Machine) -> Side:
+    times_by_job = collective_of(call.function)
+    if side.algorithm is None or times_by_job is None:
         return side
-    there = Call(ranks=call.ranks, size_bytes=call.size_bytes, element_bytes=call.element_bytes)
-    chosen = choose(f"{found[0]}: {side.algorithm}", found[0], there)
-    if chosen is None:
+    call_of_job = Call(ranks=call.ranks, size_bytes=call.size_bytes, element_bytes=call.element_bytes)
+    choice_of_rules = choose(f"{times_by_job[0]}: {side.algorithm}", times_by_job[0], call_of_job)
+    if choice_of_rules is None:
         return replace(side, why=f"{call.function}: Hocket's {side.algorithm} refuses some calls")
     try:
-        return replace(side, time_s=simulate(*chosen, machine=machine).time_s.mean)
+        return replace(side, time_s=simulate(*choice_of_rules, machine=machine).time_s.mean)
     except Error as error:
         return replace(side, why=str(error))

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from math import ceil, exp, inf, log
 
 from hocket.definitions.library import REDUCTIONS
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at
 
 Times = Mapping[Choice, Estimate]
 """The time of each choice at a point."""
@@ -30,8 +30,8 @@ def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
         return frozenset((DEFAULT,))
     best = min(times.values(), key=lambda one: one.median_s)
     limit_s = (1 + tolerance) * best.median_s
-    found = frozenset(c for c, one in times.items() if one.median_s <= limit_s or one.low_s <= best.high_s)
-    return frozenset(c for c in found if times[c] == times[DEFAULT]) if DEFAULT in found else found
+    choices = frozenset(c for c, one in times.items() if one.median_s <= limit_s or one.low_s <= best.high_s)
+    return frozenset(c for c in choices if times[c] == times[DEFAULT]) if DEFAULT in choices else choices
 
 
 def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
@@ -43,12 +43,17 @@ def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
     ways: dict[Choice, tuple[int, float, int, tuple[Choice, ...]]] = {}
     for times in points:
         least = min(ways.values()) if ways else (0, 0.0, 0, ())
-        found = {}
+        merged_ways = {}
         for choice in acceptable(times, tolerance):
-            kept = ways.get(choice, (inf, 0.0, 0, ()))
-            changes, loss, rules, way = min(kept, (least[0] + 1, *least[1:]))
-            found[choice] = (int(changes), loss + _loss(times, choice), rules + (choice != DEFAULT), (*way, choice))
-        ways = found
+            kept_way = ways.get(choice, (inf, 0.0, 0, ()))
+            changes, loss, rules, way = min(kept_way, (least[0] + 1, *least[1:]))
+            merged_ways[choice] = (
+                int(changes),
+                loss + _loss(times, choice),
+                rules + (choice != DEFAULT),
+                (*way, choice),
+            )
+        ways = merged_ways
     return list(min(ways.values())[-1]) if ways else []
 
 
@@ -84,24 +89,24 @@ def in_one_order(times: Mapping[Point, Times], order_of: Callable[[Point, Choice
     The order with the smallest total loss is kept, where the loss of an order is the logarithm of the time of its
     fastest choice over the fastest time. Other collectives keep all choices.
     """
-    found: dict[Point, Times] = {}
+    times_by_point: dict[Point, Times] = {}
     for (collective, _), of_row in groupby(sorted(times), key=lambda point: (point.collective, point.ranks)):
         row = list(of_row)
         if collective not in REDUCTIONS:
-            found |= {point: times[point] for point in row}
+            times_by_point |= {point: times[point] for point in row}
             continue
         order = {(point, choice): order_of(point, choice) for point in row for choice in times[point]}
-        kept = {
+        times_of_order = {
             one: {point: {c: t for c, t in times[point].items() if order[point, c] == one} for point in row}
             for one in set(order.values()) - {None}
         }
         losses = {
-            one: sum(_loss(times[point], fastest(here)) for point, here in of_one.items())
-            for one, of_one in kept.items()
+            one: sum(_loss(times[point], fastest(times_at_point)) for point, times_at_point in of_one.items())
+            for one, of_one in times_of_order.items()
             if all(of_one.values())
         }
-        found |= kept[min(losses, key=lambda one: (losses[one], str(one)))] if losses else {}
-    return found
+        times_by_point |= times_of_order[min(losses, key=lambda one: (losses[one], str(one)))] if losses else {}
+    return times_by_point
 
 
 _Row = list[tuple[tuple[int, int], Choice]]
@@ -184,24 +189,24 @@ class Regret:
 
 def regrets(decisions: Sequence[Decision], times: Mapping[Point, Times]) -> list[Regret]:
     """Return the regrets of decisions at points. A choice not measured there counts as the default, or is left out."""
-    found = []
+    each_regret = []
     for point in sorted(times):
-        here = times[point]
-        choice = chosen(decisions, point)
-        choice = choice if choice in here else DEFAULT
-        if choice not in here:
+        times_at_point = times[point]
+        choice = choice_at(decisions, point)
+        choice = choice if choice in times_at_point else DEFAULT
+        if choice not in times_at_point:
             continue
-        best, default = fastest(here), here.get(DEFAULT)
-        found.append(
+        best, default = fastest(times_at_point), times_at_point.get(DEFAULT)
+        each_regret.append(
             Regret(
                 point,
                 choice,
                 best,
-                time_s=here[choice].median_s,
-                best_s=here[best].median_s,
+                time_s=times_at_point[choice].median_s,
+                best_s=times_at_point[best].median_s,
                 default_s=None if default is None else default.median_s,
-                is_slower_than_default=default is not None and here[choice].low_s > default.high_s,
-                is_beyond_noise=here[choice].low_s > here[best].high_s,
+                is_slower_than_default=default is not None and times_at_point[choice].low_s > default.high_s,
+                is_beyond_noise=times_at_point[choice].low_s > times_at_point[best].high_s,
             )
         )
-    return found
+    return each_regret

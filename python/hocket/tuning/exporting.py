@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.installation import kind_of
-from hocket.rules.tuning_files.counterparts import LIBRARIES, Known
+from hocket.rules.tuning_files.counterparts import LIBRARIES, Counterpart
 from hocket.rules.tuning_files.form import Choice as Named
 from hocket.rules.tuning_files.form import Format, Rule, Rules, Span
 from hocket.rules.tuning_files.formats import FORMATS
@@ -63,13 +63,13 @@ class Exporter:
     def _rules(self, decision: Decision) -> Iterator[Rule]:
         function = function_of(decision.collective)
         measure = LIBRARIES[self.format.library].measures.get(function, "size")
-        named = self._named(decision.collective, decision.choice)
+        names_of_choice = self._named(decision.collective, decision.choice)
         first, end = decision.ranks
-        if decision.choice == DEFAULT or named is None or measure == "type":
+        if decision.choice == DEFAULT or names_of_choice is None or measure == "type":
             return
         if measure == "nothing" and COLLECTIVES[decision.collective].has_size:
             return  # the library does not distinguish sizes
-        known, choice = named
+        counterpart, choice = names_of_choice
         blocks = range(first, end) if measure == "total" else (1,)
         for ranks in blocks:
             low, above = (size * ranks for size in decision.sizes_bytes)
@@ -77,24 +77,24 @@ class Exporter:
                 function,
                 choice,
                 ranks=Span(ranks, ranks) if measure == "total" else Span(first, end - 1),
-                power_of_two=True if known.needs_power_of_two else None,
+                power_of_two=True if counterpart.needs_power_of_two else None,
                 sizes=Span() if measure == "nothing" else Span(low, above - ranks),
                 measure=measure,
-                conditions=known.needs,
+                conditions=counterpart.needs,
             )
 
-    def _named(self, collective: str, choice: Choice) -> tuple[Known, Named] | None:
+    def _named(self, collective: str, choice: Choice) -> tuple[Counterpart, Named] | None:
         """Return a choice in the library's words; None if files cannot express it."""
         function, values = function_of(collective), dict(choice.parameters)
         algorithms = LIBRARIES[self.format.library].algorithms.get(function, ())
         begin = f"MPIR_{function.capitalize()}_"
         names = (f"{begin}intra_{choice.name}", f"{begin}allcomm_{choice.name}")
         number = values.get(f"coll_tuned_{function}_algorithm")
-        known = next((one for one in algorithms if one.name in names or (number and one.number == number)), None)
-        if known is None or known.asks or (known.named and number is None):
+        counterpart = next((one for one in algorithms if one.name in names or (number and one.number == number)), None)
+        if counterpart is None or counterpart.asks or (counterpart.named and number is None):
             return None
         segment = [("seg_size", value) for name, value in values.items() if name.endswith(_SEGMENT_SIZE)]
-        return known, Named(known.name, (*known.own.items(), *segment))
+        return counterpart, Named(counterpart.name, (*counterpart.own.items(), *segment))
 
 
 def function_of(collective: str) -> str:

@@ -16,7 +16,7 @@ from hocket.tuning.candidates import order_of
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.deciding import Times, decide, in_one_order
 from hocket.tuning.planning import tuned_collectives
-from hocket.tuning.records import Found
+from hocket.tuning.records import PointRecord
 from hocket.tuning.report import Tuning
 
 _CONDITIONS = ("measured_as", "ranks_per_node", "dims", "in_place", "system")
@@ -57,7 +57,7 @@ def tune_measured(
         tolerance=share,
         decisions=tuple(decide(deciding, share)),
         own=(),
-        found=tuple(Found(point, there) for point, there in sorted(times.items())),
+        found=tuple(PointRecord(point, there) for point, there in sorted(times.items())),
         confirming=(),
         regrets=(),
         own_regrets=(),
@@ -67,17 +67,17 @@ def tune_measured(
     )
 
 
-def _check_conditions(given: Iterable[Measurement]) -> None:
+def _check_conditions(measurements: Iterable[Measurement]) -> None:
     for name in _CONDITIONS:
-        values = list(dict.fromkeys(str(getattr(one, name)) for one in given))
+        values = list(dict.fromkeys(str(getattr(one, name)) for one in measurements))
         if len(values) > 1:
             raise Error(f"measurements: got times with {name} {values[0]} and {values[1]}, expected one of them")
 
 
-def _times(given: Iterable[Measurement]) -> Mapping[Point, Times]:
+def _times(measurements: Iterable[Measurement]) -> Mapping[Point, Times]:
     """Return the time of each choice at each point."""
     samples_s: dict[Point, dict[Choice, list[float]]] = {}
-    for one in given:
+    for one in measurements:
         point = Point(one.collective, one.ranks, one.size_bytes)
         samples_s.setdefault(point, {}).setdefault(_choice(one), []).append(one.time_s)
     return {

@@ -13,7 +13,7 @@ from typing import Any
 
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
-from hocket.tuning.records import Found
+from hocket.tuning.records import PointRecord
 
 _COMPOSITIONS: Mapping[str, tuple[str, ...]] = {
     "allgather": ("gather + broadcast", "alltoall"),
@@ -69,24 +69,24 @@ class Violation:
         }
 
 
-def violations(found: Iterable[Found]) -> list[Violation]:
+def violations(records: Iterable[PointRecord]) -> list[Violation]:
     """Return violations by point: by other collectives, by other algorithms of the MPI, and by calls with more work."""
-    known = sorted(found, key=lambda one: one.point)
-    beaten = [violation for one in known for violation in _beaten(one)]
-    return sorted([*beaten, *_not_monotone(known)], key=lambda one: one.point)
+    records_in_order = sorted(records, key=lambda one: one.point)
+    beaten = [violation for one in records_in_order for violation in _beaten(one)]
+    return sorted([*beaten, *_not_monotone(records_in_order)], key=lambda one: one.point)
 
 
-def _beaten(found: Found) -> Iterable[Violation]:
-    default = found.times.get(DEFAULT)
-    for choice, other in found.times.items():
+def _beaten(record: PointRecord) -> Iterable[Violation]:
+    default = record.times.get(DEFAULT)
+    for choice, other in record.times.items():
         if default is not None and choice != DEFAULT and default.low_s > other.high_s:
-            yield Violation(found.point, str(choice), default, other)
+            yield Violation(record.point, str(choice), default, other)
 
 
-def _not_monotone(known: Sequence[Found]) -> Iterable[Violation]:
+def _not_monotone(records: Sequence[PointRecord]) -> Iterable[Violation]:
     """Give the defaults that take longer than with more bytes or on more ranks."""
-    there = [one for one in known if DEFAULT in one.times]
-    for less, more in combinations(there, 2):
+    records_with_default = [one for one in records if DEFAULT in one.times]
+    for less, more in combinations(records_with_default, 2):
         a, b = less.point, more.point
         if a.collective != b.collective or (a.ranks != b.ranks and a.size_bytes != b.size_bytes):
             continue

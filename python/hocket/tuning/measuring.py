@@ -24,7 +24,7 @@ from hocket.tuning.elimination import Race
 from hocket.tuning.exporting import function_of
 from hocket.tuning.guidelines import compositions
 from hocket.tuning.pairing import AGAIN
-from hocket.tuning.records import Found, Records
+from hocket.tuning.records import PointRecord, Records
 from hocket.tuning.simulating import Simulated, predicted
 
 _FIRST_ROUNDS = 20
@@ -110,14 +110,16 @@ class Measured:
         if key not in self._slow_at_all:
             least: dict[Choice, float] = {}
             for point in points if self.model is not None else ():
-                said = self.predicted_s(point, [one for group in self.choices_at(point).values() for one in group])
-                best_s = min(said.values(), default=0.0)
-                for choice, time_s in said.items():
+                predictions = self.predicted_s(
+                    point, [one for group in self.choices_at(point).values() for one in group]
+                )
+                best_s = min(predictions.values(), default=0.0)
+                for choice, time_s in predictions.items():
                     least[choice] = min(least.get(choice, inf), time_s / best_s if best_s > 0 else 1.0)
             self._slow_at_all[key] = {
-                choice: f"the machine predicts {over:.3g} times the fastest or more everywhere, above {self.factor:g}"
-                for choice, over in least.items()
-                if over > self.factor
+                choice: f"the machine predicts {ratio:.3g} times the fastest or more everywhere, above {self.factor:g}"
+                for choice, ratio in least.items()
+                if ratio > self.factor
             }
         return self._slow_at_all[key]
 
@@ -127,21 +129,21 @@ class Measured:
             return {}
         return {choice: one.median_s for choice, one in predicted(point, self.model, choices).items()}
 
-    def learn(self, found: Found) -> None:
+    def learn(self, record: PointRecord) -> None:
         """Correct the model for each algorithm by the median ratio of measured to predicted times."""
-        for choice, said in found.predicted_s.items():
-            if choice in found.times and said > 0:
-                self._ratios.setdefault(choice.name, []).append(found.times[choice].median_s / said)
+        for choice, prediction_s in record.predicted_s.items():
+            if choice in record.times and prediction_s > 0:
+                self._ratios.setdefault(choice.name, []).append(record.times[choice].median_s / prediction_s)
 
-    def corrected_s(self, choice: Choice, said: float) -> float:
+    def corrected_s(self, choice: Choice, prediction_s: float) -> float:
         """Return the model's prediction for a choice, corrected as far as possible."""
         everything = [ratio for ratios in self._ratios.values() for ratio in ratios]
         ratios = self._ratios.get(choice.name) or everything or [1.0]
-        return said * median(ratios)
+        return prediction_s * median(ratios)
 
-    def far_behind(self, said: Mapping[Choice, float]) -> dict[Choice, str]:
+    def far_behind(self, predictions: Mapping[Choice, float]) -> dict[Choice, str]:
         """Return the choices that are too slow by the corrected model, with the reasons for not measuring them."""
-        times_s = {choice: self.corrected_s(choice, time_s) for choice, time_s in said.items()}
+        times_s = {choice: self.corrected_s(choice, time_s) for choice, time_s in predictions.items()}
         least_s = min(times_s.values(), default=0.0)
         return {
             choice: f"the machine predicts {time_s / least_s:.3g} times the fastest, more than {self.factor:g}"
@@ -153,7 +155,7 @@ class Measured:
 def measure_points(
     points: Sequence[Point],
     neighbors: Sequence[Point],
-    by: Measured,
+    evaluator: Measured,
     records: Records,
     *,
     limit_s: float,
@@ -172,31 +174,31 @@ def measure_points(
     todo = [point for point in order if point not in records.found or not records.found[point].is_decided]
     for point in order:
         if point not in todo:
-            by.learn(records.found[point])
+            evaluator.learn(records.found[point])
             on_done()
     todo.sort(key=lambda point: (point.ranks, order[point]))
-    end_s = by.clock() + limit_s
+    end_s = evaluator.clock() + limit_s
     left = len(todo)
-    for ranks, together in groupby(todo, key=lambda point: point.ranks):
-        with _Job(by, ranks) as job:
-            for point in together:
-                if records.found and by.clock() >= end_s:
+    for ranks, points_together in groupby(todo, key=lambda point: point.ranks):
+        with _Job(evaluator, ranks) as job:
+            for point in points_together:
+                if records.found and evaluator.clock() >= end_s:
                     return
-                share_s = max(end_s - by.clock(), 0.0) / left
-                if by.needs_one_order(point):
-                    hopeless = by.far_behind_at_all(_row_of(point, (*neighbors, *points)))
+                share_s = max(end_s - evaluator.clock(), 0.0) / left
+                if evaluator.needs_one_order(point):
+                    hopeless = evaluator.far_behind_at_all(_row_of(point, (*neighbors, *points)))
                 else:
                     hopeless = _hopeless(point, neighbors, records)
-                found = job.measure(point, hopeless, share_s)
-                by.learn(found)
-                records.add(found)
+                record = job.measure(point, hopeless, share_s)
+                evaluator.learn(record)
+                records.add(record)
                 left -= 1
                 on_done()
 
 
 def pair_points(
-    wanted: Mapping[Point, Sequence[Choice]],
-    by: Measured,
+    choices_by_point: Mapping[Point, Sequence[Choice]],
+    evaluator: Measured,
     records: Records,
     *,
     limit_s: float,
@@ -212,28 +214,28 @@ def pair_points(
     Raises:
         Error: The program fails, or a result is wrong.
     """
-    todo = [point for point, choices in wanted.items() if not _has_pairs(records, point, choices)]
-    for _ in range(MOMENTS * (len(wanted) - len(todo))):
+    todo = [point for point, choices in choices_by_point.items() if not _has_pairs(records, point, choices)]
+    for _ in range(MOMENTS * (len(choices_by_point) - len(todo))):
         on_done()
-    end_s, left = by.clock() + limit_s, MOMENTS * len(todo)
+    end_s, left = evaluator.clock() + limit_s, MOMENTS * len(todo)
     apart_s = min(_APART_S, limit_s / (2 * MOMENTS * max(1, len({point.ranks for point in todo}))))
-    for ranks, together in groupby(sorted(todo, key=lambda one: one.ranks), key=lambda point: point.ranks):
-        points = list(together)
-        pairs = {point: _Pairs(wanted[point]) for point in points}
-        with _Job(by, ranks) as job:
-            next_s = by.clock()
+    for ranks, points_together in groupby(sorted(todo, key=lambda one: one.ranks), key=lambda point: point.ranks):
+        points = list(points_together)
+        pairs = {point: _Pairs(choices_by_point[point]) for point in points}
+        with _Job(evaluator, ranks) as job:
+            next_s = evaluator.clock()
             for _ in range(MOMENTS):
-                by.wait(max(min(next_s, end_s) - by.clock(), 0.0))
-                next_s = by.clock() + apart_s
+                evaluator.wait(max(min(next_s, end_s) - evaluator.clock(), 0.0))
+                next_s = evaluator.clock() + apart_s
                 for point in points:
-                    if by.clock() < end_s:
-                        share_s = (end_s - by.clock()) / left
+                    if evaluator.clock() < end_s:
+                        share_s = (end_s - evaluator.clock()) / left
                         pairs[point].add(job.beside_default(point, pairs[point].running(keeps_slow), share_s))
                     left -= 1
                     on_done()
-        for point, found in pairs.items():
-            if found.moments and found.moments >= _moments(records, point):
-                records.add(found.added_to(records.found.get(point), point))
+        for point, record in pairs.items():
+            if record.moments and record.moments >= _moments(records, point):
+                records.add(record.added_to(records.found.get(point), point))
 
 
 def _is_hopeless(ratios: Sequence[float]) -> bool:
@@ -273,10 +275,10 @@ class _Pairs:
             if choice != DEFAULT:
                 self._ratios[choice].append(median(a / b for a, b in zip(times_s, defaults_s, strict=True)))
 
-    def added_to(self, found: Found | None, point: Point) -> Found:
+    def added_to(self, record: PointRecord | None, point: Point) -> PointRecord:
         """Return the point's record with the ratios. A new record has the default's time and counts as undecided."""
-        found = found or Found(point, {DEFAULT: Estimate(median(self._defaults_s), 0.0, inf)}, is_decided=False)
-        return replace(found, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
+        record = record or PointRecord(point, {DEFAULT: Estimate(median(self._defaults_s), 0.0, inf)}, is_decided=False)
+        return replace(record, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 
 def _row_of(point: Point, points: Iterable[Point]) -> list[Point]:
@@ -303,8 +305,8 @@ def _slow(times: Mapping[Choice, Estimate]) -> set[Choice]:
 class _Job(AbstractContextManager["_Job"]):
     """A program that measures on a number of ranks. It is restarted if an algorithm of the MPI ends it."""
 
-    def __init__(self, by: Measured, ranks: int) -> None:
-        self._by, self._ranks = by, ranks
+    def __init__(self, evaluator: Measured, ranks: int) -> None:
+        self._by, self._ranks = evaluator, ranks
         self._turns: Turns | None = None
         self._variables: list[dict[str, Any]] = []
 
@@ -312,47 +314,47 @@ class _Job(AbstractContextManager["_Job"]):
         if self._turns is not None:
             self._turns.__exit__(kind)
 
-    def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> Found:
+    def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> PointRecord:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._started()
         alike, in_one_order = self._by.choices_at(point), self._by.needs_one_order(point)
-        said = self._by.predicted_s(point, list(alike))
+        predictions = self._by.predicted_s(point, list(alike))
         ours, own = list(alike), [] if in_one_order else own_choices(self._variables, point)
-        skipped = {} if in_one_order else self._by.far_behind(said)
-        skipped |= {
+        reasons = {} if in_one_order else self._by.far_behind(predictions)
+        reasons |= {
             choice: hopeless[choice]
             for choice in (*ours, *own)
             if all(one in hopeless for one in alike.get(choice, (choice,)))
         }
-        skipped |= {
+        reasons |= {
             choice: why for (collective, choice), why in self._by.ended.items() if collective == point.collective
         }
-        families = [[c for c in choices if c not in skipped] for choices in (ours, own)]
-        beside = [families[0], [DEFAULT]] if in_one_order else [[DEFAULT, *family] for family in families]
-        race = Race(beside, tolerance=self._by.tolerance)
+        families = [[c for c in choices if c not in reasons] for choices in (ours, own)]
+        groups = [families[0], [DEFAULT]] if in_one_order else [[DEFAULT, *family] for family in families]
+        race = Race(groups, tolerance=self._by.tolerance)
         numbers = {choice: number for number, choice in enumerate(race.samples_s)}
         try:
-            refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
+            refusals = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
             self._ended_by(point, numbers, error)
             return self.measure(point, hopeless, limit_s)
         for choice, number in numbers.items():
-            if number in refused:
+            if number in refusals:
                 race.drop(choice)
-                skipped[choice] = refused[number]
+                reasons[choice] = refusals[number]
         _run(race, numbers, turns, limit_s, self._by.clock)
-        return _found(point, race, alike, said, skipped)
+        return _record_of(point, race, alike, predictions, reasons)
 
     def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
         """Return samples of one moment: the default, the choices that run, and the default again, in turns."""
         numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
         end_s, turns = self._by.clock() + limit_s, self._started()
         try:
-            refused = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
+            refusals = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
             ending = self._ended_by(point, numbers, error)
             return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
-        samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refused}
+        samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refusals}
         while not samples_s[DEFAULT] or (self._by.clock() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
             add_rounds(samples_s, turns, numbers)
         return samples_s
@@ -381,59 +383,59 @@ class _Job(AbstractContextManager["_Job"]):
         return ending
 
 
-def number_of_choices(point: Point, by: Measured) -> int:
+def number_of_choices(point: Point, evaluator: Measured) -> int:
     """Return the number of choices at a point, including the default but not the MPI's own algorithms."""
-    return 1 + len(by.choices_at(point))
+    return 1 + len(evaluator.choices_at(point))
 
 
 def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float, clock: Callable[[], float]) -> None:
     """Measure until the race is decided or the time is over; each batch adds half as many samples as there are."""
-    end_s, done, batch = clock() + limit_s, 0, _FIRST_ROUNDS
-    while not race.is_decided and (not done or clock() < end_s):
+    end_s, round_count, batch = clock() + limit_s, 0, _FIRST_ROUNDS
+    while not race.is_decided and (not round_count or clock() < end_s):
         samples_s: dict[Choice, list[float]] = {choice: [] for choice in race.running}
-        wanted = done + batch
-        while done < wanted and (not done or clock() < end_s):
+        rounds = round_count + batch
+        while round_count < rounds and (not round_count or clock() < end_s):
             add_rounds(samples_s, turns, numbers)
-            done += _ROUNDS_AT_ONCE
+            round_count += _ROUNDS_AT_ONCE
         race.add(samples_s)
-        batch = done // 2
+        batch = round_count // 2
 
 
 def add_rounds(samples_s: Mapping[Choice, list[float]], turns: Turns, numbers: Mapping[Choice, int]) -> None:
     """Let choices take a few turns, and add their samples; `numbers` are those of the choices in the program."""
-    found = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
+    samples = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
     for choice, more in samples_s.items():
-        more += found[numbers[choice]]
+        more += samples[numbers[choice]]
 
 
-def _found(
+def _record_of(
     point: Point,
     race: Race,
     alike: Mapping[Choice, Sequence[Choice]],
-    said: Mapping[Choice, float],
-    skipped: Mapping[Choice, str],
-) -> Found:
+    predictions: Mapping[Choice, float],
+    reasons: Mapping[Choice, str],
+) -> PointRecord:
     """Return the result of a race; the result of a choice also holds for its equivalents."""
 
     def all_of(choice: Choice) -> Sequence[Choice]:
         return alike.get(choice, (choice,))
 
-    return Found(
+    return PointRecord(
         point=point,
         times={one: race.estimates[choice] for choice in race.estimates for one in all_of(choice)},
         samples_s={choice: tuple(samples_s) for choice, samples_s in race.samples_s.items()},
-        predicted_s={one: time_s for choice, time_s in said.items() for one in all_of(choice)},
-        skipped={one: why for choice, why in skipped.items() for one in all_of(choice)},
+        predicted_s={one: time_s for choice, time_s in predictions.items() for one in all_of(choice)},
+        skipped={one: why for choice, why in reasons.items() for one in all_of(choice)},
         is_decided=race.is_decided,
     )
 
 
 def ways_of(point: Point, numbers: Mapping[Choice, int]) -> list[Way]:
     """Return the choices in the form of the measuring program."""
-    return [Way(number, *_told(point, choice)) for choice, number in numbers.items()]
+    return [Way(number, *_choice_names(point, choice)) for choice, number in numbers.items()]
 
 
-def _told(point: Point, choice: Choice) -> tuple[str, str]:
+def _choice_names(point: Point, choice: Choice) -> tuple[str, str]:
     if choice.owner == "mpi":
         return "set", ",".join(f"{name}={value}" for name, value in choice.parameters)
     if choice.owner == "composition":
@@ -448,15 +450,15 @@ def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Ch
     text about a variable lists the algorithms in the order of the values.
     """
     name = function_of(point.collective)
-    found: list[Choice] = []
+    choices: list[Choice] = []
     for variable in variables:
         if variable["name"] == f"coll_tuned_{name}_algorithm":
             for algorithm, value in variable["values"].items():
-                found += _of_open_mpi(variable["name"], algorithm, value, point) if value else []
+                choices += _of_open_mpi(variable["name"], algorithm, value, point) if value else []
         elif variable["name"] == f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM":
-            listed = re.findall(r"^(\w+) +- ", variable["about"], re.MULTILINE)
-            found += [Choice("mpi", one, ((variable["name"], k),)) for k, one in enumerate(listed) if one != "auto"]
-    return found
+            names = re.findall(r"^(\w+) +- ", variable["about"], re.MULTILINE)
+            choices += [Choice("mpi", one, ((variable["name"], k),)) for k, one in enumerate(names) if one != "auto"]
+    return choices
 
 
 def _of_open_mpi(variable: str, algorithm: str, value: int, point: Point) -> list[Choice]:

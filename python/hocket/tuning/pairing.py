@@ -19,10 +19,10 @@ from math import ceil, expm1, isfinite, log
 from statistics import median
 
 from hocket.definitions.library import unit_bytes
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Owner, Point, chosen
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Owner, Point, choice_at
 from hocket.tuning.deciding import Times, fastest, held_out, merge
 from hocket.tuning.elimination import CONFIDENCE, estimate
-from hocket.tuning.records import Found
+from hocket.tuning.records import PointRecord
 
 AGAIN = Choice("default", "native, again")
 """The MPI's default a second time."""
@@ -31,7 +31,7 @@ BY_RULES: tuple[Owner, ...] = ("default", "catalogue")
 OWN: tuple[Owner, ...] = ("default", "mpi")
 _FAMILIES = (BY_RULES, OWN)
 
-_NOMINATED = 3
+_MOST_NOMINATED = 3
 """The largest number of choices of each family that are measured again at a size."""
 _USUAL = 0.95
 """The share of sizes at which the default's difference from itself is within the noise."""
@@ -39,54 +39,54 @@ _HOPEFUL = 1.25
 """A neighbour's choice is nominated if it is slower than the default by at most this factor."""
 
 
-def times_of(found: Found, owners: Collection[Owner]) -> Times:
+def times_of(record: PointRecord, owners: Collection[Owner]) -> Times:
     """Return the times of the choices of some owners."""
-    return {choice: times for choice, times in found.times.items() if choice.owner in owners}
+    return {choice: times for choice, times in record.times.items() if choice.owner in owners}
 
 
-def ratio(found: Found, choice: Choice) -> Estimate:
+def ratio(record: PointRecord, choice: Choice) -> Estimate:
     """Return the ratio of a choice's time to the default's: the median over moments, with its interval."""
-    return estimate(found.ratios.get(choice, ()), 1 - CONFIDENCE)
+    return estimate(record.ratios.get(choice, ()), 1 - CONFIDENCE)
 
 
-def noise_of(found: Iterable[Found]) -> float:
+def noise_of(records: Iterable[PointRecord]) -> float:
     """Return the noise: the default differs from itself by at most this share at 95 % of points; 0 without points."""
-    shares = sorted(abs(log(median(one.ratios[AGAIN]))) for one in found if one.ratios.get(AGAIN))
+    shares = sorted(abs(log(median(one.ratios[AGAIN]))) for one in records if one.ratios.get(AGAIN))
     return expm1(shares[ceil(_USUAL * len(shares)) - 1]) if shares else 0.0
 
 
-def confirmed(found: Found, owners: Collection[Owner], noise: float) -> Times:
+def confirmed_times(record: PointRecord, owners: Collection[Owner], noise: float) -> Times:
     """Return the times for decisions; if the default was measured, they are ratios to the default.
 
     In that case, only the default and the choices whose intervals are below 1 by more than the noise are included.
     """
-    if found.is_simulated or DEFAULT not in found.times:
-        return times_of(found, owners)
-    ratios = {choice: ratio(found, choice) for choice in found.ratios if choice.owner in owners and choice != AGAIN}
-    kept = {choice: Estimate.exact(one.median_s) for choice, one in ratios.items() if one.high_s < 1 - noise}
-    return {DEFAULT: Estimate.exact(1.0), **kept}
+    if record.is_simulated or DEFAULT not in record.times:
+        return times_of(record, owners)
+    ratios = {choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != AGAIN}
+    times = {choice: Estimate.exact(one.median_s) for choice, one in ratios.items() if one.high_s < 1 - noise}
+    return {DEFAULT: Estimate.exact(1.0), **times}
 
 
-def compared(found: Found, owners: Collection[Owner], noise: float) -> Times:
+def compared_times(record: PointRecord, owners: Collection[Owner], noise: float) -> Times:
     """Return the times for judging decisions; if the default was measured, only its time and multiples of it.
 
     The result is empty if there are too few moments.
     """
-    if found.is_simulated or DEFAULT not in found.times:
-        return times_of(found, owners)
-    if not isfinite(ratio(found, AGAIN).high_s):
+    if record.is_simulated or DEFAULT not in record.times:
+        return times_of(record, owners)
+    if not isfinite(ratio(record, AGAIN).high_s):
         return {}
-    default_s = found.times[DEFAULT].median_s
+    default_s = record.times[DEFAULT].median_s
     shares = {DEFAULT: Estimate(1.0, 1 / (1 + noise), 1 + noise)}
-    shares |= {choice: ratio(found, choice) for choice in found.ratios if choice.owner in owners and choice != AGAIN}
+    shares |= {choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != AGAIN}
     return {
         choice: Estimate(*(share * default_s for share in (one.median_s, one.low_s, one.high_s)))
         for choice, one in shares.items()
     }
 
 
-def nominated(
-    found: Iterable[Found], tolerance: float, can_be: Callable[[Point, Choice], bool]
+def nominate(
+    record: Iterable[PointRecord], tolerance: float, can_be: Callable[[Point, Choice], bool]
 ) -> dict[Point, tuple[Choice, ...]]:
     """Return the choices to measure beside the default, at the points of races and between neighbours.
 
@@ -94,26 +94,31 @@ def nominated(
     Between two points, these are the choices nominated at either one. Impossible choices are left out. If no choice is
     nominated, the default needs no proof.
     """
-    wanted: dict[Point, tuple[Choice, ...]] = {}
-    rows = groupby(sorted(found, key=lambda one: one.point), key=lambda one: (one.point.collective, one.point.ranks))
+    choices_by_point: dict[Point, tuple[Choice, ...]] = {}
+    rows = groupby(sorted(record, key=lambda one: one.point), key=lambda one: (one.point.collective, one.point.ranks))
     for (collective, ranks), of_row in rows:
         row = list(of_row)
         families = [_of_family(row, owners, tolerance, can_be) for owners in _FAMILIES]
-        here = [tuple(choice for family in families for choice in family[i][:_NOMINATED]) for i in range(len(row))]
-        wanted |= {one.point: choices for one, choices in zip(row, here, strict=True)}
+        fastest_choices = [
+            tuple(choice for family in families for choice in family[i][:_MOST_NOMINATED]) for i in range(len(row))
+        ]
+        choices_by_point |= {one.point: choices for one, choices in zip(row, fastest_choices, strict=True)}
         for i in range(len(row) - 1):
             ends = (row[i].point.size_bytes, row[i + 1].point.size_bytes)
-            both = tuple(
+            choices_of_pair = tuple(
                 choice
                 for family in families
-                for choice in tuple(dict.fromkeys(family[i][:2] + family[i + 1][:2]))[:_NOMINATED]
+                for choice in tuple(dict.fromkeys(family[i][:2] + family[i + 1][:2]))[:_MOST_NOMINATED]
             )
-            wanted |= {Point(collective, ranks, size): both for size in held_out(ends, unit_bytes(collective, ranks))}
-    return {point: choices for point, choices in sorted(wanted.items()) if choices}
+            choices_by_point |= {
+                Point(collective, ranks, size): choices_of_pair
+                for size in held_out(ends, unit_bytes(collective, ranks))
+            }
+    return {point: choices for point, choices in sorted(choices_by_point.items()) if choices}
 
 
 def _of_family(
-    row: Sequence[Found], owners: Collection[Owner], tolerance: float, can_be: Callable[[Point, Choice], bool]
+    row: Sequence[PointRecord], owners: Collection[Owner], tolerance: float, can_be: Callable[[Point, Choice], bool]
 ) -> list[tuple[Choice, ...]]:
     """Return the nominated choices at the points of a row: by `merge`, the fastest, and the choices of neighbours."""
     times = [
@@ -133,19 +138,19 @@ def _of_family(
 
 def _distinct(times: Times, choices: Iterable[Choice]) -> tuple[Choice, ...]:
     """Return choices that may be faster than the default, one of each group of equivalent choices."""
-    kept: dict[Estimate, Choice] = {}
+    distinct: dict[Estimate, Choice] = {}
     for choice in choices:
         if choice in times and DEFAULT in times and times[choice].median_s < _HOPEFUL * times[DEFAULT].median_s:
-            kept.setdefault(times[choice], choice)
-    return tuple(choice for choice in kept.values() if choice != DEFAULT)
+            distinct.setdefault(times[choice], choice)
+    return tuple(choice for choice in distinct.values() if choice != DEFAULT)
 
 
-def rivals(found: Found, decisions: Mapping[tuple[Owner, ...], Sequence[Decision]]) -> tuple[Choice, ...]:
+def rivals(record: PointRecord, decisions: Mapping[tuple[Owner, ...], Sequence[Decision]]) -> tuple[Choice, ...]:
     """Return the choices that judge decisions at a point: each family's decision, and the fastest of the race there."""
-    wanted: dict[Choice, None] = {}
+    choices: dict[Choice, None] = {}
     for owners, of_family in decisions.items():
-        choice, times = chosen(of_family, found.point), times_of(found, owners)
+        choice, times = choice_at(of_family, record.point), times_of(record, owners)
         best = fastest(times)
         is_same = choice in times and times[choice] == times[best]
-        wanted |= dict.fromkeys([choice] if is_same else [choice, best])
-    return tuple(choice for choice in wanted if choice != DEFAULT)
+        choices |= dict.fromkeys([choice] if is_same else [choice, best])
+    return tuple(choice for choice in choices if choice != DEFAULT)

@@ -13,11 +13,11 @@ from hocket.tuning.candidates import order_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point, needs_one_order
 from hocket.tuning.deciding import Regret, Times, decide, held_out, in_one_order, merge, regrets
 from hocket.tuning.exporting import Exporter
-from hocket.tuning.pairing import BY_RULES, OWN, compared, confirmed, noise_of, times_of
-from hocket.tuning.records import Found, Records
+from hocket.tuning.pairing import BY_RULES, OWN, compared_times, confirmed_times, noise_of, times_of
+from hocket.tuning.records import PointRecord, Records
 from hocket.tuning.report import Tuning
 
-_NEAR = 1.25
+_NEAR_RATIO = 1.25
 """Neighbours with different choices are near if the larger size is at most this factor above the smaller one."""
 
 
@@ -27,11 +27,11 @@ def tuned_collectives(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         Error: A collective is unknown or cannot be tuned.
     """
-    found = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES_OF_KNOWN_SIZE
-    for name in found:
+    collectives = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES_OF_KNOWN_SIZE
+    for name in collectives:
         if name not in COLLECTIVES_OF_KNOWN_SIZE:
             raise Error(f"{name} cannot be tuned, expected some of {', '.join(COLLECTIVES_OF_KNOWN_SIZE)}")
-    return found
+    return collectives
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,19 @@ def plan_of(
     )
 
 
-def refined(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
+def points_to_refine(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
-    found = [records.found[point] for point in plan.training]
-    times = _allowed(plan, {one.point: times_of(one, BY_RULES) for one in found})
+    point_records = [records.found[point] for point in plan.training]
+    times = _times_allowed(plan, {one.point: times_of(one, BY_RULES) for one in point_records})
     changes = _changes(times, tolerance)
     return tuple(point for ends in changes for point in _between(ends))
 
 
-def unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
+def points_unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return confirmed points between raced ones that had no race and whose neighbour has another choice."""
-    found = records.known(plan.confirming)
-    noise = noise_of(found)
-    changes = _changes(_deciding(plan, found, BY_RULES, noise), max(tolerance, noise))
+    point_records = records.known(plan.confirming)
+    noise = noise_of(point_records)
+    changes = _changes(_deciding(plan, point_records, BY_RULES, noise), max(tolerance, noise))
     return tuple(sorted({point for ends in changes for point in ends} - {*plan.training}))
 
 
@@ -110,20 +110,22 @@ def _changes(times: Mapping[Point, Times], tolerance: float) -> Iterator[tuple[P
         points = list(row)
         choices = merge([times[point] for point in points], tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
-            if a != b and high.size_bytes > _NEAR * max(low.size_bytes, 1):
+            if a != b and high.size_bytes > _NEAR_RATIO * max(low.size_bytes, 1):
                 yield low, high
 
 
-def _deciding(plan: Plan, found: Iterable[Found], owners: Collection[Owner], noise: float) -> Mapping[Point, Times]:
+def _deciding(
+    plan: Plan, records: Iterable[PointRecord], owners: Collection[Owner], noise: float
+) -> Mapping[Point, Times]:
     """Return the times from which decisions are made: confirmed ones, or those of races if the default is no choice."""
     times = {
-        one.point: times_of(one, owners) if plan.needs_one_order(one.point) else confirmed(one, owners, noise)
-        for one in found
+        one.point: times_of(one, owners) if plan.needs_one_order(one.point) else confirmed_times(one, owners, noise)
+        for one in records
     }
-    return _allowed(plan, times)
+    return _times_allowed(plan, times)
 
 
-def _allowed(plan: Plan, times: Mapping[Point, Times]) -> Mapping[Point, Times]:
+def _times_allowed(plan: Plan, times: Mapping[Point, Times]) -> Mapping[Point, Times]:
     """Return the times of the choices among which the plan decides."""
     return in_one_order(times, order_of) if plan.order_is_fixed else times
 
@@ -149,17 +151,17 @@ def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
                     yield Point(collective, ranks, size)
 
 
-def decided(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner, ...], tuple[Decision, ...]]:
+def decide_all(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner, ...], tuple[Decision, ...]]:
     """Return decisions among choices that rules can express, and among the MPI's own, from confirmed times."""
-    found = records.known(plan.confirming)
-    noise = noise_of(found)
+    point_records = records.known(plan.confirming)
+    noise = noise_of(point_records)
     return {
-        owners: tuple(decide(_deciding(plan, found, owners, noise), max(tolerance, noise)))
+        owners: tuple(decide(_deciding(plan, point_records, owners, noise), max(tolerance, noise)))
         for owners in (BY_RULES, OWN)
     }
 
 
-def concluded(
+def conclude(
     plan: Plan,
     records: Records,
     about: Mapping[str, Any],
@@ -170,13 +172,15 @@ def concluded(
 ) -> Tuning:
     """Return the conclusions from the finished points; other points may have been left out."""
     judging = records.known(plan.held_out)
-    decisions = decided(plan, records, tolerance)
+    decisions = decide_all(plan, records, tolerance)
     noise = noise_of(judging)
     has_own = any(choice.owner == "mpi" for one in records.found.values() for choice in one.times)
 
     def regrets_of(owners: tuple[Owner, ...]) -> tuple[Regret, ...]:
-        judged = [one for one in judging if owners == BY_RULES or not plan.needs_one_order(one.point)]
-        return tuple(regrets(decisions[owners], {one.point: compared(one, owners, noise) for one in judged}))
+        points_judged = [one for one in judging if owners == BY_RULES or not plan.needs_one_order(one.point)]
+        return tuple(
+            regrets(decisions[owners], {one.point: compared_times(one, owners, noise) for one in points_judged})
+        )
 
     return Tuning(
         about=about,

@@ -17,7 +17,7 @@ _FORMAT = 3
 
 
 @dataclass(frozen=True)
-class Found:
+class PointRecord:
     """The findings at a point.
 
     Attributes:
@@ -66,14 +66,14 @@ class Found:
         }
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> Found:
+    def of(data: Mapping[str, Any]) -> PointRecord:
         """Return the findings from plain data."""
-        there, others = data["choices"], data["not_measured"]
-        return Found(
+        choices_data, others = data["choices"], data["not_measured"]
+        return PointRecord(
             point=Point(data["collective"], data["ranks"], data["size_bytes"]),
-            times={choice_of(one): _estimate(one) for one in there},
-            samples_s={choice_of(one): tuple(one["samples_s"]) for one in there if one["samples_s"]},
-            predicted_s={choice_of(one): one["predicted_s"] for one in (*there, *others) if one["predicted_s"]},
+            times={choice_of(one): _estimate(one) for one in choices_data},
+            samples_s={choice_of(one): tuple(one["samples_s"]) for one in choices_data if one["samples_s"]},
+            predicted_s={choice_of(one): one["predicted_s"] for one in (*choices_data, *others) if one["predicted_s"]},
             skipped={choice_of(one): one["reason"] for one in others},
             is_decided=data["is_decided"],
             is_simulated=data["is_simulated"],
@@ -102,7 +102,7 @@ class Records:
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:
-        self.found: dict[Point, Found] = {}
+        self.found: dict[Point, PointRecord] = {}
         self._file = LineFile(path)
         self._header = {"hocket": "tune", **about, "format": _FORMAT}
 
@@ -125,14 +125,14 @@ class Records:
                 self._file.path.parent.rmdir()
         self._file.__exit__()
 
-    def known(self, points: Iterable[Point]) -> list[Found]:
+    def known(self, points: Iterable[Point]) -> list[PointRecord]:
         """Return the findings at those points that are finished."""
         return [self.found[point] for point in points if point in self.found]
 
-    def add(self, found: Found) -> None:
+    def add(self, record: PointRecord) -> None:
         """Add a point."""
-        self.found[found.point] = found
-        self._file.add(found.as_dict())
+        self.found[record.point] = record
+        self._file.add(record.as_dict())
 
     def _read(self) -> None:
         lines = self._file.lines
@@ -143,12 +143,12 @@ class Records:
         for number, line in enumerate(lines[1:], start=2):
             where = f"{self._file.path}:{number}"
             try:
-                found = Found.of(parse_object(line, where))
+                rules = PointRecord.of(parse_object(line, where))
             except (KeyError, TypeError, AttributeError):
                 raise Error(
                     f"{where}: got {line[:60].decode(errors='replace')!r}, expected the measurements of a call"
                 ) from None
-            self.found[found.point] = found
+            self.found[rules.point] = rules
 
     def _check(self, first: bytes) -> None:
         try:
@@ -156,10 +156,12 @@ class Records:
         except Error:
             header = {}
         if header != self._header:
-            raise Error(f"{self._file.path}: got measurements of {_told(header)}, expected {_told(self._header)}")
+            raise Error(
+                f"{self._file.path}: got measurements of {_header_text(header)}, expected {_header_text(self._header)}"
+            )
 
 
-def _told(header: Mapping[str, Any]) -> str:
+def _header_text(header: Mapping[str, Any]) -> str:
     if header.get("hocket") != "tune":
         return "something else"
     return ", ".join(f"{name} {value}" for name, value in header.items() if name != "hocket")

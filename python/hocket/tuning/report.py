@@ -14,11 +14,11 @@ from typing import Any
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import version
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, chosen, needs_one_order, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at, needs_one_order, rules_of
 from hocket.tuning.deciding import Regret, Times
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
-from hocket.tuning.records import Found
+from hocket.tuning.records import PointRecord
 
 RULES_FILE = "hocket.rules"
 """The file name of the rules among the results."""
@@ -47,8 +47,8 @@ class Tuning:
     tolerance: float
     decisions: tuple[Decision, ...]
     own: tuple[Decision, ...]
-    found: tuple[Found, ...]
-    confirming: tuple[Found, ...]
+    found: tuple[PointRecord, ...]
+    confirming: tuple[PointRecord, ...]
     regrets: tuple[Regret, ...]
     own_regrets: tuple[Regret, ...]
     judging_noise: float
@@ -91,7 +91,7 @@ class Tuning:
         """The confirmed and the refused choices by point: those that rules express, and the MPI's own."""
         families = ((BY_RULES, self.decisions), (OWN, self.own))
         outcomes = (
-            _outcome(one, owners[1], chosen(decisions, one.point))
+            _outcome(one, owners[1], choice_at(decisions, one.point))
             for one in self.confirming
             for owners, decisions in families
         )
@@ -165,7 +165,7 @@ def _regret(one: Regret) -> dict[str, Any]:
 class Outcome:
     """A choice that was measured beside the default: the one that was taken, or else the one that seemed fastest."""
 
-    found: Found
+    found: PointRecord
     choice: Choice
     is_taken: bool
 
@@ -196,13 +196,13 @@ class Outcome:
         }
 
 
-def _outcome(found: Found, owner: str, choice: Choice) -> Outcome | None:
+def _outcome(record: PointRecord, owner: str, choice: Choice) -> Outcome | None:
     """Return the result for an owner's choices at a point; None if none was measured beside the default."""
-    measured = [one for one, ratios in found.ratios.items() if one.owner == owner and ratios]
+    measured = [one for one, ratios in record.ratios.items() if one.owner == owner and ratios]
     if choice in measured:
-        return Outcome(found, choice, True)
-    fastest = min(measured, key=lambda one: (ratio(found, one).median_s, one), default=None)
-    return None if fastest is None else Outcome(found, fastest, False)
+        return Outcome(record, choice, True)
+    fastest = min(measured, key=lambda one: (ratio(record, one).median_s, one), default=None)
+    return None if fastest is None else Outcome(record, fastest, False)
 
 
 def _rules_file(tuning: Tuning) -> str:
@@ -222,8 +222,8 @@ def markdown(tuning: Tuning) -> str:
         rows = [(one.collective, _range(one.ranks), _sizes(one), str(one.choice)) for one in tuning.own]
         table = _table(("collective", "ranks", "size", "choice"), rows)
         parts.append(f"## Among the algorithms of the MPI alone\n\nNo rule of Hocket names these.\n\n{table}")
-    for collective, found in _by_collective(tuning.found):
-        parts.append(f"## {collective}\n\n{_times(found)}")
+    for collective, records in _by_collective(tuning.found):
+        parts.append(f"## {collective}\n\n{_times(records)}")
     parts.append(f"## Held-out sizes\n\n{_held_out(tuning.regrets, tuning.judging_noise)}")
     if tuning.order_over_default:
         parts.append(f"## What the fixed order costs\n\n{order_cost(tuning.order_over_default).capitalize()}.\n")
@@ -240,20 +240,20 @@ def order_cost(over_default: tuple[float, float]) -> str:
     )
 
 
-def _by_collective(found: Iterable[Found]) -> list[tuple[str, list[Found]]]:
-    groups: dict[str, list[Found]] = {}
-    for one in sorted(found, key=lambda each: each.point):
+def _by_collective(records: Iterable[PointRecord]) -> list[tuple[str, list[PointRecord]]]:
+    groups: dict[str, list[PointRecord]] = {}
+    for one in sorted(records, key=lambda each: each.point):
         groups.setdefault(one.point.collective, []).append(one)
     return list(groups.items())
 
 
-def _times(found: Sequence[Found]) -> str:
+def _times(records: Sequence[PointRecord]) -> str:
     """Return the fastest choices of each point beside the default, and the machine's prediction for the fastest."""
-    has_machine = any(one.predicted_s for one in found)
+    has_machine = any(one.predicted_s for one in records)
     columns = ["ranks", "size", "fastest", "time", "next", "time over fastest", "default over fastest"]
     columns += ["machine says", "fastest over that", "not measured"] if has_machine else []
     rows = []
-    for one in found:
+    for one in records:
         ordered = sorted(one.times, key=lambda choice: (one.times[choice].median_s, choice))
         row = [str(one.point.ranks), format_bytes(one.point.size_bytes), *_fastest(one.times, ordered)]
         rows.append([*row, *_against_machine(one, ordered)] if has_machine else row)
@@ -283,30 +283,30 @@ def _ratio(times: Times, choice: Choice, best: Choice) -> str:
     return f"{one.median_s / other.median_s:.2f} ({one.low_s / other.high_s:.2f} to {one.high_s / other.low_s:.2f})"
 
 
-def _against_machine(found: Found, ordered: Sequence[Choice]) -> list[str]:
-    best = next((choice for choice in ordered if choice in found.predicted_s), None)
+def _against_machine(record: PointRecord, ordered: Sequence[Choice]) -> list[str]:
+    best = next((choice for choice in ordered if choice in record.predicted_s), None)
     if best is None:
-        return ["-", "-", str(len(found.skipped))]
-    said = found.predicted_s[best]
-    over = f"{found.times[best].median_s / said:.2f}" if said > 0 else "-"
-    return [f"{best}: {format_time(said)}", over, str(len(found.skipped))]
+        return ["-", "-", str(len(record.skipped))]
+    prediction_s = record.predicted_s[best]
+    ratio_text = f"{record.times[best].median_s / prediction_s:.2f}" if prediction_s > 0 else "-"
+    return [f"{best}: {format_time(prediction_s)}", ratio_text, str(len(record.skipped))]
 
 
 def _beside_default(tuning: Tuning) -> str:
     """Return where choices win and by how much; where the default stays, and why."""
     gains, noise = tuning.gains, tuning.noise
-    compared = [one for one in tuning.found if not needs_one_order(one.point.collective, tuning.order_is_fixed)]
-    silent = sum(not (one.ratios.keys() - {AGAIN}) for one in compared)
-    said = (
+    records_compared = [one for one in tuning.found if not needs_one_order(one.point.collective, tuning.order_is_fixed)]
+    silent = sum(not (one.ratios.keys() - {AGAIN}) for one in records_compared)
+    sentence = (
         f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
         f"{format_count(silent, 'call')} nothing seemed faster than the default."
     )
-    taken = [_row(one) for one in gains if one.is_taken]
+    rows_taken = [_row(one) for one in gains if one.is_taken]
     left = [[*_row(one), one.why_not(noise)] for one in gains if not one.is_taken]
     columns = ("collective", "ranks", "size", "choice", "time over default")
-    tables = [f"Taken:\n\n{_table(columns, taken)}"] if taken else []
+    tables = [f"Taken:\n\n{_table(columns, rows_taken)}"] if rows_taken else []
     tables += [f"Left to the default:\n\n{_table((*columns, 'why'), left)}"] if left else []
-    return "\n".join([f"{said}\n", *tables])
+    return "\n".join([f"{sentence}\n", *tables])
 
 
 def _call(point: Point, choice: Choice) -> list[str]:
@@ -314,9 +314,9 @@ def _call(point: Point, choice: Choice) -> list[str]:
 
 
 def _row(one: Outcome) -> list[str]:
-    found = one.over_default
-    interval = f"{found.low_s:.3f} to {found.high_s:.3f}" if isfinite(found.high_s) else "measured at too few moments"
-    return [*_call(one.found.point, one.choice), f"{found.median_s:.3f} ({interval})"]
+    ratio = one.over_default
+    interval = f"{ratio.low_s:.3f} to {ratio.high_s:.3f}" if isfinite(ratio.high_s) else "measured at too few moments"
+    return [*_call(one.found.point, one.choice), f"{ratio.median_s:.3f} ({interval})"]
 
 
 def _held_out(regrets: Sequence[Regret], noise: float) -> str:
@@ -325,7 +325,7 @@ def _held_out(regrets: Sequence[Regret], noise: float) -> str:
     shares = [one.share for one in regrets]
     middle, worst = median(shares), max(shares)
     slower = sum(one.is_slower_than_default for one in regrets)
-    beyond = sum(one.is_beyond_noise for one in regrets)
+    noisy = sum(one.is_beyond_noise for one in regrets)
     rows = [
         (
             *_call(one.point, one.choice),
@@ -336,11 +336,11 @@ def _held_out(regrets: Sequence[Regret], noise: float) -> str:
         for one in regrets
     ]
     columns = ("collective", "ranks", "size", "choice", "fastest", "regret", "time over default")
-    said = (
-        f"Regret: median {middle:.1%}, worst {worst:.1%}, beyond the noise at {beyond} of {len(regrets)}; slower than "
+    sentence = (
+        f"Regret: median {middle:.1%}, worst {worst:.1%}, beyond the noise at {noisy} of {len(regrets)}; slower than "
         f"the default beyond the noise at {slower}."
     ) + (f" The default differs from itself by no more than {noise:.1%} at 95% of these sizes." if noise else "")
-    return f"{said}\n\n{_table(columns, rows)}"
+    return f"{sentence}\n\n{_table(columns, rows)}"
 
 
 def _range(bounds: tuple[int, int]) -> str:

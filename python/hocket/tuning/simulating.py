@@ -19,7 +19,7 @@ from hocket.rules.tuning_files.deciding import switches, untuned
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
-from hocket.tuning.records import Found, Records
+from hocket.tuning.records import PointRecord, Records
 
 NOISY_TRIALS = 64
 """The default number of trials on a machine with noise."""
@@ -79,7 +79,7 @@ class Simulated:
 
 def simulate_points(
     points: Sequence[Point],
-    by: Simulated,
+    evaluator: Simulated,
     records: Records,
     *,
     executor: Executor | None = None,
@@ -94,39 +94,39 @@ def simulate_points(
     for _ in range(len(points) - len(missing)):
         on_done()
 
-    def keep(_: Point, found: Found) -> None:
-        records.add(found)
+    def keep(_: Point, record: PointRecord) -> None:
+        records.add(record)
         on_done()
 
-    do_all(partial(_found, by=by), missing, executor=executor, on_done=keep)
+    do_all(partial(_record_of, evaluator=evaluator), missing, executor=executor, on_done=keep)
 
 
 def predicted(
-    point: Point, by: Simulated, choices: Sequence[Choice], like: Call | None = None
+    point: Point, evaluator: Simulated, choices: Sequence[Choice], template: Call | None = None
 ) -> dict[Choice, Estimate]:
     """Return the times of catalogue choices in a call, similar to a given one if there is one, without refusals."""
     times = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
         with suppress(Error):
-            times[choice] = by.estimate(algorithm, call_at(algorithm, choice, point, like))
+            times[choice] = evaluator.estimate(algorithm, call_at(algorithm, choice, point, template))
     return times
 
 
-def _found(point: Point, by: Simulated) -> Found:
-    there = candidates(by.choices(point), point, machine=by.machine)
-    times = predicted(point, by, list(there.alike))
+def _record_of(point: Point, evaluator: Simulated) -> PointRecord:
+    candidate_choices = candidates(evaluator.choices(point), point, machine=evaluator.machine)
+    times = predicted(point, evaluator, list(candidate_choices.alike))
     if not times:
         algorithm = algorithms(point.collective)[0]
-        simulate(algorithm, call_at(algorithm, Choice("catalogue", algorithm.name), point), machine=by.machine)
-    found = {alike: one for choice, one in times.items() for alike in there.alike[choice]}
-    return Found(point, {**_untuned(point, by), **found}, is_simulated=True)
+        simulate(algorithm, call_at(algorithm, Choice("catalogue", algorithm.name), point), machine=evaluator.machine)
+    times_of_all = {alike: one for choice, one in times.items() for alike in candidate_choices.alike[choice]}
+    return PointRecord(point, {**_default_times(point, evaluator), **times_of_all}, is_simulated=True)
 
 
-def _untuned(point: Point, by: Simulated) -> dict[Choice, Estimate]:
+def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]:
     """Return the time of the library's default choice, if known."""
-    if by.library not in DEFAULTS:
+    if evaluator.library not in DEFAULTS:
         return {}
-    like = call_at(algorithms(point.collective)[0], DEFAULT, point)
-    found = untuned(by.library, point.collective, like).found
-    return {} if found is None else {DEFAULT: by.estimate(*found)}
+    template = call_at(algorithms(point.collective)[0], DEFAULT, point)
+    choice = untuned(evaluator.library, point.collective, template).found
+    return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

@@ -98,24 +98,24 @@ class TracedCall:
 
 def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN_SIZE) -> tuple[TracedCall, ...]:
     """Return the calls of a trace to tune: of some collectives, on at least two ranks, in order."""
-    wanted = frozenset(collectives)
-    counted: dict[tuple[Point, bool], Counter[tuple[int, int, bool]]] = defaultdict(Counter)
+    names = frozenset(collectives)
+    call_counts: dict[tuple[Point, bool], Counter[tuple[int, int, bool]]] = defaultdict(Counter)
     for number, rank in enumerate(trace.ranks):
-        for called in rank.calls:
-            function = FUNCTIONS[called.function]
+        for traced_call in rank.calls:
+            function = FUNCTIONS[traced_call.function]
             if function.kind is not Kind.COLLECTIVE:
                 continue
             collective = _COLLECTIVE_OF.get(function.blocking)
-            members = rank.communicators[called["comm"]].ranks
-            root = called.arguments.get("root", 0)
-            if collective in wanted and len(members) > 1 and members[root] == number:
-                size_bytes, element_bytes = _size(collective, called.arguments, len(members))
-                is_commutative = called.arguments.get("commutative", True)
+            members = rank.communicators[traced_call["comm"]].ranks
+            root = traced_call.arguments.get("root", 0)
+            if collective in names and len(members) > 1 and members[root] == number:
+                size_bytes, element_bytes = _size(collective, traced_call.arguments, len(members))
+                is_commutative = traced_call.arguments.get("commutative", True)
                 point = Point(collective, len(members), size_bytes)
-                counted[point, function.is_started][root, element_bytes, is_commutative] += 1
+                call_counts[point, function.is_started][root, element_bytes, is_commutative] += 1
     return tuple(
-        TracedCall(point, is_started, _like(point, *shapes.most_common(1)[0][0]), shapes.total())
-        for (point, is_started), shapes in sorted(counted.items(), key=lambda one: one[0])
+        TracedCall(point, is_started, _template_call(point, *shapes.most_common(1)[0][0]), shapes.total())
+        for (point, is_started), shapes in sorted(call_counts.items(), key=lambda one: one[0])
     )
 
 
@@ -144,7 +144,7 @@ def _size(collective: str, arguments: Mapping[str, Any], ranks: int) -> tuple[in
     return count * element_bytes, max(element_bytes, 1)
 
 
-def _like(point: Point, root: int, element_bytes: int, is_commutative: bool) -> Call:
+def _template_call(point: Point, root: int, element_bytes: int, is_commutative: bool) -> Call:
     return Call(
         ranks=point.ranks,
         size_bytes=point.size_bytes,
@@ -179,46 +179,48 @@ def propose(
     Raises:
         Error: The machine has no room for the ranks.
     """
-    found = do_all(lambda call: _times(call, application), calls, executor=executor, on_done=lambda *_: on_done())
-    timed = list(zip(calls, found, strict=True))
-    proposed = _proposed_in_one_order([one for one in timed if application.needs_one_order(one[0])], tolerance)
-    proposed = [one for one in proposed if application.takes(one.rule)]
-    others = [one for one in timed if not application.needs_one_order(one[0])]
+    times = do_all(lambda call: _times(call, application), calls, executor=executor, on_done=lambda *_: on_done())
+    times_by_call = list(zip(calls, times, strict=True))
+    proposals = _proposed_in_one_order([one for one in times_by_call if application.needs_one_order(one[0])], tolerance)
+    proposals = [one for one in proposals if application.takes(one.rule)]
+    others = [one for one in times_by_call if not application.needs_one_order(one[0])]
     for is_started in (False, True):
         mine = [(call, times) for call, times in others if call.is_started is is_started]
         for decision in decide({call.point: times for call, times in mine}, tolerance):
             if decision.choice != DEFAULT:
                 number = sum(call.calls for call, _ in mine if decision.holds(call.point))
-                proposed.append(Proposed(_rule(decision, is_started), number))
-    return tuple(proposed)
+                proposals.append(Proposed(_rule(decision, is_started), number))
+    return tuple(proposals)
 
 
-def _proposed_in_one_order(timed: Sequence[tuple[TracedCall, Times]], tolerance: float) -> list[Proposed]:
+def _proposed_in_one_order(times_by_call: Sequence[tuple[TracedCall, Times]], tolerance: float) -> list[Proposed]:
     """Return the rules for all sizes of each reduction and range of ranks; they also decide nonblocking calls."""
-    times = in_one_order({call.point: times for call, times in timed}, order_of)
-    proposed = []
+    times = in_one_order({call.point: times for call, times in times_by_call}, order_of)
+    proposals = []
     for _, of_row in groupby(decide(times, tolerance), key=lambda decision: (decision.collective, decision.ranks)):
         row = list(of_row)
         rules = rules_of(row, order_is_fixed=True).removeprefix(_FIXED).rstrip()
-        calls = sum(call.calls for call, _ in timed if any(decision.holds(call.point) for decision in row))
-        proposed.append(Proposed(rules, calls))
-    return proposed
+        calls = sum(call.calls for call, _ in times_by_call if any(decision.holds(call.point) for decision in row))
+        proposals.append(Proposed(rules, calls))
+    return proposals
 
 
 def _times(call: TracedCall, application: Application) -> Times:
     """Return the times of all choices in a call, and the baseline's choice."""
-    by = application.by
-    there = candidates(by.choices(call.point), call.point, call.like, by.machine)
-    found = predicted(call.point, by, list(there.alike), call.like)
+    evaluator = application.by
+    candidate_choices = candidates(evaluator.choices(call.point), call.point, call.like, evaluator.machine)
+    times = predicted(call.point, evaluator, list(candidate_choices.alike), call.like)
     is_proposed_anyway = call.is_started or application.needs_one_order(call)
-    return found if is_proposed_anyway else {DEFAULT: _baseline(call, application), **found}
+    return times if is_proposed_anyway else {DEFAULT: _baseline(call, application), **times}
 
 
 def _baseline(call: TracedCall, application: Application) -> Estimate:
     collective = call.point.collective
-    chosen = choose(application.baseline, collective, call.like) or choose(DEFAULT_RULES, collective, call.like)
-    assert chosen is not None, "the last of the default rules takes any call"
-    return application.by.estimate(*chosen)
+    choice_of_rules = choose(application.baseline, collective, call.like) or choose(
+        DEFAULT_RULES, collective, call.like
+    )
+    assert choice_of_rules is not None, "the last of the default rules takes any call"
+    return application.by.estimate(*choice_of_rules)
 
 
 def _rule(decision: Decision, is_started: bool) -> str:
@@ -237,8 +239,8 @@ class Gain:
     def between(cls, slower: Replay, faster: Replay) -> Gain:
         """Return the gain of the second run over the first; both have the same trials."""
         differences = tuple(a - b for a, b in zip(slower.times_s, faster.times_s, strict=True))
-        found = Statistics.of(differences)
-        return cls(found.mean, *found.interval)
+        statistics = Statistics.of(differences)
+        return cls(statistics.mean, *statistics.interval)
 
 
 @dataclass(frozen=True)
@@ -251,15 +253,15 @@ class Effect:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {**vars(self.proposed), **_told(self.gain), "is_kept": self.is_kept}
+        return {**vars(self.proposed), **_gain_entry(self.gain), "is_kept": self.is_kept}
 
 
-def _told(gain: Gain) -> dict[str, float]:
+def _gain_entry(gain: Gain) -> dict[str, float]:
     return {"gain_s": gain.mean_s, "gain_low_s": gain.low_s, "gain_high_s": gain.high_s}
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TracedTuning:
     """The gains of rules for the whole run.
 
     Attributes:
@@ -294,20 +296,20 @@ class Tuned:
             "baseline_s": self.baseline.time_s.mean,
             "all_rules_s": self.all_rules.time_s.mean,
             "kept_s": self.kept.time_s.mean,
-            **_told(self.gain),
+            **_gain_entry(self.gain),
             "rules": [one.as_dict() for one in self.effects],
         }
 
 
 def fewest_rules(
-    proposed: Sequence[Proposed],
+    proposals: Sequence[Proposed],
     application: Application,
     baseline: Replay,
     threshold: float,
     *,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
-) -> Tuned:
+) -> TracedTuning:
     """Return the few rules that matter.
 
     Step by step, the function drops the rule without which the run is shortest. It stops before the loss exceeds the
@@ -325,21 +327,23 @@ def fewest_rules(
     def without(rule: Proposed) -> Replay:
         return replayed([one for one in left if one != rule])
 
-    all_rules = kept = replayed(proposed) if proposed else baseline
-    left, dropped, effects = list(proposed), list[Effect](), dict[Proposed, Gain]()
+    all_rules = kept_replay = replayed(proposals) if proposals else baseline
+    left, effects_dropped, effects = list(proposals), list[Effect](), dict[Proposed, Gain]()
     best_s = min(baseline.time_s.mean, all_rules.time_s.mean)
     while left:
-        found = do_all(without, left, executor=executor, on_done=lambda *_: on_done())
-        others = dict(zip(left, found, strict=True))
-        effects = {rule: Gain.between(other, kept) for rule, other in others.items()}
+        gains = do_all(without, left, executor=executor, on_done=lambda *_: on_done())
+        others = dict(zip(left, gains, strict=True))
+        effects = {rule: Gain.between(other, kept_replay) for rule, other in others.items()}
         least = min(left, key=lambda rule: others[rule].time_s.mean)
         time_s = others[least].time_s.mean
         best_s = min(best_s, time_s)
         if time_s > best_s + threshold * (baseline.time_s.mean - best_s):
             break
-        dropped.insert(0, Effect(least, effects[least], is_kept=False))
-        left, kept = [one for one in left if one != least], others[least]
-    if kept.time_s.mean >= baseline.time_s.mean:
-        dropped = [*(Effect(one, effects[one], is_kept=False) for one in left), *dropped]
-        left, kept = [], baseline
-    return Tuned(baseline, all_rules, kept, (*(Effect(one, effects[one], is_kept=True) for one in left), *dropped))
+        effects_dropped.insert(0, Effect(least, effects[least], is_kept=False))
+        left, kept_replay = [one for one in left if one != least], others[least]
+    if kept_replay.time_s.mean >= baseline.time_s.mean:
+        effects_dropped = [*(Effect(one, effects[one], is_kept=False) for one in left), *effects_dropped]
+        left, kept_replay = [], baseline
+    return TracedTuning(
+        baseline, all_rules, kept_replay, (*(Effect(one, effects[one], is_kept=True) for one in left), *effects_dropped)
+    )

@@ -19,8 +19,16 @@ from hocket.rules.tuning_files.counterparts import library_of
 from hocket.simulating.simulation import Trials
 from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.guidelines import Violation, violations
-from hocket.tuning.pairing import nominated, rivals
-from hocket.tuning.planning import Plan, concluded, decided, plan_of, refined, tuned_collectives, unsettled
+from hocket.tuning.pairing import nominate, rivals
+from hocket.tuning.planning import (
+    Plan,
+    conclude,
+    decide_all,
+    plan_of,
+    points_to_refine,
+    points_unsettled,
+    tuned_collectives,
+)
 from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
@@ -29,7 +37,7 @@ from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, BySim
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_RECORDS, _CHECKED = "measurements.jsonl", "guidelines.jsonl"
+_RECORDS, _GUIDELINES_FILE = "measurements.jsonl", "guidelines.jsonl"
 
 
 def tune(
@@ -77,10 +85,10 @@ def tune(
     on = as_machine(machine)
     repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
     name = None if library is None else library_of(text("library", library)).name
-    by = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
+    evaluator = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
     is_fixed = among("order", order, ("any", "fixed")) == "fixed"
     plan = plan_of(tuned_collectives(names), counts, sizes_bytes, order_is_fixed=is_fixed)
-    return tuned(plan, BySimulation(by, executor), share, folder=place, machine=on)
+    return tuned(plan, BySimulation(evaluator, executor), share, folder=place, machine=on)
 
 
 def tuned(
@@ -106,31 +114,33 @@ def tuned(
         Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
     """
     plan = plan.with_points(work.switches(plan.training))
-    with _kept(folder, _RECORDS, work, machine) as records:
+    with _open_records(folder, _RECORDS, work, machine) as records:
         on_begin(plan)
-        followed = _followed(plan, work, records, tolerance)
-        left_out = len({*plan.training} - {*followed.training})
-        return concluded(followed, records, work.about, tolerance, exporter=work.exporter, left_out=left_out)
+        plan_followed = _follow(plan, work, records, tolerance)
+        left_out = len({*plan.training} - {*plan_followed.training})
+        return conclude(plan_followed, records, work.about, tolerance, exporter=work.exporter, left_out=left_out)
 
 
 def checked(
     plan: Plan, work: Work, *, folder: str | Path | None, on_begin: Callable[[Plan], object] = ignore
-) -> Checked:
+) -> GuidelineCheck:
     """Measure the defaults of an MPI, and find the guidelines that they violate.
 
     Raises:
         Error: The folder has results of something else, or a program fails.
     """
-    with _kept(folder, _CHECKED, work, None) as records:
+    with _open_records(folder, _GUIDELINES_FILE, work, None) as records:
         on_begin(plan)
         work.do(plan.training, (), records, until=JUDGED)
-        done = records.known(plan.training)
-    undecided = sum(not one.is_decided for one in done)
-    return Checked(tuple(violations(done)), len(done), undecided, len(plan.training) - len(done))
+        records_done = records.known(plan.training)
+    undecided_count = sum(not one.is_decided for one in records_done)
+    return GuidelineCheck(
+        tuple(violations(records_done)), len(records_done), undecided_count, len(plan.training) - len(records_done)
+    )
 
 
 @dataclass(frozen=True)
-class Checked:
+class GuidelineCheck:
     """The result of checking the defaults of an MPI.
 
     Attributes:
@@ -156,7 +166,7 @@ class Checked:
 
 
 @contextmanager
-def _kept(folder: str | Path | None, name: str, work: Work, machine: Machine | None) -> Iterator[Records]:
+def _open_records(folder: str | Path | None, name: str, work: Work, machine: Machine | None) -> Iterator[Records]:
     """Give the records of a folder, or temporary ones; `about` describes the conditions of the measurements."""
     digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
     about = {**work.about, **digest, "version": version()}
@@ -164,23 +174,23 @@ def _kept(folder: str | Path | None, name: str, work: Work, machine: Machine | N
         yield records
 
 
-def _followed(plan: Plan, work: Work, records: Records, tolerance: float) -> Plan:
+def _follow(plan: Plan, work: Work, records: Records, tolerance: float) -> Plan:
     """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
     work.do(plan.training, (), records, until=TRAINED)
     plan = replace(plan, training=(), held_out=()).with_points(
         point for point in plan.training if point in records.found
     )
-    while more := refined(plan, records, tolerance):
+    while more := points_to_refine(plan, records, tolerance):
         work.do(more, plan.training, records, until=REFINED, share=0.5)
         plan = plan.with_points(point for point in more if point in records.found)
         if not records.found.keys() >= set(more):
             break
     _confirm(plan, work, records, tolerance)
-    while work.confirms and (more := unsettled(plan, records, tolerance)):
+    while work.confirms and (more := points_unsettled(plan, records, tolerance)):
         work.do(more, plan.training, records, until=CONFIRMED, share=0.2)
         plan = plan.with_points(more)
         _confirm(plan, work, records, tolerance)
-    decisions = decided(plan, records, tolerance)
+    decisions = decide_all(plan, records, tolerance)
     work.do(plan.held_out, plan.training, records, until=RACED)
     judging = {one.point: rivals(one, decisions) for one in records.known(plan.held_out)}
     work.pair(judging, records, until=JUDGED, keeps_slow=True)
@@ -189,5 +199,5 @@ def _followed(plan: Plan, work: Work, records: Records, tolerance: float) -> Pla
 
 def _confirm(plan: Plan, work: Work, records: Records, tolerance: float) -> None:
     can_be = work.exporter.can_name if work.exporter else lambda *_: True
-    found = [one for one in records.known(plan.training) if not plan.needs_one_order(one.point)]
-    work.pair(nominated(found, tolerance, can_be), records, until=CONFIRMED)
+    training_records = [one for one in records.known(plan.training) if not plan.needs_one_order(one.point)]
+    work.pair(nominate(training_records, tolerance, can_be), records, until=CONFIRMED)

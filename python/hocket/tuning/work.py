@@ -8,7 +8,7 @@ from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hocket.base.parallel import Shown, unseen
+from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
 from hocket.simulating.effort import simulation_s
 from hocket.tuning.candidates import algorithm_of, call_at
@@ -37,7 +37,7 @@ class BySimulation:
 
     by: Simulated
     executor: Executor | None = None
-    shown: Shown = unseen
+    shown: ProgressDisplay = no_display
 
     confirms: bool = False
     exporter: None = None
@@ -74,7 +74,12 @@ class BySimulation:
         return self.by.switches(points)
 
     def pair(
-        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+        self,
+        choices_by_point: Mapping[Point, Sequence[Choice]],
+        records: Records,
+        *,
+        until: float,
+        keeps_slow: bool = False,
     ) -> None:
         """Do nothing: simulated times are exact."""
 
@@ -98,7 +103,7 @@ class ByMeasurement:
     by: Measured
     hosts: str | None
     limit_s: float
-    shown: Shown = unseen
+    shown: ProgressDisplay = no_display
     begun_s: float = field(default_factory=monotonic)
 
     confirms: bool = True
@@ -142,12 +147,17 @@ class ByMeasurement:
             measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
 
     def pair(
-        self, wanted: Mapping[Point, Sequence[Choice]], records: Records, *, until: float, keeps_slow: bool = False
+        self,
+        choices_by_point: Mapping[Point, Sequence[Choice]],
+        records: Records,
+        *,
+        until: float,
+        keeps_slow: bool = False,
     ) -> None:
         """Measure choices beside the default until the time is over; for judging, slow choices get equal turns."""
-        with self.shown("beside the default", MOMENTS * len(wanted)) as on_done:
+        with self.shown("beside the default", MOMENTS * len(choices_by_point)) as on_done:
             limit_s = self._left_s(until)
-            pair_points(wanted, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
+            pair_points(choices_by_point, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
 
     def _left_s(self, until: float) -> float:
         return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)

@@ -23,38 +23,41 @@ def trials_words(trials: Trials) -> str:
     return f"{most}{format_count(trials.count, 'trial')}, seed {trials.seed}"
 
 
-def best_lines(found: Comparison) -> list[tuple[str, str]]:
+def best_lines(comparison: Comparison) -> list[tuple[str, str]]:
     """Return ranges of sizes with the fastest algorithms and their ratio to the lower bound."""
     return [
-        (from_to(best.first_bytes, best.last_bytes), f"{' = '.join(best.algorithms)}{_times_the_bound(found, best)}")
-        for best in found.best()
+        (
+            from_to(best.first_bytes, best.last_bytes),
+            f"{' = '.join(best.algorithms)}{_times_the_bound(comparison, best)}",
+        )
+        for best in comparison.best()
     ]
 
 
-def default_lines(found: Comparison, library: str) -> list[str]:
+def default_lines(comparison: Comparison, library: str) -> list[str]:
     """Return one line for each range of sizes with the same choice of a library, with its ratio to the fastest."""
-    mine = sorted((one for one in found.defaults if one.library == library), key=lambda one: one.size_bytes)
+    mine = sorted((one for one in comparison.defaults if one.library == library), key=lambda one: one.size_bytes)
     lines = []
     for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
         alike = list(group)
-        ratios = [ratio for ratio in map(found.times_the_fastest, alike) if ratio is not None]
+        ratios = [ratio for ratio in map(comparison.times_the_fastest, alike) if ratio is not None]
         far = f", {span(ratios)} times the fastest" if ratios else ""
         lines.append(f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
     return lines
 
 
-def _times_the_bound(found: Comparison, best: Best) -> str:
-    sizes = [size for size in found.finished_bytes if best.first_bytes <= size <= best.last_bytes]
-    ratios = [ratio for ratio in map(found.times_the_bound, sizes) if ratio is not None]
+def _times_the_bound(comparison: Comparison, best: Best) -> str:
+    sizes = [size for size in comparison.finished_bytes if best.first_bytes <= size <= best.last_bytes]
+    ratios = [ratio for ratio in map(comparison.times_the_bound, sizes) if ratio is not None]
     return f", {span(ratios)} times the lower bound" if ratios else ""
 
 
-def measured_table(found: Comparison) -> Words:
+def measured_table(comparison: Comparison) -> Words:
     """Return measured times beside simulated ones; "-" where nothing was simulated."""
     columns = ("size", "measured", "simulated", "simulated / measured")
     rows = (
         (one.algorithm, format_bytes(one.size_bytes), format_time(one.measured_s), *_simulated(one))
-        for one in found.measured
+        for one in comparison.measured
     )
     return Words(("algorithm", *columns), tuple(rows), columns)
 
@@ -66,14 +69,14 @@ def _simulated(one: Beside) -> tuple[str, str]:
     return format_time(one.simulated_s), f"{one.simulated_s / one.measured_s:.2f}"
 
 
-def not_compared_lines(found: Comparison) -> list[tuple[str, str]]:
+def not_compared_lines(comparison: Comparison) -> list[tuple[str, str]]:
     """Return algorithms that were not compared, with the sizes unless all were refused, and the reason."""
-    refused: dict[tuple[str, str], list[int]] = {}
-    for one in found.not_compared:
-        refused.setdefault((one.algorithm, one.sentence), []).append(one.size_bytes)
+    sizes_by_refusal: dict[tuple[str, str], list[int]] = {}
+    for one in comparison.not_compared:
+        sizes_by_refusal.setdefault((one.algorithm, one.sentence), []).append(one.size_bytes)
     lines = []
-    for (name, sentence), sizes in sorted(refused.items()):
-        where = "" if name not in found.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
+    for (name, sentence), sizes in sorted(sizes_by_refusal.items()):
+        where = "" if name not in comparison.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
         lines.append((f"{name}{where}", sentence))
     return lines
 
@@ -84,26 +87,26 @@ def span(ratios: Sequence[float]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def times_table(found: Comparison) -> Words:
+def times_table(comparison: Comparison) -> Words:
     """Return the times by size and algorithm, and the lower bound."""
-    simulations = {(one.size_bytes, one.algorithm): one for one in found.simulations}
-    columns = ("size", *found.algorithms, *(["lower bound"] if found.bounds else []))
+    simulations = {(one.size_bytes, one.algorithm): one for one in comparison.simulations}
+    columns = ("size", *comparison.algorithms, *(["lower bound"] if comparison.bounds else []))
     rows = (
         (
             format_bytes(size_bytes),
-            *(_cell(simulations.get((size_bytes, name)), found) for name in found.algorithms),
-            *([format_time(found.bounds[size_bytes].time_s)] if found.bounds else []),
+            *(_cell(simulations.get((size_bytes, name)), comparison) for name in comparison.algorithms),
+            *([format_time(comparison.bounds[size_bytes].time_s)] if comparison.bounds else []),
         )
-        for size_bytes in found.sizes_bytes
+        for size_bytes in comparison.sizes_bytes
     )
     return Words(columns, tuple(rows), columns[1:])
 
 
-def _cell(one: Simulation | None, found: Comparison) -> str:
+def _cell(one: Simulation | None, comparison: Comparison) -> str:
     """Return a time, with half the width of its interval; a mark shows the fastest."""
     if one is None:
         return "-"
     reach_s = one.time_s.mean - one.time_s.interval[0]
     reach = f" ± {format_time(reach_s)}" if one.trials > 1 else ""
-    is_fastest = one.algorithm in found.fastest(one.size_bytes)
+    is_fastest = one.algorithm in comparison.fastest(one.size_bytes)
     return f"{format_time(one.time_s.mean)}{reach}{' *' if is_fastest else ''}"

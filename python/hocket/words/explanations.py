@@ -21,18 +21,18 @@ _MOST_STEPS = 16  # shown
 _MOST_FASTER = 5  # shown
 
 
-def explanation_facts(found: Explanation) -> list[tuple[str, str]]:
+def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the time of the call, its scene, and its lower bound."""
-    played = found.simulation
-    facts = [("time", f"{format_time(found.time_s)} {measured(played)}"), *late(played)]
-    facts += [("fault", fault) for fault in played.faults]
-    if played.arrivals and found.steps:
-        first = found.steps[0]
+    simulation = explanation.simulation
+    facts = [("time", f"{format_time(explanation.time_s)} {measured(simulation)}"), *late(simulation)]
+    facts += [("fault", fault) for fault in simulation.faults]
+    if simulation.arrivals and explanation.steps:
+        first = explanation.steps[0]
         begin = f"rank {first.from_rank} begins the call, {format_time(first.start_s)} after the first arrival"
-        facts.append(("critical path", f"{format_time(found.path_s)} from when {begin}"))
-    if found.bound and found.bound.time_s > 0:
-        times = f", {found.time_s / found.bound.time_s:.2f} times as long" if found.time_s else ""
-        facts.append(("lower bound", f"{format_time(found.bound.time_s)}{times}; {_demands(found.bound)}"))
+        facts.append(("critical path", f"{format_time(explanation.path_s)} from when {begin}"))
+    if explanation.bound and explanation.bound.time_s > 0:
+        times = f", {explanation.time_s / explanation.bound.time_s:.2f} times as long" if explanation.time_s else ""
+        facts.append(("lower bound", f"{format_time(explanation.bound.time_s)}{times}; {_demands(explanation.bound)}"))
     return facts
 
 
@@ -48,17 +48,17 @@ def ranks_of_path(steps: Sequence[Step]) -> str:
     return " > ".join(_shortened([str(rank) for rank, _ in groupby(ranks)], ".."))
 
 
-def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words | None]:
+def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, Words | None]:
     """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
     columns = ("time", "share")
     parts = (
-        (part, format_time(part_s), f"{part_s / found.path_s:.1%}")
-        for part, part_s in found.parts_s.items()
+        (part, format_time(part_s), f"{part_s / explanation.path_s:.1%}")
+        for part, part_s in explanation.parts_s.items()
         if part_s > 0
     )
     steps = (
         (format_time(step.start_s), _what(step), format_bytes(int(step.event.bytes)), parts_of(step))
-        for step in found.steps
+        for step in explanation.steps
     )
     return (
         Words(("on the critical path", *columns), tuple(parts), columns),
@@ -67,8 +67,10 @@ def explanation_tables(found: Explanation) -> tuple[Words, Words, Words, Words |
             tuple(_shortened(list(steps), ("..", "", "", ""))),
             ("start",),
         ),
-        _remedies("what would help", found.remedies, found.time_s),
-        _remedies("faster algorithm", found.faster[:_MOST_FASTER], found.time_s) if found.faster else None,
+        _remedies("what would help", explanation.remedies, explanation.time_s),
+        _remedies("faster algorithm", explanation.faster[:_MOST_FASTER], explanation.time_s)
+        if explanation.faster
+        else None,
     )
 
 

@@ -36,9 +36,9 @@ def order(algorithm: Algorithm) -> list[tuple[str, str]]:
     return [("order", f"{algorithm.order}, for all elements and sizes")]
 
 
-def measured(found: Simulation) -> str:
+def measured(result: Simulation) -> str:
     """Return whose time is given."""
-    return measured_in_scene(found) or MEASURED[found.measured_as]
+    return measured_in_scene(result) or MEASURED[result.measured_as]
 
 
 class InScene(Protocol):
@@ -61,44 +61,44 @@ class OnClocks(InScene, Protocol):
         """The largest error of a common clock of all ranks."""
 
 
-def measured_in_scene(found: InScene) -> str:
+def measured_in_scene(result: InScene) -> str:
     """Return whose time is given with arrivals or a cadence; nothing without."""
-    if found.arrivals:
+    if result.arrivals:
         return "from the last arrival until the last rank ends"
-    if found.cadence:
-        begin = "a call is due" if "every" in found.cadence else "the last rank begins"
+    if result.cadence:
+        begin = "a call is due" if "every" in result.cadence else "the last rank begins"
         return f"in the mean of the calls, from when {begin} until the last rank ends"
     return ""
 
 
-def played_words(found: InScene) -> str:
+def played_words(result: InScene) -> str:
     """Return the scene, as the end of a line."""
-    return "".join(f"; {line}" for line in _played(found))
+    return "".join(f"; {line}" for line in _played(result))
 
 
-def _played(found: InScene) -> list[str]:
-    parts = {"arrivals": found.arrivals, "cadence": found.cadence}
+def _played(result: InScene) -> list[str]:
+    parts = {"arrivals": result.arrivals, "cadence": result.cadence}
     return [f"{name}: {text}" for name, text in parts.items() if text]
 
 
-def played_lines(found: Simulation) -> list[str]:
+def played_lines(result: Simulation) -> list[str]:
     """Return the scene and its faults; nothing without a scene."""
-    return [*_played(found), *(f"fault: {fault}" for fault in found.faults)]
+    return [*_played(result), *(f"fault: {fault}" for fault in result.faults)]
 
 
-def scene_lines(found: Simulation) -> list[str]:
+def scene_lines(result: Simulation) -> list[str]:
     """Return whose time is given in a scene, the scene, and its faults; nothing without a scene."""
-    times = [f"times of a call {measured_in_scene(found)}{played_words(found)}"] if played_words(found) else []
-    return [*times, *(f"fault: {fault}" for fault in found.faults)]
+    times = [f"times of a call {measured_in_scene(result)}{played_words(result)}"] if played_words(result) else []
+    return [*times, *(f"fault: {fault}" for fault in result.faults)]
 
 
-def played_on_clocks(found: OnClocks) -> list[str]:
+def played_on_clocks(result: OnClocks) -> list[str]:
     """Return whose time is measured in a scene, the scene, and how far clocks are apart; nothing without a scene."""
-    if not played_words(found):
+    if not played_words(result):
         return []
-    error_s = found.clock_error_s
+    error_s = result.clock_error_s
     clocks = "" if error_s is None else f"; clocks of ranks agree within {format_time(error_s)}"
-    return [f"times of a call {measured_in_scene(found)}{played_words(found)}{clocks}"]
+    return [f"times of a call {measured_in_scene(result)}{played_words(result)}{clocks}"]
 
 
 class WithFaults(Protocol):
@@ -113,46 +113,46 @@ class WithFaults(Protocol):
         """How late a link changed at most."""
 
 
-def fault_words(found: WithFaults) -> list[str]:
+def fault_words(result: WithFaults) -> list[str]:
     """Return the faults, and how late links changed; nothing without faults."""
-    if found.faults_late_s is None:
+    if result.faults_late_s is None:
         return []
-    faults = (f"fault: {fault}" for fault in found.faults)
-    return [*faults, f"links changed at most {format_time(found.faults_late_s)} late"]
+    faults = (f"fault: {fault}" for fault in result.faults)
+    return [*faults, f"links changed at most {format_time(result.faults_late_s)} late"]
 
 
-def late(found: Simulation) -> list[tuple[str, str]]:
+def late(result: Simulation) -> list[tuple[str, str]]:
     """Return when the ranks began the call, if they did not begin together."""
-    lateness_s = found.lateness_s
+    lateness_s = result.lateness_s
     if lateness_s is None:
         return []
-    mean, most = (format_time(found.rank_time_s[name]) for name in ("mean", "max"))
+    mean, most = (format_time(result.rank_time_s[name]) for name in ("mean", "max"))
     return [
-        ("arrivals", f"{found.arrivals}; the last one {format_time(lateness_s)} after the first"),
-        ("since the first arrival", format_time(found.time_s.mean + lateness_s)),
+        ("arrivals", f"{result.arrivals}; the last one {format_time(lateness_s)} after the first"),
+        ("since the first arrival", format_time(result.time_s.mean + lateness_s)),
         ("a rank in the call", f"{mean}, at most {most}"),
     ]
 
 
-def in_cadence(found: Simulation) -> list[tuple[str, str]]:
+def in_cadence(result: Simulation) -> list[tuple[str, str]]:
     """Return the calls of a cadence, beside an isolated call."""
-    if found.repeated is None:
+    if result.repeated is None:
         return []
-    repeated = found.repeated
+    repeated = result.repeated
     calls_s, isolated_s, interval_s = repeated.calls_s, repeated.isolated_s.mean, repeated.interval_s.mean
     first, last, most = (format_time(time_s) for time_s in (calls_s[0], calls_s[-1], max(calls_s)))
-    times = f"; {found.time_s.mean / isolated_s:.2f} times as long in this cadence" if isolated_s > 0 else ""
+    times = f"; {result.time_s.mean / isolated_s:.2f} times as long in this cadence" if isolated_s > 0 else ""
     rate = "" if repeated.calls_per_s is None else f": {repeated.calls_per_s:,.1f} calls/s"
     if repeated.bytes_per_s:
         rate += f", {format_rate(repeated.bytes_per_s)}"
-    hidden = [] if repeated.hidden is None else [("hidden", f"{repeated.hidden:.0%} of an isolated call")]
+    hidden_rows = [] if repeated.hidden is None else [("hidden", f"{repeated.hidden:.0%} of an isolated call")]
     return [
-        ("cadence", f"{found.cadence}"),
+        ("cadence", f"{result.cadence}"),
         ("isolated call", f"{format_time(isolated_s)}{times}"),
         ("each call", f"the first {first}, the last {last}, the longest {most}"),
         ("interval", f"{format_time(interval_s)} between two ends{rate}"),
-        *hidden,
-        ("all calls", f"{format_time(found.rank_time_s['max'])} until the last rank ends"),
+        *hidden_rows,
+        ("all calls", f"{format_time(result.rank_time_s['max'])} until the last rank ends"),
     ]
 
 
@@ -167,26 +167,26 @@ def alike(runs: Sequence[Simulation | Replay], machine: Machine) -> str:
     return f"all took the same time{', as no operation met noise' if machine.noise else ''}"
 
 
-def formula(found: Simulation, machine: Machine) -> list[tuple[str, str]]:
+def formula(result: Simulation, machine: Machine) -> list[tuple[str, str]]:
     """Return the time by the algorithm's formula, if it has one, and whether it agrees with the time without noise."""
-    if found.formula_s is None:
+    if result.formula_s is None:
         return []
-    says = "exact for this call" if found.formula_is_exact else "an upper bound for this call"
-    off_s = found.time_s.mean - found.formula_s
-    is_off = (abs(off_s) if found.formula_is_exact else off_s) > _ROUNDING * found.formula_s
+    says = "exact for this call" if result.formula_is_exact else "an upper bound for this call"
+    off_s = result.time_s.mean - result.formula_s
+    is_off = (abs(off_s) if result.formula_is_exact else off_s) > _ROUNDING * result.formula_s
     if machine.noise:
         says += ", without noise"
     elif is_off:
-        says = f"declared as {says}, but the time is {found.time_s.mean / found.formula_s:.3g} times as long"
-    return [("formula", f"{format_time(found.formula_s)}, {says}")]
+        says = f"declared as {says}, but the time is {result.time_s.mean / result.formula_s:.3g} times as long"
+    return [("formula", f"{format_time(result.formula_s)}, {says}")]
 
 
-def carried(found: Simulation | Replay) -> list[tuple[str, str]]:
+def carried(result: Simulation | Replay) -> list[tuple[str, str]]:
     """Return the load of the network, if messages share links."""
-    facts = [("links", _links(found.links))] if found.links else []
-    if circuits := found.circuits:
-        told = f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
-        facts.append(("circuits", told))
+    facts = [("links", _links(result.links))] if result.links else []
+    if circuits := result.circuits:
+        circuit_text = f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
+        facts.append(("circuits", circuit_text))
     return facts
 
 
@@ -207,18 +207,18 @@ def busiest_links(uses: Sequence[LinkUse]) -> Words:
     return Words(columns, tuple(rows), columns[1:])
 
 
-def spread(found: Simulation | Replay, machine: Machine) -> list[tuple[str, str]]:
+def spread(result: Simulation | Replay, machine: Machine) -> list[tuple[str, str]]:
     """Return the statistics of trials other than the mean."""
-    if found.trials == 1:
+    if result.trials == 1:
         return []
-    if same := alike([found], machine):
-        return [("trials", f"{found.trials}, seed {found.seed}: {same}")]
-    low, high = (format_time(max(bound, 0.0)) for bound in found.time_s.interval)
+    if same := alike([result], machine):
+        return [("trials", f"{result.trials}, seed {result.seed}: {same}")]
+    low, high = (format_time(max(bound, 0.0)) for bound in result.time_s.interval)
     quantiles = ", ".join(
-        f"{float(share):.0%} {format_time(time_s)}" for share, time_s in found.time_s.quantiles.items()
+        f"{float(share):.0%} {format_time(time_s)}" for share, time_s in result.time_s.quantiles.items()
     )
     return [
-        ("trials", f"{found.trials}, seed {found.seed}: the mean is between {low} and {high} (95 %)"),
-        ("range", f"{format_time(found.time_s.min)} to {format_time(found.time_s.max)}"),
+        ("trials", f"{result.trials}, seed {result.seed}: the mean is between {low} and {high} (95 %)"),
+        ("range", f"{format_time(result.time_s.min)} to {format_time(result.time_s.max)}"),
         ("quantiles", quantiles),
     ]

@@ -18,21 +18,21 @@ _MOST_BLOCKS = 8  # shown
 def finding_text(findings: Sequence[Finding]) -> str:
     """Return at which rank counts an algorithm is right or wrong, and how much was checked."""
     wrong = [finding.ranks for finding in findings if finding.counterexamples]
-    refused = [finding.ranks for finding in findings if finding.refused]
-    checked = [finding.ranks for finding in findings if not finding.refused]
+    ranks_refused = [finding.ranks for finding in findings if finding.refused]
+    ranks_checked = [finding.ranks for finding in findings if not finding.refused]
     calls = format_count(sum(finding.checked for finding in findings), "call")
-    where = f"P = {format_ranks(wrong or checked)}" if checked else "no rank count"
+    where = f"P = {format_ranks(wrong or ranks_checked)}" if ranks_checked else "no rank count"
     parts = [where, calls, *exploration_parts(findings)]
-    return ", ".join(parts) + (f"; not for P = {format_ranks(refused)}" if refused else "")
+    return ", ".join(parts) + (f"; not for P = {format_ranks(ranks_refused)}" if ranks_refused else "")
 
 
 def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
     """Give how orders of messages were explored, and their number if there were any."""
-    explored = exploration(findings)
-    if explored is None:
+    exploration_text = exploration(findings)
+    if exploration_text is None:
         return
-    yield explored
-    if explored != "deterministic":
+    yield exploration_text
+    if exploration_text != "deterministic":
         yield f"{format_count(sum(finding.orders for finding in findings), 'order')} of messages"
     overtaking = max(finding.overtaking for finding in findings)
     if overtaking:
@@ -41,8 +41,8 @@ def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
 
 def exploration(findings: Iterable[Finding]) -> str | None:
     """Return the weakest of the explorations; None if nothing was checked."""
-    found = {finding.exploration for finding in findings}
-    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in found), None)
+    explorations = {finding.exploration for finding in findings}
+    return next((name for name in ("sampled", "exhaustive", "deterministic") if name in explorations), None)
 
 
 def counterexample_text(counterexample: Mapping[str, Any], algorithm: Algorithm) -> str:
@@ -75,5 +75,5 @@ def _elements(count: int | Sequence[int] | Sequence[Sequence[int]]) -> str:
 def _neighbors(destinations: Sequence[Sequence[int]]) -> str:
     """Return the neighbours of the first few ranks."""
     first = destinations[:_MOST_NEIGHBORS]
-    shown = "; ".join(f"{rank}: {', '.join(map(str, of)) or 'none'}" for rank, of in enumerate(first))
-    return shown if len(destinations) <= _MOST_NEIGHBORS else f"{shown}; .."
+    neighbor_text = "; ".join(f"{rank}: {', '.join(map(str, of)) or 'none'}" for rank, of in enumerate(first))
+    return neighbor_text if len(destinations) <= _MOST_NEIGHBORS else f"{neighbor_text}; .."

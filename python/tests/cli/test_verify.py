@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.definitions.verification import planned
+from hocket.definitions.verification import plan
 from hocket.examples import ring_allreduce
 from tests.conftest import Ran
 
@@ -236,12 +236,12 @@ def from_any(r, c):
 def test_default_rank_counts_of_a_slow_program_take_a_minute(program_file: Callable[[str], Path]) -> None:
     (slow,) = hocket.load(program_file(SLOW))
     ring = hocket.find("allgather/ring")
-    work = planned([slow, ring], range(1, 34), is_drawn=True)
+    work = plan([slow, ring], range(1, 34), is_drawn=True)
     short = work.within(0.5)
     left = [task.ranks for task in short.tasks if task.algorithm is slow]
     assert left == [*range(1, len(left) + 1)] and len(left) < 20
     assert [task for task in short.tasks if task.algorithm is ring] == [t for t in work.tasks if t.algorithm is ring]
     assert sum(task.effort_s for task in short.tasks if task.algorithm is slow) <= 0.5 or left == [1]
     start_s = time.perf_counter()
-    assert planned([slow], left).done().ok
+    assert plan([slow], left).done().ok
     assert time.perf_counter() - start_s < 30

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.explorer.questions import Named, Question, read_question
+from hocket.explorer.questions import Question, Sources, read_question
 
 TORUS = """\
 name = "small-torus"
@@ -47,17 +47,17 @@ LONG = {"ranks": "256", "sizes": "8B", "algorithms": "ring", "trials": "1000000"
 def fields(**changed: str) -> dict[str, str]:
     """The fields of a form; `machine` is a name."""
     texts = {**FIELDS, "machine": "cluster", **changed}
-    return {**texts, "machine": Named().machine_texts.get(texts["machine"], texts["machine"])}
+    return {**texts, "machine": Sources().machine_texts.get(texts["machine"], texts["machine"])}
 
 
-def question(named: Named | None = None, **changed: str) -> Question:
-    return read_question(fields(**changed), named or Named())
+def question(named: Sources | None = None, **changed: str) -> Question:
+    return read_question(fields(**changed), named or Sources())
 
 
 @pytest.fixture
-def named(tmp_path: Path) -> Named:
+def named(tmp_path: Path) -> Sources:
     """The files of a user: a wrong algorithm, and a machine."""
     program, machine = tmp_path / "wrong.py", tmp_path / "torus.toml"
     program.write_text(WRONG)
     machine.write_text(TORUS)
-    return Named((str(program),), (str(machine),))
+    return Sources((str(program),), (str(machine),))

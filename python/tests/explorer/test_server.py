@@ -24,7 +24,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hocket.explorer.jobs import MOST_RUNNING, MOST_WAITING, FullError, Job, Jobs, worker
-from hocket.explorer.questions import Named
+from hocket.explorer.questions import Sources
 from hocket.explorer.server import application, listen, server
 from tests.explorer.conftest import LONG, fields
 
@@ -35,7 +35,7 @@ QUICK = {"view": "times", "fields": fields(sizes="8B")}
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
-    with TestClient(application(Named(), token=TOKEN, port=1234), base_url=f"http://{HOST}") as client:
+    with TestClient(application(Sources(), token=TOKEN, port=1234), base_url=f"http://{HOST}") as client:
         client.params = httpx.QueryParams(token=TOKEN)
         yield client
 
@@ -122,11 +122,11 @@ def in_jobs(work: Callable[[Jobs, list[Process]], Awaitable[None]], **limits: in
     async def run() -> None:
         started: list[Process] = []
 
-        async def noted(named: Named) -> Process:
+        async def noted(named: Sources) -> Process:
             started.append(await worker(named, **limits))
             return started[-1]
 
-        jobs = Jobs(Named(), start_worker=noted)
+        jobs = Jobs(Sources(), start_worker=noted)
         try:
             await work(jobs, started)
         finally:
@@ -178,14 +178,14 @@ def test_a_job_whose_page_has_gone_is_cancelled() -> None:
     async def run() -> None:
         cancelled = asyncio.Event()
 
-        async def never(_: Named) -> Process:
+        async def never(_: Sources) -> Process:
             try:
                 await asyncio.Event().wait()
             finally:
                 cancelled.set()
             raise AssertionError
 
-        jobs = Jobs(Named(), start_worker=never, unseen_s=0.05)
+        jobs = Jobs(Sources(), start_worker=never, unseen_s=0.05)
         job = jobs.submit(QUICK)
         await asyncio.wait_for(cancelled.wait(), 10)
         assert await jobs.look(job.id) is None
@@ -339,7 +339,7 @@ def test_who_has_no_token_locks_nobody_out(served: tuple[str, subprocess.Popen[s
 def test_a_connection_without_the_token_ends() -> None:
     listening = listen(0)
     host, port = listening.getsockname()
-    serving = server(Named(), token=TOKEN, port=port, token_within_s=0.1)
+    serving = server(Sources(), token=TOKEN, port=port, token_within_s=0.1)
     running = threading.Thread(target=serving.run, args=([listening],))
     path = f"/page/app.js?token={TOKEN}"
     with (

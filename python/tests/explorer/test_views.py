@@ -17,7 +17,7 @@ import pytest
 import hocket
 from hocket.base.units import format_bytes, format_time
 from hocket.explorer.jobs import command
-from hocket.explorer.questions import MeasuredFile, Named, Question, read_question
+from hocket.explorer.questions import MeasuredFile, Question, Sources, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
 from hocket.words.comparisons import TOLD_APART
@@ -129,7 +129,7 @@ def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[...
     osu, table = tmp_path / "osu.txt", tmp_path / "times.csv"
     osu.write_text("# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n8    5.00\n64   6.00\n")
     table.write_text("collective,algorithm,ranks,size_bytes,time_s\nallreduce,swing,4,8,1e-5\n")
-    files = Named(measured=(MeasuredFile(str(osu), "ring", 8), MeasuredFile(str(table))))
+    files = Sources(measured=(MeasuredFile(str(osu), "ring", 8), MeasuredFile(str(table))))
     found = seen("times", question(files))
     simulated_s = hocket.simulate("allreduce/ring", hocket.Call(ranks=8, size_bytes=8)).time_s.mean
     assert found.tables[1].rows[0] == ("ring", "8 B", "5.000 us", format_time(simulated_s), f"{simulated_s / 5e-6:.2f}")
@@ -215,7 +215,7 @@ def test_without_a_name_the_fastest_is_explained() -> None:
     assert question(sizes="64MiB", algorithms="linear ring").explained.name == "ring"
 
 
-def test_links_show_each_link(named: Named) -> None:
+def test_links_show_each_link(named: Sources) -> None:
     found = seen("links", question(named, machine=TORUS, algorithm="ring"))
     call, machine = hocket.Call(ranks=8, size_bytes=64), hocket.Machine.parse(TORUS)
     uses = hocket.simulate("allreduce/ring", call, machine=machine, keep=["links"]).link_uses
@@ -225,7 +225,9 @@ def test_links_show_each_link(named: Named) -> None:
         seen("links", question())
 
 
-def test_a_verdict_has_the_counterexample_of_the_command_line(named: Named, hocket_command: Callable[..., Ran]) -> None:
+def test_a_verdict_has_the_counterexample_of_the_command_line(
+    named: Sources, hocket_command: Callable[..., Ran]
+) -> None:
     found = seen("verdict", question(named, algorithm="neighbours"))
     ran = hocket_command(*shlex.split(found.source.command)[1:])
     assert ran.status == 1
@@ -238,7 +240,7 @@ def test_a_verdict_has_the_counterexample_of_the_command_line(named: Named, hock
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_command_and_python_give_the_same(
-    name: str, named: Named, hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, named: Sources, hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     asked = question(named, machine=TORUS, parameters="segment=8B", algorithms="dual_root ring", algorithm="dual_root")
@@ -299,7 +301,7 @@ def test_a_changed_machine_comes_with_the_command(tmp_path: Path) -> None:
 )
 def test_misuse_is_told_in_one_line(changed: dict[str, str], told: str) -> None:
     with pytest.raises(hocket.Error, match=told) as raised:
-        seen("times", read_question({**fields(), **fields(**changed)}, Named()))
+        seen("times", read_question({**fields(), **fields(**changed)}, Sources()))
     assert "\n" not in str(raised.value)
 
 
@@ -314,7 +316,7 @@ def test_a_page_has_no_file_read_that_the_user_did_not_name(noise: str, tmp_path
     (tmp_path / "events.txt").write_text("0.001 0.00001\n")
     machine = tmp_path / "noisy.toml"
     machine.write_text(TORUS + NOISE)
-    assert question(Named(machines=(str(machine),)), machine=TORUS + NOISE).machine.noise
+    assert question(Sources(machines=(str(machine),)), machine=TORUS + NOISE).machine.noise
 
 
 def test_a_report_has_all_views_and_loads_nothing() -> None:

@@ -13,7 +13,7 @@ import hocket
 from hocket.measurements.formats import FORMATS
 from hocket.measurements.measurement import Told
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
-from hocket.tuning.records import Found, Records
+from hocket.tuning.records import PointRecord, Records
 
 PICO = """\
 system,collective,nodes,ppn,mpi,algorithm,bytes_total,iterations,min_us,p10_us,median_us,p90_us,run
@@ -382,7 +382,7 @@ def tuned(tmp_path: Path) -> str:
     times = {choice: Estimate(1e-5 * (1 + number), 1e-6, 1e-3) for number, choice in enumerate(choices)}
     path = tmp_path / "measurements.jsonl"
     with Records(path, {"mpi": "MPICH"}) as records:
-        records.add(Found(Point("allreduce", 4, 64), times))
+        records.add(PointRecord(Point("allreduce", 4, 64), times))
     return str(path)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hocket.fitting.cells import Floats, Simulator
-from hocket.fitting.profiling import profiled
+from hocket.fitting.profiling import profile_fit
 from hocket.fitting.searching import bounds_of
 from hocket.fitting.skeleton import Skeleton
 
@@ -49,7 +49,7 @@ def profile_of(times: Callable[[Floats], Floats], seed: int, reach: float) -> tu
 
     simulator = Simulator(SKELETON, cast(Any, None), np.inf, lambda: None)
     simulator.times_s = times_s  # type: ignore[method-assign, assignment]
-    found = profiled(simulator, cast(Any, cells), TRUTH)
+    found = profile_fit(simulator, cast(Any, cells), TRUTH)
     ends = bounds_of(SKELETON.places)
     near = np.clip(TRUTH + reach * np.array([[-1.0], [1.0]]), *ends)
     grid = np.array(np.meshgrid(*np.linspace(near[0], near[1], 600).T)).reshape(2, -1).T

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hocket.mpi import Installation, command, environment, saved_rules
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -118,7 +118,7 @@ class Mpi:
         """Run a program with the library preloaded; one that does not end fails, with the stacks of its ranks."""
         preloaded = environment(self.installation, saved_rules(rules), log) | dict(variables or {})
         line = command(self.installation, ranks, program, preloaded)
-        settings = {**os.environ, **AS_ROOT, **crowded(max(ranks, 64))}
+        settings = {**os.environ, **AS_ROOT, **environment_of_crowd(max(ranks, 64))}
         pipe = subprocess.PIPE
         with subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=settings) as job:
             try:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.fitting.calibrating import fitted, overheads
+from hocket.fitting.calibrating import fit_columns, overheads
 from hocket.mpi.calibration import calibrate
-from hocket.mpi.fits import line, parts_of, resampled
+from hocket.mpi.fits import line, parts_of, resample
 from hocket.mpi.machine_files import machine_file
 from tests.conftest import Ran
 
@@ -37,28 +37,28 @@ def two_protocols(size: int) -> float:
 
 
 def test_a_line_is_found_through_disturbed_samples() -> None:
-    fitted = line(resampled(samples_s(lambda size: ALPHA_S + BETA_S * size)))
-    assert fitted.start_s[0] == pytest.approx(ALPHA_S, rel=0.02)
-    assert fitted.slope_s[0] == pytest.approx(BETA_S, rel=0.02)
-    assert fitted.deviation < 0.02
-    low, high = np.quantile(fitted.slope_s[1:], (0.025, 0.975))
-    assert BETA_S * 0.99 < low < fitted.slope_s[0] < high < BETA_S * 1.03
+    fit_columns = line(resample(samples_s(lambda size: ALPHA_S + BETA_S * size)))
+    assert fit_columns.start_s[0] == pytest.approx(ALPHA_S, rel=0.02)
+    assert fit_columns.slope_s[0] == pytest.approx(BETA_S, rel=0.02)
+    assert fit_columns.deviation < 0.02
+    low, high = np.quantile(fit_columns.slope_s[1:], (0.025, 0.975))
+    assert BETA_S * 0.99 < low < fit_columns.slope_s[0] < high < BETA_S * 1.03
 
 
 def test_a_line_is_exact_without_noise_and_never_below_zero() -> None:
-    exact = line(resampled({size: [ALPHA_S + BETA_S * size] for size in SIZES}))
+    exact = line(resample({size: [ALPHA_S + BETA_S * size] for size in SIZES}))
     assert (exact.start_s[0], exact.slope_s[0]) == (pytest.approx(ALPHA_S, rel=1e-9), pytest.approx(BETA_S, rel=1e-9))
-    falling = line(resampled({size: [1e-6 / (1 + k)] for k, size in enumerate(SIZES)}))
+    falling = line(resample({size: [1e-6 / (1 + k)] for k, size in enumerate(SIZES)}))
     assert falling.slope_s[0] == 0 and falling.start_s[0] > 0
-    steep = line(resampled({size: [1e-9 * size**1.2 + 1e-12] for size in SIZES[1:]}))
+    steep = line(resample({size: [1e-9 * size**1.2 + 1e-12] for size in SIZES[1:]}))
     assert steep.start_s[0] == 0 and steep.slope_s[0] > 0
 
 
 def test_ranges_are_found_where_lines_change() -> None:
-    parts = parts_of([resampled(samples_s(two_protocols))])
+    parts = parts_of([resample(samples_s(two_protocols))])
     assert parts == [slice(0, SIZES.index(8192) + 1), slice(SIZES.index(8192) + 1, len(SIZES))]
-    assert len(parts_of([resampled(samples_s(lambda size: ALPHA_S + BETA_S * size))])) == 1
-    border = parts_of([resampled(samples_s(lambda size: ALPHA_S + BETA_S * size))], 1000)
+    assert len(parts_of([resample(samples_s(lambda size: ALPHA_S + BETA_S * size))])) == 1
+    border = parts_of([resample(samples_s(lambda size: ALPHA_S + BETA_S * size))], 1000)
     assert border == [slice(0, SIZES.index(512) + 1), slice(SIZES.index(512) + 1, len(SIZES))]
 
 
@@ -149,9 +149,9 @@ def test_the_host_of_a_calibration_goes_with_a_topology() -> None:
 def test_what_the_library_takes_is_found() -> None:
     messages = np.asarray([1.0, 1.0, 2.0, 4.0])
     base_s = np.asarray([1e-6, 2e-6, 2e-6, 4e-6])
-    found = fitted(base_s + 3e-7 + 1e-7 * messages, base_s, messages)
+    found = fit_columns(base_s + 3e-7 + 1e-7 * messages, base_s, messages)
     assert found == pytest.approx((3e-7, 1e-7), rel=1e-3)
-    assert fitted(base_s - 3e-7 + 1e-6 * messages, base_s, messages)[0] == 0
+    assert fit_columns(base_s - 3e-7 + 1e-6 * messages, base_s, messages)[0] == 0
 
 
 def test_calls_go_as_messages_do_by_mpi_alone(mpi: Mpi) -> None:

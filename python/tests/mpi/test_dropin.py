@@ -11,7 +11,7 @@ import pytest
 
 import hocket
 from hocket import Call, catalogue
-from hocket.definitions.calls import made
+from hocket.definitions.calls import prepare
 from hocket.definitions.library import Algorithm
 from hocket.mpi import Installation, build
 
@@ -82,7 +82,7 @@ def check_collectives(mpi: Mpi, ranks: int, number: int, calls: int, shared_memo
 def takes(algorithm: Algorithm, ranks: int) -> bool:
     """Return whether an algorithm supports calls of this number of ranks."""
     try:
-        made(algorithm, Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else 64))
+        prepare(algorithm, Call(ranks=ranks, size_bytes=0 if algorithm.collective == "barrier" else 64))
     except hocket.Error:
         return False
     return True

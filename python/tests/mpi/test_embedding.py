@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 from hocket.mpi.preload import NATIVE
 
 from .conftest import AS_ROOT, ROOT, SECONDS, Mpi
@@ -19,7 +19,7 @@ def test_a_program_embeds_libhocket(mpi: Mpi, tmp_path: Path) -> None:
     subprocess.run(line, check=True, capture_output=True)
     for ranks in (1, 2, 5):
         job = [mpi.installation.mpiexec, "-n", str(ranks), program]
-        settings = {**os.environ, **AS_ROOT, **crowded(64)}
+        settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64)}
         ran = subprocess.run(job, env=settings, capture_output=True, text=True, timeout=SECONDS, check=True)
         first, last = ranks * (ranks - 1) // 2, ranks * (ranks - 1) // 2 + 7 * ranks
         expected = [f"allreduce ring, rank {rank}: {first} to {last}" for rank in range(ranks)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 
 from .conftest import AS_ROOT, ROOT, SECONDS, Mpi
 
@@ -38,7 +38,7 @@ def test_a_finding_is_as_the_page_says(mpi: Mpi, tmp_path: Path, name: str) -> N
     is_wrong = installed.startswith(library) and version in installed
     for ranks in counts:
         line = [mpi.installation.mpiexec, "-n", str(ranks), program]
-        settings = {**os.environ, **AS_ROOT, **crowded(64)}
+        settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64)}
         ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
         assert (ran.returncode == 1) == is_wrong, (ran.stdout, ran.stderr)
 

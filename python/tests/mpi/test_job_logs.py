@@ -12,7 +12,7 @@ import pytest
 from hocket.mpi import command
 from hocket.mpi.installing import install
 from hocket.mpi.job_logs import JobLog, read_job_log
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 from tests.conftest import Ran
 
 from .conftest import AS_ROOT, PROGRAMS, SECONDS, Mpi
@@ -107,7 +107,7 @@ def test_what_is_installed_needs_no_python(mpi: Mpi, tmp_path: Path, hocket_comm
     for path in paths:
         assert path.stat().st_mode & 0o777 == (0o755 if path.is_dir() or path in runs else 0o644), path
     line = command(mpi.installation, 2, [str(found.launch), mpi.compiled("job_log.c")], {"PATH": "/usr/bin:/bin"})
-    settings = {**os.environ, **AS_ROOT, **crowded(64)}
+    settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64)}
     subprocess.run(line, check=True, capture_output=True, timeout=SECONDS, env=settings)
     report = hocket_command("mpi report --by algorithm,rule --json", str(logs)).json
     assert {row["rule"]: row["calls"] for row in report["rows"]} == {"allreduce: ring": 17, None: 4}

@@ -18,7 +18,7 @@ from hocket import Error
 from hocket.mpi import Installation, environment, launch
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import note_for_root
-from hocket.mpi.preload import cache_folder, kept
+from hocket.mpi.preload import cache_folder, cached_build
 from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 
@@ -52,7 +52,7 @@ def test_a_library_that_others_can_write_is_not_loaded(
     cc = Installation(Path("cc"), Path("cc"), "an MPI", on_compiling=said.append)
 
     def library() -> Path:
-        return kept(cc, "liba.so", "a.c", ["-shared"], native=tmp_path)
+        return cached_build(cc, "liba.so", "a.c", ["-shared"], native=tmp_path)
 
     before = os.umask(0)
     try:

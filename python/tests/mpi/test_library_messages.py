@@ -16,8 +16,8 @@ from types import MappingProxyType
 import pytest
 
 import hocket
-from hocket.mpi.launch import crowded
-from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Known, Library
+from hocket.mpi.launch import environment_of_crowd
+from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart, Library
 
 from .conftest import AS_ROOT, Mpi
 
@@ -81,7 +81,7 @@ class Case:
 class Forced(Case):
     """A call by one algorithm of a library."""
 
-    known: Known
+    known: Counterpart
 
     @property
     def name(self) -> str:
@@ -198,7 +198,7 @@ def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = Mappin
         words.append(f"{case.function}:{case.root}:{case.size_bytes}{''.join(chosen)}")
     program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
     line = [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks), *program]
-    env = {**os.environ, **AS_ROOT, **crowded(64), **BY_UCX, **variables}
+    env = {**os.environ, **AS_ROOT, **environment_of_crowd(64), **BY_UCX, **variables}
     ran = subprocess.run(line, capture_output=True, text=True, timeout=150, env=env, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[int, dict[int, list[str]]] = defaultdict(dict)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 from hocket.mpi.multicast import build
 from hocket.mpi.preload import NATIVE
 
@@ -20,7 +20,7 @@ MODES = ("recv", "poll", "listen", "threads")
 def run(mpi: Mpi, ranks: int, program: Sequence[str]) -> str:
     """Run a program without the preloaded library; return its output."""
     line = [str(mpi.installation.mpiexec), "-n", str(ranks), *program]
-    settings = {**os.environ, **AS_ROOT, **crowded(64), "PYTHONPATH": str(ROOT / "python")}
+    settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64), "PYTHONPATH": str(ROOT / "python")}
     ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.mpi.preload import NATIVE, kept, library_flag
+from hocket.mpi.preload import NATIVE, cached_build, library_flag
 
 from .conftest import Mpi, Ran
 
@@ -49,7 +49,7 @@ def detector(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(mpi: Mpi, ranks: int, rounds: int, native: Path = NATIVE) -> Ran:
     """Run the program with a library under the detector, made of the C files in a folder."""
     flags = ["-shared", "-pthread", library_flag(mpi.installation), *FLAGS]
-    library = kept(mpi.installation, "libhocket_mpi.so", "preload/**/*.c", flags, native=native)
+    library = cached_build(mpi.installation, "libhocket_mpi.so", "preload/**/*.c", flags, native=native)
     variables = {
         "LD_PRELOAD": str(library),
         "TSAN_OPTIONS": f"ignore_noninstrumented_modules=1 halt_on_error=1 suppressions={SUPPRESSIONS}",

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from hocket.mpi import command
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 from hocket.mpi.turns import Turns
-from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.decisions import default_rules
@@ -65,7 +65,7 @@ RANKS = (2, 3, 4)
 
 def run(mpi: Mpi, ranks: int, program: Sequence[str], variables: dict[str, str]) -> str:
     """Run a program; return its output."""
-    settings = {**os.environ, **AS_ROOT, **crowded(64)}
+    settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64)}
     line = command(mpi.installation, ranks, program, variables)
     ran = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, env=settings, check=False)
     return ran.stdout + ran.stderr
@@ -140,7 +140,7 @@ def test_open_mpi_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path, format: str
     source = tmp_path / "all.rules"
     source.write_text(RULES)
     file = tmp_path / "rules.conf"
-    file.write_text(FORMATS[format].write(converted(read(source), FORMATS[format].library).rules))
+    file.write_text(FORMATS[format].write(convert_rules(read(source), FORMATS[format].library).rules))
     functions = list(LIBRARIES[format].algorithms)
     assert set(read(file, format).functions) == set(functions)
     # Version 1 of the format cannot give a window, so that alltoall is left to the library.
@@ -283,7 +283,7 @@ def test_mpich_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path) -> None:
     source = tmp_path / "all.rules"
     source.write_text(MPICH_RULES)
     file = tmp_path / "rules.json"
-    made = converted(read(source), "mpich-5.0").rules
+    made = convert_rules(read(source), "mpich-5.0").rules
     file.write_text(FORMATS["mpich-5.0"].write(made))
     rules = read(file, "mpich-5.0")
     chosen: set[str] = set()

@@ -9,7 +9,7 @@ from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice as Named
 from hocket.rules.tuning_files.hocket_rules import of_function
-from hocket.rules.tuning_files.translation import HOCKET, translated
+from hocket.rules.tuning_files.translation import HOCKET, translate
 from hocket.tuning.candidates import call_at, candidates, of_any_machine, of_catalogue, of_library, whole_sizes
 from hocket.tuning.choice import Choice, Point
 
@@ -52,7 +52,7 @@ def test_what_a_library_has_is_said_in_its_words(library: str, ranks: int) -> No
     some = 0
     for collective in COLLECTIVES_OF_KNOWN_SIZE:
         for choice in of_library(library, Point(collective, ranks, 1 << 20)):
-            named = translated(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
+            named = translate(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
             assert named.choice is not None and named.known is not None and named.known.takes(ranks), choice
             some += 1
     assert some > 4

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_of, chosen, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at, choice_of, rules_of
 from hocket.tuning.deciding import Times, acceptable, decide, held_out, merge, regrets
 
 A, B, C = (Choice("catalogue", name) for name in ("recursive_doubling", "ring", "swing"))
@@ -132,7 +132,7 @@ def test_rules_say_what_decisions_say(points: list[Times]) -> None:
     for point in [*known, *at(7, 20, 100, 1 << 30), *at(8, ranks=7)]:
         call = hocket.Call(ranks=point.ranks, size_bytes=point.size_bytes)
         found = hocket.choose(text, "allreduce", call)
-        assert chosen(decisions, point).name == (found[0].name if found else DEFAULT.name)
+        assert choice_at(decisions, point).name == (found[0].name if found else DEFAULT.name)
 
 
 def test_regret_is_over_the_fastest_and_noise_decides_who_is_slower() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.guidelines import compositions, violations
-from hocket.tuning.records import Found
+from hocket.tuning.records import PointRecord
 
 (REDUCE_BROADCAST, _) = compositions("allreduce")
 
 
-def found(ranks: int, size_bytes: int, **times: Estimate) -> Found:
+def found(ranks: int, size_bytes: int, **times: Estimate) -> PointRecord:
     choices = {"default": DEFAULT, "other": REDUCE_BROADCAST, "ring": Choice("mpi", "ring", (("x", 4),))}
-    return Found(Point("allreduce", ranks, size_bytes), {choices[name]: one for name, one in times.items()})
+    return PointRecord(Point("allreduce", ranks, size_bytes), {choices[name]: one for name, one in times.items()})
 
 
 def test_a_default_is_beaten_only_beyond_the_noise() -> None:

@@ -16,9 +16,9 @@ from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.turns import Turns, Way
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, own_choices, pair_points
-from hocket.tuning.pairing import nominated, rivals
-from hocket.tuning.planning import Plan, concluded, decided, plan_of
-from hocket.tuning.records import Found, Records
+from hocket.tuning.pairing import nominate, rivals
+from hocket.tuning.planning import Plan, conclude, decide_all, plan_of
+from hocket.tuning.records import PointRecord, Records
 from hocket.tuning.simulating import Simulated
 
 RING, LINEAR = Choice("catalogue", "ring"), Choice("catalogue", "linear")
@@ -47,7 +47,7 @@ def test_the_corrected_model_says_what_need_not_be_measured() -> None:
     by = measured(factor=4.0)
     said = {RING: 1.0, LINEAR: 5.0}
     assert by.far_behind(said) == {LINEAR: "the machine predicts 5 times the fastest, more than 4"}
-    by.learn(Found(POINT, {RING: Estimate.exact(2.0), LINEAR: Estimate.exact(5.0)}, predicted_s=said))
+    by.learn(PointRecord(POINT, {RING: Estimate.exact(2.0), LINEAR: Estimate.exact(5.0)}, predicted_s=said))
     assert by.far_behind(said) == {}  # measured 2 and 1 times the prediction
     assert by.corrected_s(RING, 1.0) == 2.0 and by.corrected_s(Choice("catalogue", "swing"), 1.0) == 1.5
 
@@ -61,8 +61,8 @@ def race_all(plan: Plan, machine: FakeMachine, records: Records, limit_s: float)
 def measure_all(plan: Plan, machine: FakeMachine, records: Records, limit_s: float) -> None:
     race_all(plan, machine, records, limit_s)
     known = [records.found[point] for point in plan.training]
-    pair_points(nominated(known, 0.03, lambda *_: True), machine.by(), records, limit_s=limit_s)
-    decisions = decided(plan, records, 0.03)
+    pair_points(nominate(known, 0.03, lambda *_: True), machine.by(), records, limit_s=limit_s)
+    decisions = decide_all(plan, records, 0.03)
     judged = {p: rivals(records.found[p], decisions) for p in plan.held_out if p in records.found}
     pair_points(judged, machine.by(), records, limit_s=limit_s, keeps_slow=True)
 
@@ -145,7 +145,7 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: FakeMachine, tmp_p
     plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, fake, records, limit_s=10)
-        tuning = concluded(plan, records, {}, 0.03)
+        tuning = conclude(plan, records, {}, 0.03)
     assert fake.started == 5  # first, after the ended job, at the held-out point, to confirm, to judge
     found = records.found[POINT]
     assert found.is_decided and found.times[DEFAULT].median_s == 1e-6
@@ -174,9 +174,9 @@ def test_with_a_fixed_order_reductions_have_one_order_however_slow(fake: FakeMac
     with Records(tmp_path / "records", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=10)
         measure_points(plan.held_out, plan.training, by, records, limit_s=10)
-        judged = {p: rivals(records.found[p], decided(plan, records, 0.03)) for p in plan.held_out}
+        judged = {p: rivals(records.found[p], decide_all(plan, records, 0.03)) for p in plan.held_out}
         pair_points(judged, by, records, limit_s=10, keeps_slow=True)
-        tuning = concluded(plan, records, {}, 0.03)
+        tuning = conclude(plan, records, {}, 0.03)
     of_reduction = [one for one in records.found.values() if one.point.collective == "allreduce"]
     assert {c.owner for one in of_reduction for c in one.times} == {"default", "catalogue"}
     assert all(one.times.keys() == of_reduction[0].times.keys() and not one.skipped for one in of_reduction)
@@ -192,7 +192,7 @@ def test_with_a_fixed_order_a_machine_leaves_out_what_is_slow_at_all_sizes(fake:
     with Records(tmp_path / "records", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=10)
         measure_points(plan.held_out, plan.training, by, records, limit_s=10)
-        decisions = decided(plan, records, 0.03)
+        decisions = decide_all(plan, records, 0.03)
     small, *others = records.found.values()
     assert LINEAR in small.skipped and "everywhere, above 2" in small.skipped[LINEAR]
     doubling = Choice("catalogue", "recursive_doubling")
@@ -254,5 +254,5 @@ def test_without_time_everything_is_left_to_the_mpi(fake: FakeMachine, tmp_path:
     plan = plan_of(["broadcast"], [2], [64], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, fake, records, limit_s=0)
-        tuning = concluded(plan, records, {}, 0.03)
+        tuning = conclude(plan, records, {}, 0.03)
     assert tuning.undecided == 1 and tuning.decisions[0].choice == DEFAULT

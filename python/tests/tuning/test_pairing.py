@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from hocket.mpi.installation import Installation
-from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, chosen, rule_of
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, choice_at, rule_of
 from hocket.tuning.measuring import Measured, measure_points, pair_points
-from hocket.tuning.pairing import AGAIN, BY_RULES, compared, confirmed, noise_of, nominated, ratio, rivals
-from hocket.tuning.planning import concluded, decided, plan_of
-from hocket.tuning.records import Found, Records
+from hocket.tuning.pairing import AGAIN, BY_RULES, compared_times, confirmed_times, noise_of, nominate, ratio, rivals
+from hocket.tuning.planning import conclude, decide_all, plan_of
+from hocket.tuning.records import PointRecord, Records
 from hocket.tuning.report import Tuning, markdown
 
 from .noisy import NoisyMachine
@@ -24,8 +24,8 @@ OTHERS = [Choice("catalogue", f"other_{i}") for i in range(6)]
 TOLERANCE = 0.03
 
 
-def found(size_bytes: int = 64, **more: Any) -> Found:
-    return Found(Point("allreduce", 2, size_bytes), {DEFAULT: Estimate(2.0, 1.0, 3.0)}, **more)
+def found(size_bytes: int = 64, **more: Any) -> PointRecord:
+    return PointRecord(Point("allreduce", 2, size_bytes), {DEFAULT: Estimate(2.0, 1.0, 3.0)}, **more)
 
 
 def test_a_ratio_is_known_from_six_moments_on_and_one_bad_moment_of_twelve_does_not_matter() -> None:
@@ -45,33 +45,33 @@ def test_what_is_confirmed_is_faster_beyond_the_noise() -> None:
     ratios = {A: (0.75, 0.875, 0.9375) * 4, B: (0.5,) * 12, OWN_RING: (0.1,) * 12, AGAIN: (0.1,) * 12}
     one = found(ratios=ratios)
     kept = {DEFAULT: Estimate.exact(1.0), A: Estimate.exact(0.875), B: Estimate.exact(0.5)}
-    assert confirmed(one, BY_RULES, 0.06) == kept
-    assert set(confirmed(one, BY_RULES, 0.07)) == {DEFAULT, B}
-    assert set(confirmed(found(), BY_RULES, 0.0)) == {DEFAULT}
-    simulated = Found(one.point, {A: Estimate.exact(1.0)})
-    assert confirmed(simulated, BY_RULES, 0.0) == simulated.times
+    assert confirmed_times(one, BY_RULES, 0.06) == kept
+    assert set(confirmed_times(one, BY_RULES, 0.07)) == {DEFAULT, B}
+    assert set(confirmed_times(found(), BY_RULES, 0.0)) == {DEFAULT}
+    simulated = PointRecord(one.point, {A: Estimate.exact(1.0)})
+    assert confirmed_times(simulated, BY_RULES, 0.0) == simulated.times
 
 
 def test_what_judges_has_times_by_ratios_and_the_noise_as_the_interval_of_the_default() -> None:
-    assert compared(found(ratios={A: (0.5,) * 5, AGAIN: (1.0,) * 5}), BY_RULES, 0.25) == {}
+    assert compared_times(found(ratios={A: (0.5,) * 5, AGAIN: (1.0,) * 5}), BY_RULES, 0.25) == {}
     one = found(ratios={A: (0.5,) * 12, AGAIN: (1.0,) * 12})
-    assert compared(one, BY_RULES, 0.25) == {DEFAULT: Estimate(2.0, 1.6, 2.5), A: Estimate.exact(1.0)}
+    assert compared_times(one, BY_RULES, 0.25) == {DEFAULT: Estimate(2.0, 1.6, 2.5), A: Estimate.exact(1.0)}
 
 
 def test_nominated_are_the_fastest_and_neighbours_choices_at_points_and_between() -> None:
-    low = Found(
+    low = PointRecord(
         Point("allreduce", 2, 64), {DEFAULT: Estimate.exact(1.0), A: Estimate.exact(0.5), B: Estimate.exact(1.1)}
     )
-    high = Found(
+    high = PointRecord(
         Point("allreduce", 2, 1024), {DEFAULT: Estimate.exact(1.0), A: Estimate.exact(2.0), B: Estimate.exact(0.5)}
     )
-    wanted = nominated([low, high], TOLERANCE, lambda _, __: True)
+    wanted = nominate([low, high], TOLERANCE, lambda _, __: True)
     assert wanted == {
         low.point: (A, B),
         Point("allreduce", 2, 256): (A, B),
         high.point: (B,),  # A is far slower than the default here
     }
-    assert nominated([low, high], TOLERANCE, lambda _, choice: choice != B).keys() == {
+    assert nominate([low, high], TOLERANCE, lambda _, choice: choice != B).keys() == {
         low.point,
         Point("allreduce", 2, 256),
     }
@@ -93,12 +93,12 @@ def tuned(folder: Path, times: dict[Choice, float], seed: int) -> Tuning:
     with Records(folder / f"records-{seed}", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=1)
         known = [records.found[point] for point in plan.training]
-        pair_points(nominated(known, TOLERANCE, lambda _, __: True), by, records, limit_s=40)
-        decisions = decided(plan, records, TOLERANCE)
+        pair_points(nominate(known, TOLERANCE, lambda _, __: True), by, records, limit_s=40)
+        decisions = decide_all(plan, records, TOLERANCE)
         measure_points(plan.held_out, plan.training, by, records, limit_s=1)
         judged = {point: rivals(records.found[point], decisions) for point in plan.held_out}
         pair_points(judged, by, records, limit_s=20, keeps_slow=True)
-        return concluded(plan, records, {}, TOLERANCE)
+        return conclude(plan, records, {}, TOLERANCE)
 
 
 def test_on_a_noisy_machine_no_rule_is_truly_slower_than_the_default(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_on_a_noisy_machine_what_is_faster_is_found_and_the_regret_is_small(tmp_
         random = Random(seed)
         times = {DEFAULT: 1.0, **{choice: random.choice([0.6, 0.8, 1.0, 1.3]) for choice in OTHERS}}
         tuning = tuned(tmp_path, times, seed)
-        choice = chosen(tuning.decisions, Point("allreduce", 2, 128))
+        choice = choice_at(tuning.decisions, Point("allreduce", 2, 128))
         regrets.append(times[choice] / min(times.values()) - 1)
         judged += [one.share for one in tuning.regrets]
         assert not any(one.is_slower_than_default for one in tuning.regrets)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.pairing import AGAIN
-from hocket.tuning.planning import Plan, plan_of, refined, unsettled
-from hocket.tuning.records import Found, Records
+from hocket.tuning.planning import Plan, plan_of, points_to_refine, points_unsettled
+from hocket.tuning.records import PointRecord, Records
 
 A, B = Choice("catalogue", "ring"), Choice("catalogue", "swing")
 
@@ -22,11 +22,11 @@ def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Pat
             for point in points:
                 is_short = point.size_bytes < 5000
                 times = {A: Estimate.exact(1.0 if is_short else 2.0), B: Estimate.exact(2.0 if is_short else 1.0)}
-                records.add(Found(point, times))
+                records.add(PointRecord(point, times))
 
         find(plan.training)
         found = []
-        while more := refined(plan, records, 0.03):
+        while more := points_to_refine(plan, records, 0.03):
             find(more)
             plan = plan.with_points(more)
             found += [point.size_bytes for point in more]
@@ -46,14 +46,14 @@ def test_where_confirmed_choices_change_middles_are_raced_until_they_are_near(tm
         for point in plan.confirming:
             best, other = (A, B) if point.size_bytes < 20_000 else (B, A)
             ratios = {best: (0.5,) * 12, other: (0.8,) * 12, AGAIN: (1.0,) * 12}
-            records.add(Found(point, {A: Estimate.exact(1.0), DEFAULT: Estimate.exact(2.0)}, ratios=ratios))
+            records.add(PointRecord(point, {A: Estimate.exact(1.0), DEFAULT: Estimate.exact(2.0)}, ratios=ratios))
 
     plan = plan_of(["allreduce"], [4], [4096, 32768], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         confirm(plan, records)
-        assert refined(plan, records, 0.03) == ()
+        assert points_to_refine(plan, records, 0.03) == ()
         found = []
-        while more := unsettled(plan, records, 0.03):
+        while more := points_unsettled(plan, records, 0.03):
             plan = plan.with_points(more)
             found += [point.size_bytes for point in more]
             confirm(plan, records)

@@ -12,7 +12,7 @@ from hocket import Call, Machine, Trials
 from hocket.traces import Communicator, RankTrace, Trace
 from hocket.tuning.choice import Point
 from hocket.tuning.simulating import Simulated
-from hocket.tuning.tracing import Application, Proposed, Tuned, fewest_rules, propose, traced_calls
+from hocket.tuning.tracing import Application, Proposed, TracedTuning, fewest_rules, propose, traced_calls
 from tests.trace_programs import Program
 
 SUM: dict[str, Any] = {"op": "MPI_SUM", "commutative": True}
@@ -44,7 +44,7 @@ def trace_of(found: Program) -> Trace:
     return Trace("a program", "an MPI", "2026-01-01T00:00:00Z", traces)
 
 
-def tuned(application: Application, threshold: float = 0.01) -> Tuned:
+def tuned(application: Application, threshold: float = 0.01) -> TracedTuning:
     before = application.replayed([])
     return fewest_rules(propose(traced_calls(application.trace), application, 0.03), application, before, threshold)
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 
 import hocket
-from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.hocket_rules import collective_of
-from hocket.rules.tuning_files.translation import to_hocket, translated
+from hocket.rules.tuning_files.translation import to_hocket, translate
 
 from . import strategies
 
@@ -36,7 +36,7 @@ def test_every_counterpart_is_an_algorithm_of_the_catalogue_and_comes_back(libra
             choice = Choice(known.name, tuple(own.items()))
             ours = to_hocket(function, choice, library).choice
             assert ours is not None
-            assert translated(function, ours, "hocket", library).choice == choice
+            assert translate(function, ours, "hocket", library).choice == choice
 
 
 def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
@@ -49,7 +49,7 @@ def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
 
     from hocket.rules.tuning_files.mpich_json import default_tree
 
-    found = converted(mpich(json.dumps(default_tree()), "own"), "hocket").rules
+    found = convert_rules(mpich(json.dumps(default_tree()), "own"), "hocket").rules
     for function in known.functions:
         for ranks in (*range(2, 18), 100, 1024):
             for size in (1, 8, 9, 256, 257, 2048, 2049, 12288, 12289, 32768, 32769, 524288, 524289, 1 << 22):
@@ -64,7 +64,7 @@ def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
 @given(strategies.hocket_rules(is_simple=True))
 def test_what_is_converted_decides_the_same_where_it_is_exact(rules: Rules) -> None:
     for library in ("openmpi-5.0", "mpich-5.0", "openmpi-6.0"):
-        found = converted(rules, library).rules
+        found = convert_rules(rules, library).rules
         for function in found.functions:
             ours = "allgather" if function == "allgatherv" else function.removesuffix("_block")
             for ranks in EXACT_RANKS:
@@ -72,7 +72,7 @@ def test_what_is_converted_decides_the_same_where_it_is_exact(rules: Rules) -> N
                     source = decided(rules, situation(ours, ranks, 0 if function == "barrier" else size))
                     target = decided(found, situation(function, ranks, 0 if function == "barrier" else size))
                     expected = source.choice if source else None
-                    words = expected and translated(function, expected, "hocket", library)
+                    words = expected and translate(function, expected, "hocket", library)
                     wanted = words.choice if words else None
                     got = target.choice if target else None
                     needs = words.known.needs if words and words.known else ()
@@ -85,10 +85,12 @@ def test_what_is_converted_decides_the_same_where_it_is_exact(rules: Rules) -> N
 
 def test_what_has_no_counterpart_is_said() -> None:
     rules = Rules("hocket", (Rule("allreduce", Choice("swing"), sizes=Span(0, 99)), Rule("allreduce", Choice("ring"))))
-    found = converted(rules, "openmpi-5.0")
+    found = convert_rules(rules, "openmpi-5.0")
     assert found.notes == ("allreduce: openmpi-5.0 has no swing, left to the library",)
     assert [rule.choice for rule in found.rules.rules] == [None, Choice("ring")]
-    back = converted(Rules("openmpi-5.0", (Rule("allreduce", Choice("segmented_ring", (("seg_size", 8),))),)), "hocket")
+    back = convert_rules(
+        Rules("openmpi-5.0", (Rule("allreduce", Choice("segmented_ring", (("seg_size", 8),))),)), "hocket"
+    )
     assert back.rules.rules == ()
     assert back.notes == (
         "allreduce: segmented_ring (a ring whose blocks go in segments) has no counterpart in Hocket, "
@@ -103,14 +105,16 @@ def test_a_fixed_order_is_kept_by_rules_of_hocket_only() -> None:
     assert rules.order_is_fixed
     assert [rule.function for rule in rules.rules] == ["allreduce", "allreduce", "iallreduce", "iallreduce"]
     assert FORMATS["hocket"].write(rules).startswith("order = fixed\nallreduce[size=..4KiB]: recursive_doubling\n")
-    found = converted(rules, "openmpi-5.0")
+    found = convert_rules(rules, "openmpi-5.0")
     assert not found.rules.order_is_fixed
     assert "order = fixed is left out: with the algorithms of openmpi-5.0, sums may depend on the size" in found.notes
 
 
 def test_between_versions_of_a_library_numbers_stay() -> None:
     rules = Rules("openmpi-5.0", (Rule("allgather", Choice("bruck")), Rule("allreduce", Choice("ring"))))
-    found = converted(rules, "openmpi-6.0").rules.rules
+    found = convert_rules(rules, "openmpi-6.0").rules.rules
     assert [str(rule.choice) for rule in found] == ["bruck-k-fanout", "ring"]
-    sparbit = converted(Rules("openmpi-5.0", (Rule("allgather", Choice("sparbit"), measure="total"),)), "openmpi-4.1")
+    sparbit = convert_rules(
+        Rules("openmpi-5.0", (Rule("allgather", Choice("sparbit"), measure="total"),)), "openmpi-4.1"
+    )
     assert sparbit.notes == ("allgather: openmpi-4.1 has no sparbit, left to the library",)

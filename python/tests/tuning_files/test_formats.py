@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
-from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import decided, situation, verdicts
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
-from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
+from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
 from tests.foreign import open_mpi, ucc
 from tests.foreign.mpich import read_by_mpich
@@ -32,7 +32,7 @@ few = settings(max_examples=40)
 def again(rules: Rules, name: str) -> Rules:
     format = FORMATS[name]
     assert format.read is not None
-    return format.read(written(rules, format), "again")
+    return format.read(write_rules(rules, format), "again")
 
 
 @given(strategies.hocket_rules())
@@ -74,7 +74,7 @@ def test_open_mpi_decides_as_the_rules_do(name: str, data: st.DataObject) -> Non
     is_json, version = name == "openmpi-6.0", 1 if name == "openmpi-4.1" else 2
     placements = ["any", "one-per-node", "single-node"] if is_json else []
     rules = data.draw(strategies.tables(library, has_requests=version == 2, placements=placements))
-    text, known = written(rules, FORMATS[name]), LIBRARIES[library]
+    text, known = write_rules(rules, FORMATS[name]), LIBRARIES[library]
     names = {function: [each.name for each in algorithms] for function, algorithms in known.algorithms.items()}
     table = (
         open_mpi.read_json(text, names)
@@ -110,7 +110,7 @@ def test_scores_of_ucc_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) ->
     assert again(read_again, "ucc-1") == read_again
     same_decisions(rules, read_again)
     for ranks in RANKS:
-        table = ucc.read_by_ucc(written(rules, FORMATS["ucc-1"]), ranks) if rules.rules else {}
+        table = ucc.read_by_ucc(write_rules(rules, FORMATS["ucc-1"]), ranks) if rules.rules else {}
         for function, memory, size in product(rules.functions, ("host", "cuda", "rocm"), SIZES):
             call = situation(function, ranks, size)
             rule = decided(rules, replace(call, conditions={**call.conditions, "memory": memory}))
@@ -125,9 +125,9 @@ def test_ucc_cannot_tell_a_single_size() -> None:
     for more in ((), (Rule("bcast", knomial, sizes=Span(10)),)):
         alone = Rules("ucc-1", (Rule("bcast", knomial, sizes=Span(8, 8)), *more))
         with pytest.raises(hocket.Error, match=r"^bcast: got a rule for 8 bytes alone, which UCC refuses"):
-            written(alone, FORMATS["ucc-1"])
+            write_rules(alone, FORMATS["ucc-1"])
     rest = (Rule("bcast", Choice("dbt"), sizes=Span(8, 8)), Rule("bcast", knomial))
-    assert written(Rules("ucc-1", rest), FORMATS["ucc-1"]) == (
+    assert write_rules(Rules("ucc-1", rest), FORMATS["ucc-1"]) == (
         "bcast:0-7:inf:@knomial#bcast:7-8:inf:@dbt#bcast:8-inf:inf:@knomial\n"
     )
 
@@ -151,7 +151,7 @@ def test_documented_scores_of_ucc_are_read() -> None:
 def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
     ring = Choice("ring")
     rules = Rules("nccl-2", (Rule("allreduce", ring, Span(4, 5), sizes=Span(0, 99)), Rule("bcast", ring)))
-    assert written(rules, FORMATS["nccl-2"]).splitlines()[1:] == [
+    assert write_rules(rules, FORMATS["nccl-2"]).splitlines()[1:] == [
         "allreduce,0,99,ring,simple,-1,-1,4",
         "allreduce,0,99,ring,simple,-1,-1,5",
         "broadcast,0,18446744073709551615,ring,simple,-1,-1,-1",
@@ -159,9 +159,9 @@ def test_nccl_gets_a_line_for_each_number_of_ranks() -> None:
     with pytest.raises(
         hocket.Error, match=r"^allreduce: ranks 8\.\. have no end, and calls on 0\.\.7 are left to NCCL"
     ):
-        written(Rules("nccl-2", (Rule("allreduce", ring, Span(8)),)), FORMATS["nccl-2"])
+        write_rules(Rules("nccl-2", (Rule("allreduce", ring, Span(8)),)), FORMATS["nccl-2"])
     with pytest.raises(hocket.Error, match="need a line each"):
-        written(Rules("nccl-2", (Rule("allreduce", ring, Span(8, 8000)),)), FORMATS["nccl-2"])
+        write_rules(Rules("nccl-2", (Rule("allreduce", ring, Span(8, 8000)),)), FORMATS["nccl-2"])
 
 
 @few
@@ -171,7 +171,7 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
     for function in rules.functions:
         assert read_again.of(function) == rules.of(function)
     if rules.library == "nccl-2":
-        lines = read_by_nccl(written(rules, FORMATS["nccl-2"]))
+        lines = read_by_nccl(write_rules(rules, FORMATS["nccl-2"]))
         assert [(line.ranks, line.nodes, line.algorithm) for line in lines] == [
             (rule.ranks.last or -1, rule.nodes.last or -1, rule.choice.algorithm)
             for function in rules.functions
@@ -287,7 +287,7 @@ def test_intervals_of_ncclx(text: str, span: Span) -> None:
 @settings(max_examples=15)
 @given(strategies.hocket_rules(is_simple=True))
 def test_trees_of_mpich_decide_the_same_when_they_are_written_again(rules: Rules) -> None:
-    tree = again(converted(rules, "mpich-5.0").rules, "mpich-5.0")
+    tree = again(convert_rules(rules, "mpich-5.0").rules, "mpich-5.0")
     same_decisions(tree, again(tree, "mpich-5.0"))
 
 
@@ -302,10 +302,11 @@ def same_decisions(one: Rules, two: Rules) -> None:
 
 @few
 @given(
-    strategies.trees() | strategies.hocket_rules(is_simple=True).map(lambda rules: converted(rules, "mpich-5.0").rules)
+    strategies.trees()
+    | strategies.hocket_rules(is_simple=True).map(lambda rules: convert_rules(rules, "mpich-5.0").rules)
 )
 def test_mpich_takes_written_trees(rules: Rules) -> None:
-    read_by_mpich(written(rules, FORMATS["mpich-5.0"]), default_tree_functions(), known_names())
+    read_by_mpich(write_rules(rules, FORMATS["mpich-5.0"]), default_tree_functions(), known_names())
 
 
 def test_the_own_tree_of_mpich_decides_the_same_when_it_is_written_again() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from hocket import Error
 from hocket.rules.tuning_files.checking import findings
-from hocket.rules.tuning_files.conversion import converted
+from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import decided, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
 from hocket.rules.tuning_files.formats import FORMATS
-from hocket.rules.tuning_files.translation import passes_over, translated
+from hocket.rules.tuning_files.translation import passes_over, translate
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
 
 from . import strategies
@@ -207,7 +207,7 @@ def test_what_is_converted_decides_the_same_on_the_ranks_it_is_exact_for(rules: 
     if {rules.library, to} <= {"nccl-2", "rccl-2"}:
         return  # these keep all lines
     exact = [8, 16, 24, 64]
-    found = converted(rules, to, ranks=exact, ranks_per_node=per_node).rules
+    found = convert_rules(rules, to, ranks=exact, ranks_per_node=per_node).rules
     if to != "hocket":
         try:
             text = FORMATS[to].write(found)
@@ -220,7 +220,7 @@ def test_what_is_converted_decides_the_same_on_the_ranks_it_is_exact_for(rules: 
             for size in at_the_ends(rules.of(function), ranks):
                 call = situation(function, ranks, size, ranks_per_node=per_node)
                 one, two = decided(rules, call), decided(found, call)
-                words = translated(function, one.choice, rules.library, to).choice if one and one.choice else None
+                words = translate(function, one.choice, rules.library, to).choice if one and one.choice else None
                 assert (two.choice if two else None) == words, (call, one, two)
 
 
@@ -228,24 +228,24 @@ def test_bytes_per_rank_are_the_bytes_of_the_message_divided_and_rounded_down() 
     # On 16 ranks, messages of 0..1000 bytes have 0..62 bytes per rank: 62 * 16 = 992, 63 * 16 = 1008.
     share = "allreduce,[0,62],ring,ll,-1,2,8"
     whole = read("allreduce,0,1000,ring,ll,-1,2,16\n", "nccl-2")
-    found = converted(whole, "ncclx-2", ranks=[16], ranks_per_node=8)
+    found = convert_rules(whole, "ncclx-2", ranks=[16], ranks_per_node=8)
     assert FORMATS["ncclx-2"].write(found.rules).splitlines()[1:] == [share]
     # Those with 0..62 bytes per rank have 0..1007 bytes.
-    back = converted(read(share, "ncclx-2"), "nccl-2", ranks=[16], ranks_per_node=8)
+    back = convert_rules(read(share, "ncclx-2"), "nccl-2", ranks=[16], ranks_per_node=8)
     assert FORMATS["nccl-2"].write(back.rules).splitlines()[1:] == ["allreduce,0,1007,ring,ll,-1,2,16"]
-    ours = converted(read(share, "ncclx-2"), "hocket", ranks=[16], ranks_per_node=8)
+    ours = convert_rules(read(share, "ncclx-2"), "hocket", ranks=[16], ranks_per_node=8)
     assert FORMATS["hocket"].write(ours.rules) == "allreduce[ranks=16, size=..1008]: ring\n"
 
 
 def test_between_nccl_and_rccl_lines_stay() -> None:
     rules = read("allreduce,0,9,nvls,simple,-1,1,-1\nallreduce,0,-1,tree,ll,4,2,16,1,0,cpx,2\n", "rccl-2")
-    found = converted(rules, "nccl-2")
+    found = convert_rules(rules, "nccl-2")
     assert FORMATS["nccl-2"].write(found.rules).splitlines()[1:] == [
         "allreduce,0,9,nvls,simple,-1,1,-1",
         "allreduce,0,18446744073709551615,tree,ll,4,2,16,1,0",
     ]
     assert found.notes == ("allreduce: nccl-2 does not ask for partitionMode and localGroup",)
-    back = converted(found.rules, "rccl-2")
+    back = convert_rules(found.rules, "rccl-2")
     assert [rule.choice.algorithm for rule in back.rules.rules if rule.choice] == ["tree"]
     assert back.notes == ("allreduce: rccl-2 has no nvls, left to the library",)
 

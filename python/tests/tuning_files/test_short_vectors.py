@@ -10,7 +10,7 @@ from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.deciding import situation, untuned
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
 from hocket.rules.tuning_files.formats import read
-from hocket.rules.tuning_files.translation import performed
+from hocket.rules.tuning_files.translation import perform
 from hocket.tuning.comparing import differences
 
 LINEAR = "basic_linear"
@@ -36,7 +36,7 @@ def test_another_algorithm_runs_below_a_number_of_elements(
 
     def runs(elements: int) -> str:
         there = situation(function, ranks, 8 * elements, element_bytes=8)
-        return performed(rules, choice, there).choice.algorithm
+        return perform(rules, choice, there).choice.algorithm
 
     assert [runs(fewest - 1), runs(fewest)] == [other, algorithm]
     assert [found.kind for found in findings(rules, "openmpi-5.0")] == ["other algorithm"]
@@ -51,7 +51,7 @@ def test_what_open_mpi_does_without_a_file_is_priced_as_what_it_runs() -> None:
     assert (short.choice, short.found[0].name) == ("linear for rabenseifner", "linear")
     assert (long.choice, long.found[0].name) == ("rabenseifner", "rabenseifner")
     listed = read("openmpi-5.0")
-    why = performed(listed, Choice("rabenseifner"), situation("allreduce", 8192, 32768, element_bytes=8)).why
+    why = perform(listed, Choice("rabenseifner"), situation("allreduce", 8192, 32768, element_bytes=8)).why
     assert why.endswith("openmpi-5.0 runs basic_linear instead of rabenseifner")
 
 

@@ -9,7 +9,7 @@ from hocket.base.call import Call
 from hocket.base.version import version
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
-from hocket.fitting.calibrating import calibrated
+from hocket.fitting.calibrating import calibrate_library
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
@@ -49,7 +49,9 @@ def host(installation: Installation | None, why_not: str = "") -> Comparison:
 def _calibrated(installation: Installation) -> Machine:
     """Measure messages and computing, and what Hocket's library takes itself."""
     most_bytes = _SIZES_BYTES[-1]
-    found, _ = calibrated(installation, command, RANKS, most_bytes=most_bytes, limit_s=_CALIBRATION_S, model="loggp")
+    found, _ = calibrate_library(
+        installation, command, RANKS, most_bytes=most_bytes, limit_s=_CALIBRATION_S, model="loggp"
+    )
     return Machine.parse(machine_file(found, _NAME, "loggp", None))
 
 

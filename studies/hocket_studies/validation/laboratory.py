@@ -12,7 +12,7 @@ from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
 from hocket.mpi.benchmark import bench
-from hocket_lab.comparing import compared, expected
+from hocket_lab.comparing import compare_with_lab, expected
 from hocket_lab.laboratory import Lab
 from hocket_studies.validation.comparison import Case, Comparison, not_run
 
@@ -99,6 +99,6 @@ def _cases(installation: Installation, build: Builder, name: str, machine: Machi
             least_rounds=lab.LEAST_ROUNDS,
             launcher=lab.command,
         )
-        for point in compared(lab, found, simulated, refused, before).points:
+        for point in compare_with_lab(lab, found, simulated, refused, before).points:
             title = f"{name}, {point.algorithm}, {point.size_bytes} B"
             yield Case(title, point.simulated_s, point.measured_s, point.reach)

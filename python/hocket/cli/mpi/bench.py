@@ -29,7 +29,7 @@ from hocket.mpi.benchmark import Bench, Measurement, Prediction, deviation
 from hocket.mpi.benchmark import bench as measure
 from hocket.mpi.launch import Launcher
 from hocket.mpi.scene import draws
-from hocket.simulating.scenes import ALONE, Scene
+from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Trials
 from hocket.words.simulations import played_on_clocks
 
@@ -42,7 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Asked:
+class BenchRequest:
     """A measurement that the user asks for.
 
     Attributes:
@@ -61,13 +61,13 @@ class Asked:
     sizes_bytes: tuple[int, ...]
     share: float
     limit_s: float
-    scene: Scene = ALONE
+    scene: Scene = NO_SCENE
 
     @property
     def played(self) -> dict[str, Any]:
         """The scene, as arguments of `hocket.mpi.benchmark.bench`."""
-        asked = self.scene.as_request("isolated")
-        return {name: asked[name] for name in ("arrivals", "cadence")}
+        request = self.scene.as_request("isolated")
+        return {name: request[name] for name in ("arrivals", "cadence")}
 
     @property
     def simulated(self) -> dict[str, Any]:
@@ -137,12 +137,14 @@ def bench_options(
         ) -> Any:
             options.check_scene(scene, "isolated")
             candidates = _candidates(collective, names or usual)
-            known = [one for one in candidates if one is not None]
+            named_candidates = [one for one in candidates if one is not None]
             if root >= ranks:
                 raise click.UsageError(f"--root: got {root}, expected a rank below {ranks}")
             sizes = options.sizes_of(collective, sizes, like="8B..8MiB")
-            call = Call(ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, known))
-            asked = Asked(installation, candidates, call, sizes, until_ci, time_limit, scene)
+            call = Call(
+                ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, named_candidates)
+            )
+            asked = BenchRequest(installation, candidates, call, sizes, until_ci, time_limit, scene)
             return command(*arguments, asked=asked, **more)
 
         return by(with_asked)
@@ -162,7 +164,7 @@ def bench_options(
 @options.every
 @options.as_json
 def bench(
-    asked: Asked,
+    asked: BenchRequest,
     launcher: Launcher,
     lab: Lab | None,
     machine: Machine | None,
@@ -182,16 +184,18 @@ def bench(
         lab.check_scene(asked.scene)
         asked = replace(asked, call=lab.call(asked.call))
         more["least_rounds"] = lab.LEAST_ROUNDS
-    found = asked.measure(launcher=launcher, **more)
-    predictions = predict(found, asked.candidates, asked.call, machine, **asked.simulated) if machine else ()
-    said = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
+    results = asked.measure(launcher=launcher, **more)
+    predictions = predict(results, asked.candidates, asked.call, machine, **asked.simulated) if machine else ()
+    entries_of_predictions = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
     hand_out(
-        {**asdict(found), **said, "lab": lab and lab.summary},
+        {**asdict(results), **entries_of_predictions, "lab": lab and lab.summary},
         plot=plot,
         output=output,
         as_json=as_json,
-        draw=lambda: bench_chart(found, predictions, machine.name if machine else None, None if every else MOST_LINES),
-        show=lambda written: print_bench(found, predictions, machine, written, every=every),
+        draw=lambda: bench_chart(
+            results, predictions, machine.name if machine else None, None if every else MOST_LINES
+        ),
+        show=lambda files: print_bench(results, predictions, machine, files, every=every),
     )
 
 
@@ -199,110 +203,115 @@ def _candidates(collective: str, names: Sequence[str]) -> tuple[Algorithm | None
     """Return the named algorithms; None is the MPI's own."""
     if not set(names) - {NATIVE_NAME}:
         raise Error(f"algorithms: got {NATIVE_NAME}, expected at least one algorithm of the catalogue beside it")
-    found: list[Algorithm | None] = []
+    choices: list[Algorithm | None] = []
     for name in dict.fromkeys(names):
         if name == NATIVE_NAME:
-            found.append(None)
+            choices.append(None)
         else:
-            found += algorithms_named(collective, () if name == ALL else (name,))
-    return tuple(dict.fromkeys(found))
+            choices += algorithms_named(collective, () if name == ALL else (name,))
+    return tuple(dict.fromkeys(choices))
 
 
 def print_bench(
-    found: Bench,
+    results: Bench,
     predictions: tuple[Prediction, ...],
     machine: Machine | None,
-    written: Mapping[str, str | None],
+    files: Mapping[str, str | None],
     *,
     every: bool,
 ) -> None:
     """Print the measurements, of the fastest or of every algorithm, and their ratio to a machine's predictions."""
-    say(f"{found.collective} on {format_count(found.ranks, 'rank')}, {found.mpi}", bold=True)
-    for words in played_on_clocks(found):
+    say(f"{results.collective} on {format_count(results.ranks, 'rank')}, {results.mpi}", bold=True)
+    for words in played_on_clocks(results):
         print_words(words)
-    names = [name for name in found.algorithms if any(one.algorithm == name for one in found.measurements)]
-    said = {(one.size_bytes, one.algorithm): one for one in predictions}
-    over = [(_NATIVE, _over_native)] if NATIVE_NAME in names else []
+    names = [name for name in results.algorithms if any(one.algorithm == name for one in results.measurements)]
+    predictions_by_call = {(one.size_bytes, one.algorithm): one for one in predictions}
+    ratios = [(_NATIVE, _over_native)] if NATIVE_NAME in names else []
     if machine is not None:
-        over.append((f"over {machine.name}", lambda found, size, name: _over_machine(found, said, size, name)))
-    if found.arrivals:
-        over.append(("last arrival", lambda found, size, name: _beside(found.at(size, name), "arriving_s")))
-    if found.cadence:
-        over.append(("interval", lambda found, size, name: _beside(found.at(size, name), "interval_s")))
-    (_print_every if every else _print_fastest)(found, names, over)
+        ratios.append(
+            (
+                f"over {machine.name}",
+                lambda results, size, name: _over_machine(results, predictions_by_call, size, name),
+            )
+        )
+    if results.arrivals:
+        ratios.append(("last arrival", lambda results, size, name: _ratio_to(results.at(size, name), "arriving_s")))
+    if results.cadence:
+        ratios.append(("interval", lambda results, size, name: _ratio_to(results.at(size, name), "interval_s")))
+    (_print_every if every else _print_fastest)(results, names, ratios)
     ours = [name for name in names if name != NATIVE_NAME]
     if machine is not None and ours:
         middle, ninth, worst = deviation(
-            one.median_s / said[one.size_bytes, one.algorithm].time_s
-            for one in found.measurements
-            if one.algorithm in ours and said[one.size_bytes, one.algorithm].time_s > 0
+            one.median_s / predictions_by_call[one.size_bytes, one.algorithm].time_s
+            for one in results.measurements
+            if one.algorithm in ours and predictions_by_call[one.size_bytes, one.algorithm].time_s > 0
         )
         print_words(
             f"deviation from {machine.name}: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}"
         )
-    counted = ", ".join(f"{name} {calls}" for name, calls in found.counted.items())
+    call_counts = ", ".join(f"{name} {calls}" for name, calls in results.counted.items())
     say()
-    print_words(f"the library counted one proving call per size: {counted}")
-    for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in found.not_measured):
+    print_words(f"the library counted one proving call per size: {call_counts}")
+    for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in results.not_measured):
         print_words(f"not measured: {name}: {sentence}")
-    print_files(written)
+    print_files(files)
 
 
 _Over = Callable[[Bench, int, str], str]
 """Returns the ratio of a measurement to something else, as text."""
 
 
-def _print_fastest(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
+def _print_fastest(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Over]]) -> None:
     say(f"\n{_MEDIAN}")
-    table = SizeTable(found.sizes_bytes, len(names), {what: _WIDEST_OVER for what, _ in over}, with_reach=True)
-    for size in found.sizes_bytes:
-        first = found.places(size)[0].names[0]
-        one = found.at(size, first)
-        cells = [cell(found, size, first) for _, cell in over]
-        table.print_row(size, found.places(size), cells, reach=None if one is None else one.reach)
+    table = SizeTable(results.sizes_bytes, len(names), {what: _WIDEST_OVER for what, _ in ratios}, with_reach=True)
+    for size in results.sizes_bytes:
+        first = results.places(size)[0].names[0]
+        one = results.at(size, first)
+        cells = [cell(results, size, first) for _, cell in ratios]
+        table.print_row(size, results.places(size), cells, reach=None if one is None else one.reach)
 
 
-def _print_every(found: Bench, names: Sequence[str], over: Sequence[tuple[str, _Over]]) -> None:
-    sizes = found.sizes_bytes
-    for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), (_TAIL, _tail), *over]:
+def _print_every(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Over]]) -> None:
+    sizes = results.sizes_bytes
+    for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), (_TAIL, _tail), *ratios]:
         say()
         print_words(what)
-        cells = [[cell(found, size, name) for size in sizes] for name in names]
+        cells = [[cell(results, size, name) for size in sizes] for name in names]
         print_transposed(names, [*map(format_bytes, sizes)], cells)
 
 
-def _median(found: Bench, size: int, name: str) -> str:
-    one = found.at(size, name)
+def _median(results: Bench, size: int, name: str) -> str:
+    one = results.at(size, name)
     if one is None:
         return "-"
     text = f"{format_time(one.median_s)} {format_reach(one.reach)}"
-    return Styled(f"{text} *", fg="green", bold=True) if name in found.fastest(size) else text
+    return Styled(f"{text} *", fg="green", bold=True) if name in results.fastest(size) else text
 
 
-def _tail(found: Bench, size: int, name: str) -> str:
-    one = found.at(size, name)
+def _tail(results: Bench, size: int, name: str) -> str:
+    one = results.at(size, name)
     return "-" if one is None else f"{format_time(one.p90_s)} {format_time(one.p99_s)}"
 
 
-def _over_native(found: Bench, size: int, name: str) -> str:
+def _over_native(results: Bench, size: int, name: str) -> str:
     """Return a time over the MPI's own, with the interval of the ratio."""
-    ours, native = found.at(size, name), found.at(size, NATIVE_NAME)
+    ours, native = results.at(size, name), results.at(size, NATIVE_NAME)
     if ours is None or native is None or name == NATIVE_NAME:
         return "-"
     low, high = ours.low_s / native.high_s, ours.high_s / native.low_s
     return f"{ours.median_s / native.median_s:.2f} ({low:.2f}-{high:.2f})"
 
 
-def _over_machine(found: Bench, said: Mapping[tuple[int, str], Prediction], size: int, name: str) -> str:
+def _over_machine(results: Bench, predictions: Mapping[tuple[int, str], Prediction], size: int, name: str) -> str:
     """Return a time over the simulated time, and over the formula's."""
-    ours, one = found.at(size, name), said.get((size, name))
+    ours, one = results.at(size, name), predictions.get((size, name))
     if ours is None or one is None:
         return "-"
     formula = f"{ours.median_s / one.formula_s:.2f}" if one.formula_s else "-"
     return f"{ours.median_s / one.time_s:.2f} / {formula}" if one.time_s else "-"
 
 
-def _beside(one: Measurement | None, name: str) -> str:
+def _ratio_to(one: Measurement | None, name: str) -> str:
     """Return the median of what is measured beside the times."""
     return "-" if one is None else format_time(median(getattr(one, name)))
 

@@ -69,7 +69,7 @@ def calibrate(
 
     The samples are written beside the machine file, as JSON. In a lab, times are as measured there.
     """
-    from hocket.fitting.calibrating import calibrated, steps
+    from hocket.fitting.calibrating import calibrate_library, steps
     from hocket.mpi.machine_files import machine_file
 
     if most is None:
@@ -81,28 +81,28 @@ def calibrate(
     if path and recorded == path:
         raise click.UsageError(f"--output: got {path}, expected another suffix, as the samples go to this file")
     with progress("measuring", steps()) as on_done:
-        found, samples = calibrated(
+        result, samples = calibrate_library(
             installation, launcher, ranks, most_bytes=most, limit_s=limit_s, model=model, on_done=on_done
         )
     text = machine_file(
-        found, Path(path).stem if path else "measured", model, Path(recorded).name if recorded else None
+        result, Path(path).stem if path else "measured", model, Path(recorded).name if recorded else None
     )
     Machine.parse(text, path or "machine")
-    write_picture(plot, lambda: calibration_chart(found))
+    write_picture(plot, lambda: calibration_chart(result))
     if path and recorded:
-        files.write(recorded, json.dumps({**asdict(found), "measurements": samples}) + "\n")
+        files.write(recorded, json.dumps({**asdict(result), "measurements": samples}) + "\n")
         files.write(path, text)
     if as_json:
-        print_json({**asdict(found), "machine": path, "measurements": recorded, "plot": plot, "text": text})
+        print_json({**asdict(result), "machine": path, "measurements": recorded, "plot": plot, "text": text})
     elif path:
-        _print(found, {"machine": path, "samples": recorded, "plot": plot})
+        _print(result, {"machine": path, "samples": recorded, "plot": plot})
     else:
         files.write(files.STDOUT, text)
 
 
-def _print(found: Calibration, written: dict[str, str | None]) -> None:
-    say(f"{format_count(len(found.hosts), 'rank')}, {found.mpi}, {format_count(found.samples, 'sample')}", bold=True)
-    for title, level in (("", found.between), ("within a host", found.local)):
+def _print(result: Calibration, files: dict[str, str | None]) -> None:
+    say(f"{format_count(len(result.hosts), 'rank')}, {result.mpi}, {format_count(result.samples, 'sample')}", bold=True)
+    for title, level in (("", result.between), ("within a host", result.local)):
         if level is not None:
             _print_level(title, level)
     work = [
@@ -111,12 +111,12 @@ def _print(found: Calibration, written: dict[str, str | None]) -> None:
             f"{_time(one.reduce_s)} + {_rate(one.reduce_s_per_byte)}",
             f"{_time(one.copy_s)} + {_rate(one.copy_s_per_byte)}",
         ]
-        for one in found.work
+        for one in result.work
     ]
     say()
     print_table(["from", "reduce", "copy"], work, right=["reduce", "copy"])
-    library = f"{format_time(found.call_s)} of a call, {format_time(found.message_s)} of a message"
-    facts = {"Hocket takes": library, **written}
+    library = f"{format_time(result.call_s)} of a call, {format_time(result.message_s)} of a message"
+    facts = {"Hocket takes": library, **files}
     print_facts([(name, value) for name, value in facts.items() if value is not None])
 
 
@@ -133,10 +133,10 @@ def _print_level(title: str, level: Level) -> None:
         for one in level.ranges
     ]
     print_table(["from", *columns], rows, right=columns)
-    both = level.both_ways
+    way_pair = level.both_ways
     print_facts(
         [
-            ("both ways", f"{both.value:.2f} ({both.low:.2f}-{both.high:.2f}) times as long as one"),
+            ("both ways", f"{way_pair.value:.2f} ({way_pair.low:.2f}-{way_pair.high:.2f}) times as long as one"),
             ("eager", "all" if level.S_bytes is None else f"up to {level.S_bytes} B"),
         ]
     )

@@ -9,7 +9,7 @@ from hocket.cli.mpi.options import installation_options, rules_options
 from hocket.cli.output import print_facts, print_json
 from hocket.cli.printing import say
 from hocket.mpi import Installation
-from hocket.mpi.installing import Installed
+from hocket.mpi.installing import InstalledLibrary
 from hocket.mpi.installing import install as install_library
 from hocket.mpi.launch import joined_rules
 
@@ -42,8 +42,8 @@ def install(
     text = joined_rules(rules, file) if rules or file is not None else None
 
     def installed(one: Installation) -> dict[str, str]:
-        found = install_library(one, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
-        return _facts(one, found)
+        library = install_library(one, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
+        return _facts(one, library)
 
     other = installation.other_abi()
     facts, facts_of_other = installed(installation), None if other is None else installed(other)
@@ -56,6 +56,6 @@ def install(
         print_facts(facts_of_other.items())
 
 
-def _facts(installation: Installation, found: Installed) -> dict[str, str]:
-    paths = {what: str(path) for what, path in vars(found).items() if what != "name"}
-    return {"mpi": installation.library, **paths, "load": found.load}
+def _facts(installation: Installation, library: InstalledLibrary) -> dict[str, str]:
+    paths = {what: str(path) for what, path in vars(library).items() if what != "name"}
+    return {"mpi": installation.library, **paths, "load": library.load}

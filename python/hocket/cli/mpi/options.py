@@ -27,10 +27,10 @@ def installation_options(command: F) -> F:
 
     @mpi_options
     @wraps(command)
-    def found(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
+    def with_installation(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
         return command(*arguments, installation=found_installation(mpi, mpicc, mpiexec), **more)
 
-    return found  # type: ignore[return-value]
+    return with_installation  # type: ignore[return-value]
 
 
 def mpi_options(command: F) -> F:
@@ -48,12 +48,12 @@ def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) 
         Error: There is no such MPI.
     """
     if mpi is None:
-        found = Installation.find(mpicc, mpiexec)
+        installation = Installation.find(mpicc, mpiexec)
     elif mpicc or mpiexec:
         raise click.UsageError("--mpi: cannot be combined with --mpicc or --mpiexec")
     else:
-        found = Installation.named(mpi)
-    return replace(found, on_compiling=tell_people)
+        installation = Installation.named(mpi)
+    return replace(installation, on_compiling=tell_people)
 
 
 lab_option = click.option(
@@ -68,11 +68,13 @@ def measuring_options(command: F) -> F:
     @hosts_option
     @lab_option
     @wraps(command)
-    def placed(*arguments: Any, installation: Installation, hosts: str | None, lab: str | None, **more: Any) -> Any:
+    def with_launcher(
+        *arguments: Any, installation: Installation, hosts: str | None, lab: str | None, **more: Any
+    ) -> Any:
         launcher, entered = placed_in(installation, hosts, lab)
         return command(*arguments, installation=installation, launcher=launcher, lab=entered, **more)
 
-    return installation_options(placed)  # type: ignore[return-value]
+    return installation_options(with_launcher)  # type: ignore[return-value]
 
 
 def placed_in(installation: Installation, hosts: str | None, lab: str | None) -> tuple[Launcher, Lab | None]:

@@ -45,8 +45,8 @@ def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: b
     Rows are sorted by the time inside their calls, added up over all ranks.
     """
     paths = log_files(logs)
-    found, left = Report(by), Report(("function", "reason"))
-    skipped = 0
+    totals, left = Report(by), Report(("function", "reason"))
+    skipped_count = 0
     with progress("reading", len(paths)) as bar:
         for path in paths:
             try:
@@ -54,30 +54,30 @@ def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: b
             except Error as error:
                 if not skip_damaged:
                     raise
-                skipped += 1
+                skipped_count += 1
                 with bar.hidden():
                     note(f"skipped: {error}")
             else:
-                found.add(log)
+                totals.add(log)
                 left.add(log)
             bar()
     reasons = [row for row in left.rows if row.group["reason"] is not None]
     if as_json:
-        print_result(_entry(found, reasons, skipped))
+        print_result(_entry(totals, reasons, skipped_count))
     else:
-        _print(found, reasons, skipped, top)
+        _print(totals, reasons, skipped_count, top)
 
 
-def _entry(found: Report, reasons: list[ReportRow], skipped: int) -> dict[str, Any]:
+def _entry(totals: Report, reasons: list[ReportRow], omissions: int) -> dict[str, Any]:
     return {
-        "jobs": found.jobs,
-        "skipped": skipped,
-        "first": found.first,
-        "last": found.last,
-        "rank_s": found.rank_s,
-        "time_s": found.time_s,
-        "by": list(found.by),
-        "rows": [_row(row) for row in found.rows],
+        "jobs": totals.jobs,
+        "skipped": omissions,
+        "first": totals.first,
+        "last": totals.last,
+        "rank_s": totals.rank_s,
+        "time_s": totals.time_s,
+        "by": list(totals.by),
+        "rows": [_row(row) for row in totals.rows],
         "left_to_mpi": [_row(row) for row in reasons],
     }
 
@@ -96,19 +96,19 @@ def _row(row: ReportRow) -> dict[str, Any]:
     }
 
 
-def _print(found: Report, reasons: list[ReportRow], skipped: int, top: int) -> None:
-    if skipped:
-        say(f"{format_count(skipped, 'file')} skipped")
-    if not found.jobs:
+def _print(totals: Report, reasons: list[ReportRow], omissions: int, top: int) -> None:
+    if omissions:
+        say(f"{format_count(omissions, 'file')} skipped")
+    if not totals.jobs:
         return
-    say(format_count(found.jobs, "job"), bold=True)
+    say(format_count(totals.jobs, "job"), bold=True)
     facts = [
-        ("began", found.first if found.first == found.last else f"{found.first} to {found.last}"),
-        ("ranks", f"{_hours(found.rank_s)} from MPI_Init to MPI_Finalize"),
-        ("collectives", f"{_hours(found.time_s)}, {found.time_s / found.rank_s:.1%}" if found.rank_s else "none"),
+        ("began", totals.first if totals.first == totals.last else f"{totals.first} to {totals.last}"),
+        ("ranks", f"{_hours(totals.rank_s)} from MPI_Init to MPI_Finalize"),
+        ("collectives", f"{_hours(totals.time_s)}, {totals.time_s / totals.rank_s:.1%}" if totals.rank_s else "none"),
     ]
     print_facts([(name, value) for name, value in facts if value])
-    _print_rows(found.by, found.rows, top)
+    _print_rows(totals.by, totals.rows, top)
     if reasons:
         say("\nleft to MPI", bold=True)
         _print_rows(("function", "reason"), tuple(reasons), top)

@@ -11,7 +11,7 @@ from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, lab_option, placed_in, rule_options
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
-from hocket.mpi.launch import crowded
+from hocket.mpi.launch import environment_of_crowd
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -39,4 +39,4 @@ def run(
     sys.stdout.flush()
     if entered is not None:
         sys.exit(wait_for(line, {}))
-    os.execve(line[0], line, {**os.environ, **crowded(ranks)})
+    os.execve(line[0], line, {**os.environ, **environment_of_crowd(ranks)})

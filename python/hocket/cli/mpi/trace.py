@@ -48,16 +48,16 @@ def trace(
         raise click.UsageError(f"--output: got {output}, expected a file, as the program writes to stdout")
     path = output or _unused(f"{program_name(program)}.hktrace")
     say_what_root_lacks(installation)
-    found, status = trace_program(installation, ranks, program, path)
-    written = {"trace": path}
+    trace_read, status = trace_program(installation, ranks, program, path)
+    output_files = {"trace": path}
     if simgrid is not None:
-        written["simgrid"] = str(traces.write_simgrid(simgrid, found))
+        output_files["simgrid"] = str(traces.write_simgrid(simgrid, trace_read))
     if allprof is not None:
-        written["allprof"] = str(traces.write_allprof(allprof, found))
+        output_files["allprof"] = str(traces.write_allprof(allprof, trace_read))
     if as_json:
-        print_json({**_summary(found), **written, "exit_status": status})
+        print_json({**_summary(trace_read), **output_files, "exit_status": status})
     else:
-        _print(found, written)
+        _print(trace_read, output_files)
     return status
 
 
@@ -101,7 +101,7 @@ def _moved_bytes(rank: RankTrace, call: Call) -> int:
     return blocks * (call.size_bytes() or call.size_bytes("recv_"))
 
 
-def _print(trace: Trace, written: dict[str, str]) -> None:
+def _print(trace: Trace, files: dict[str, str]) -> None:
     summary = _summary(trace)
     say(
         f"{summary['program']}, {format_count(summary['ranks'], 'rank')}, {format_count(summary['calls'], 'call')}",
@@ -122,4 +122,4 @@ def _print(trace: Trace, written: dict[str, str]) -> None:
     ]
     print_table(["function", "calls", "time", "data"], rows, right=["calls", "time", "data"])
     say()
-    print_facts(written.items())
+    print_facts(files.items())

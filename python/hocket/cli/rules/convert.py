@@ -10,8 +10,8 @@ from hocket.base.units import format_count, format_ranks
 from hocket.cli import options
 from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
 from hocket.definitions.machine import Machine
-from hocket.rules.tuning_files.conversion import converted
-from hocket.rules.tuning_files.formats import FORMATS, format_of, read, written
+from hocket.rules.tuning_files.conversion import convert_rules
+from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.tuning.comparing import kept_gain
 
 
@@ -40,16 +40,18 @@ def convert(
     """
     format = format_of(target, target_format, "--to")
     rules = read(source, source_format)
-    found = converted(rules, format.library, ranks=ranks, ranks_per_node=ranks_per_node)
-    print_notes(found.notes)
-    if rules.chooses and not found.rules.chooses:
+    conversion = convert_rules(rules, format.library, ranks=ranks, ranks_per_node=ranks_per_node)
+    print_notes(conversion.notes)
+    if rules.chooses and not conversion.rules.chooses:
         raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
-    files.write(target, written(found.rules, format))
+    files.write(target, write_rules(conversion.rules, format))
     share = None
-    if found.left:
-        chosen = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
-        print_notes([f"{found.left} of {chosen} with an algorithm are left to {format.library}"])
-        share = kept_gain(rules, found.rules, machine, ranks=ranks or RANKS, sizes=SIZES, ranks_per_node=ranks_per_node)
+    if conversion.left:
+        rule_count = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
+        print_notes([f"{conversion.left} of {rule_count} with an algorithm are left to {format.library}"])
+        share = kept_gain(
+            rules, conversion.rules, machine, ranks=ranks or RANKS, sizes=SIZES, ranks_per_node=ranks_per_node
+        )
     if share is not None:
         where = f"on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
         own = f"{format.library}'s own choices {where}"

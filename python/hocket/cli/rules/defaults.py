@@ -17,9 +17,9 @@ from hocket.rules.tuning_files.decisions import defaults_of
 @options.as_json
 def defaults(library: str, as_json: bool) -> None:
     """Print the choices that LIBRARY makes without a tuning file, with their source."""
-    found = defaults_of(library)
+    default_rules = defaults_of(library)
     if as_json:
-        print_json(vars(found))
+        print_json(vars(default_rules))
         return
-    print_notes([f"{found.format} rules: {found.source}"])
-    put(found.text)
+    print_notes([f"{default_rules.format} rules: {default_rules.source}"])
+    put(default_rules.text)

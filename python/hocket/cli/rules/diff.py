@@ -52,7 +52,7 @@ def diff(
     if collective is not None and collective not in functions:
         raise Error(f'--collective: neither file has rules for "{collective}", expected {", ".join(functions)}')
     functions = [collective] if collective else functions
-    found = list(
+    all_differences = list(
         differences(
             first,
             second,
@@ -65,13 +65,15 @@ def diff(
         )
     )
     if as_json:
-        print_json([_entry(each) for each in found])
+        print_json([_entry(each) for each in all_differences])
         return
-    rows = [_row(each) for each in found]
+    rows = [_row(each) for each in all_differences]
     if rows:
         columns = ["collective", "ranks", "size", one, "time", two, "time", "second/first"]
         print_table(columns, rows, right=["ranks", "size", "time", "second/first"])
-        for why in dict.fromkeys(side.why for each in found for side in (each.one, each.two) if side.time_s is None):
+        for why in dict.fromkeys(
+            side.why for each in all_differences for side in (each.one, each.two) if side.time_s is None
+        ):
             print_words(f"?: {why}")
     else:
         say("no difference")
@@ -80,11 +82,11 @@ def diff(
 def _row(difference: Difference) -> tuple[str, ...]:
     ratio = "?" if difference.ratio is None else f"{difference.ratio:.2f}"
     size = format_bytes(difference.size_bytes) if has_size(difference.function) else ""
-    sides = (_shown(difference.one), _shown(difference.two))
+    sides = (_format_side(difference.one), _format_side(difference.two))
     return (difference.function, str(difference.ranks), size, *sides[0], *sides[1], ratio)
 
 
-def _shown(side: Side) -> tuple[str, str]:
+def _format_side(side: Side) -> tuple[str, str]:
     words = side.choice or "not known"
     where = f"line {side.line}" if side.line else "by itself"
     return f"{words} ({where})", "?" if side.time_s is None else format_time(side.time_s)

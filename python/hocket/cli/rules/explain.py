@@ -18,7 +18,7 @@ from hocket.rules.tuning_files.compositions import remark
 from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
 from hocket.rules.tuning_files.formats import read
-from hocket.rules.tuning_files.translation import performed
+from hocket.rules.tuning_files.translation import perform
 
 
 @click.command()
@@ -52,11 +52,11 @@ def explain(
     calls = [
         situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element) for each in functions
     ]
-    told = [(call, list(verdicts(rules, call))) for call in calls]
+    verdicts_by_call = [(call, list(verdicts(rules, call))) for call in calls]
     if as_json:
-        print_json([_entry(rules, call, all_verdicts) for call, all_verdicts in told])
+        print_json([_entry(rules, call, all_verdicts) for call, all_verdicts in verdicts_by_call])
         return
-    for number, (call, all_verdicts) in enumerate(told):
+    for number, (call, all_verdicts) in enumerate(verdicts_by_call):
         if number:
             say()
         _print(rules, call, all_verdicts)
@@ -64,18 +64,18 @@ def explain(
 
 def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
     say(f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True)
-    shown = [each for each in all_verdicts if call.ranks in each.rule.ranks]
+    verdicts = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
-        for each in shown
+        for each in verdicts
     ]
     if rows:
         print_table(["line", "algorithm", "why"], rows, right=["line"])
-    if len(shown) < len(all_verdicts):
-        say(f"before these: {format_count(len(all_verdicts) - len(shown), 'line')} for other numbers of ranks")
+    if len(verdicts) < len(all_verdicts):
+        say(f"before these: {format_count(len(all_verdicts) - len(verdicts), 'line')} for other numbers of ranks")
     say(_conclusion(rules, call, all_verdicts))
-    if said := _remark(rules, call, _decides(all_verdicts)):
-        say(said)
+    if remark_text := _remark(rules, call, _decides(all_verdicts)):
+        say(remark_text)
 
 
 def _decides(all_verdicts: list[Verdict]) -> Rule | None:
@@ -88,23 +88,23 @@ def _conclusion(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> s
         return f"{rules.library} decides by itself: no line matches the call"
     if last.choice is None:
         return f"{rules.library} decides by itself: line {last.line} leaves the call to it"
-    counted = measured(last.measure, call.size_bytes, call.ranks, call.element_bytes)
+    measure_value = measured(last.measure, call.size_bytes, call.ranks, call.element_bytes)
     what = {
         "size": "bytes of the message",
         "total": "bytes of all blocks",
         "share": "bytes of the message per rank",
         "type": "bytes of elements on all ranks",
     }
-    counts = f", for {counted} {what[last.measure]}" if last.measure in what else ", for any size"
+    counts = f", for {measure_value} {what[last.measure]}" if last.measure in what else ", for any size"
     where = f"line {last.line}" if last.line else f"{rules.library} by itself"
-    return f"{performed(rules, last.choice, call).name}: {where}{counts}"
+    return f"{perform(rules, last.choice, call).name}: {where}{counts}"
 
 
 def _remark(rules: Rules, call: Situation, rule: Rule | None) -> str:
     """Return what a composition does; or what the library runs instead for a vector that may have too few elements."""
     if rule is None or rule.choice is None or remark(rule, call):
         return remark(rule, call)
-    if why := performed(rules, rule.choice, replace(call, element_bytes=LARGEST_ELEMENT)).why:
+    if why := perform(rules, rule.choice, replace(call, element_bytes=LARGEST_ELEMENT)).why:
         what = format_count(call.elements, "element")
         return f"{why}; this call has {what} of {format_count(call.element_bytes, 'byte')}, unless --element differs"
     return ""
@@ -122,6 +122,6 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
         "parameters": dict(decides.choice.parameters) if decides and decides.choice else {},
         "passed": [{"line": each.rule.line, "why": each.why_not} for each in all_verdicts if each.why_not],
         "conclusion": _conclusion(rules, call, all_verdicts),
-        "runs": str(performed(rules, decides.choice, call).choice) if decides and decides.choice else None,
+        "runs": str(perform(rules, decides.choice, call).choice) if decides and decides.choice else None,
         "remark": _remark(rules, call, decides),
     }

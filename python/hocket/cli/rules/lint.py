@@ -24,12 +24,12 @@ def lint(file: str, source_format: str | None, as_json: bool) -> int:
     """
     format = format_of(file, source_format, "--from")
     rules = read(file, format.name)
-    found = findings(rules, format.name)
-    mistakes = [finding for finding in found if not finding.is_hint]
+    all_findings = findings(rules, format.name)
+    mistakes = [finding for finding in all_findings if not finding.is_hint]
     if as_json:
-        print_json([{**vars(finding), "is_hint": finding.is_hint} for finding in found])
+        print_json([{**vars(finding), "is_hint": finding.is_hint} for finding in all_findings])
     else:
-        for finding in found:
+        for finding in all_findings:
             kind = f"hint: {finding.kind}" if finding.is_hint else finding.kind
             say(f"{file}:{finding.line}: {kind}: {finding.sentence}")
         if not mistakes:

@@ -20,10 +20,10 @@ _NAMES = ", ".join(FORMATS)
 
 
 def _count(text: str) -> int:
-    found = parse_count(text)
-    if found < 1:
+    count = parse_count(text)
+    if count < 1:
         raise Error(f'got "{text}", expected a number of ranks, at least 1')
-    return found
+    return count
 
 
 from_option = click.option("--from", "source_format", help=f"The format, unless the file's name tells it: {_NAMES}.")

@@ -27,7 +27,7 @@ from hocket.simulating.sweeps import (
     Row,
     Table,
     check_format,
-    unfinished,
+    unfinished_cells,
 )
 from hocket.simulating.sweeps import sweep as sweep_grid
 
@@ -69,7 +69,7 @@ def sweep(
     `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
     grid = Grid.load(spec)
-    announce([_effort_s(cell) for cell in unfinished(grid, output=output)], jobs=jobs, yes=yes)
+    announce([_effort_s(cell) for cell in unfinished_cells(grid, output=output)], jobs=jobs, yes=yes)
     with (
         _telling_what_is_kept(grid, output),
         open_executor(executor, jobs=jobs, say=note) as pool,
@@ -96,9 +96,9 @@ def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         count = len(grid.cells)
-        kept = count - len(unfinished(grid, output=output))
-        if kept:
-            note(f"{kept} of {count} simulations are kept, run the same command again to go on")
+        finished = count - len(unfinished_cells(grid, output=output))
+        if finished:
+            note(f"{finished} of {count} simulations are kept, run the same command again to go on")
         raise
 
 
@@ -111,12 +111,12 @@ def _print(table: Table, spec: str, output: str | None) -> None:
     if output is not None:
         say(f"table: {output}")
         return
-    together = defaultdict(list)
+    rows_by_group = defaultdict(list)
     for row in table.rows:
-        together[_above(row)].append(_cells(row))
-    widest = [max(column, key=len) for column in zip(*chain(*together.values()), strict=True)]
+        rows_by_group[_above(row)].append(_cells(row))
+    widest = [max(column, key=len) for column in zip(*chain(*rows_by_group.values()), strict=True)]
     printed = GrowingTable(_COLUMNS, widest=widest, right=_COLUMNS)
-    for above, rows in together.items():
+    for above, rows in rows_by_group.items():
         for cells in rows:
             printed.print_row(cells, above=above)
     refusals = dict.fromkeys(row.refusal for row in table.rows if row.refusal)

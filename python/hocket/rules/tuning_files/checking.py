@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 
 from hocket.base.units import format_count
-from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Short
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
@@ -16,7 +16,7 @@ from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
 from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
-from hocket.rules.tuning_files.translation import HOCKET, known_of, passes_over
+from hocket.rules.tuning_files.translation import HOCKET, counterpart_of, passes_over
 
 _HINTS = ("gap", "meaning of ranks", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
@@ -50,11 +50,13 @@ class Finding:
 
 def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
     """Return what is to be said of the rules of a file, in the order of its lines."""
-    found = [
+    all_findings = [
         *(finding for function in rules.functions for finding in _of_function(rules.of(function), rules.library)),
         *_meaning_of_ranks(rules, format),
     ]
-    return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.line, finding.kind, finding.sentence)))
+    return tuple(
+        sorted(dict.fromkeys(all_findings), key=lambda finding: (finding.line, finding.kind, finding.sentence))
+    )
 
 
 def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
@@ -75,19 +77,19 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     for places in alike.values():
         asking = rules[places[0]]
         wider = sorted(place for others in alike.values() if _is_wider(rules[others[0]], asking) for place in others)
-        covered = Coverage([rules[place] for place in wider])
-        judged = set(places)
+        coverage = Coverage([rules[place] for place in wider])
+        places_judged = set(places)
         for place in wider:
             rule = rules[place]
             is_end = rule.choice is None and rule.sizes == ANY  # this may be the implied end of a list
-            if place in judged and not is_end and (_is_for_no_call(rule) or covered.has(rule)):
+            if place in places_judged and not is_end and (_is_for_no_call(rule) or coverage.has(rule)):
                 is_empty = rule.ranks.is_empty or rule.sizes.is_empty
                 why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
                 yield Finding(
                     rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}"
                 )
             if _takes_all(rule.function, rule.choice) if library == HOCKET else not passes_over(rule, library):
-                covered.add(rule)
+                coverage.add(rule)
 
 
 @cache
@@ -121,27 +123,27 @@ def _is_wider(other: Rule, rule: Rule) -> bool:
 
 def _gaps(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     """Give the ranges of sizes that are left to the library, between sizes with rules."""
-    known = [
+    rules_of_library = [
         rule for rule in rules if rule.measure != "nothing" and not rule.conditions and not passes_over(rule, library)
     ]
-    for nodes, per_node in dict.fromkeys((rule.nodes, rule.ranks_per_node) for rule in known):
-        here = [rule for rule in known if rule.nodes.has(nodes) and rule.ranks_per_node.has(per_node)]
-        yield from _gaps_of(here, library)
+    for nodes, per_node in dict.fromkeys((rule.nodes, rule.ranks_per_node) for rule in rules_of_library):
+        matches = [rule for rule in rules_of_library if rule.nodes.has(nodes) and rule.ranks_per_node.has(per_node)]
+        yield from _gaps_of(matches, library)
 
 
 def _gaps_of(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     for ranks in boundaries(rule.ranks for rule in rules):
-        here = [rule for rule in rules if ranks in rule.ranks]
-        starts = boundaries(rule.sizes for rule in here)
-        decided = list(deciding(here, starts))
-        chosen = [place for place, rule in enumerate(decided) if rule and rule.choice]
-        for place in range(min(chosen, default=0), max(chosen, default=0)):
-            rule = decided[place]
+        some = [rule for rule in rules if ranks in rule.ranks]
+        starts = boundaries(rule.sizes for rule in some)
+        rules_deciding = list(deciding(some, starts))
+        places_chosen = [place for place, rule in enumerate(rules_deciding) if rule and rule.choice]
+        for place in range(min(places_chosen, default=0), max(places_chosen, default=0)):
+            rule = rules_deciding[place]
             if rule is None or rule.choice is None:
-                line = rule.line if rule else here[0].line
+                line = rule.line if rule else some[0].line
                 sizes = Span(starts[place], starts[place + 1] - 1)
                 sentence = (
-                    f"{here[0].function}: sizes {sizes} on {format_count(max(ranks, 1), 'rank')} are left to {library}"
+                    f"{some[0].function}: sizes {sizes} on {format_count(max(ranks, 1), 'rank')} are left to {library}"
                 )
                 yield Finding(line, "gap", f"{sentence}, but smaller and larger sizes have rules")
 
@@ -154,10 +156,12 @@ def _overlaps(rules: Sequence[Rule]) -> Iterator[Finding]:
             alike.setdefault((rule.ranks, _asked(rule)), []).append(rule)
     for group in alike.values():
         for one, two in pairwise(sorted(group, key=lambda rule: rule.sizes.first)):
-            both = one.sizes.within(two.sizes)
-            if not both.is_empty and not one.sizes.has(two.sizes) and not two.sizes.has(one.sizes):
+            sizes_shared = one.sizes.within(two.sizes)
+            if not sizes_shared.is_empty and not one.sizes.has(two.sizes) and not two.sizes.has(one.sizes):
                 first, second = sorted((one, two), key=lambda rule: rule.line)
-                sentence = f"{rule.function}: sizes {both} belong to line {first.line}, as the first line decides"
+                sentence = (
+                    f"{rule.function}: sizes {sizes_shared} belong to line {first.line}, as the first line decides"
+                )
                 yield Finding(second.line, "overlap", sentence)
 
 
@@ -182,35 +186,37 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and "faninout" not in _named(rule, library):
         sentence = f"{rule.function}: got fan-out {fan_out}, of which Open MPI takes {_MOST_FAN_OUT} at most"
         yield Finding(rule.line, "fan-out", f"{sentence}; the size of segments comes after the fan-out")
-    if why := misplaced(rule):
+    if why := misplaced_text(rule):
         yield Finding(rule.line, "wrong communicator", f"{rule.function}: {name} runs {why}")
     if why := passes_over(rule, library):
         yield Finding(rule.line, "passed over", f"{rule.function}: {why}")
         return
-    for asked in {name for name, _ in rule.conditions} & set(NOT_ASKED):
-        sentence = f"{rule.function}: {library} asks for {asked} only if RCCL_CHIPLET_TUNER_ENABLE is 1"
+    for condition in {name for name, _ in rule.conditions} & set(NOT_ASKED):
+        sentence = f"{rule.function}: {library} asks for {condition} only if RCCL_CHIPLET_TUNER_ENABLE is 1"
         yield Finding(rule.line, "not asked", sentence)
-    known = known_of(rule.function, rule.choice, library)
-    if known is None:
+    counterpart = counterpart_of(rule.function, rule.choice, library)
+    if counterpart is None:
         yield from _unknown(rule, library)
         return
-    if known.short and not _is_long(rule, known.short):
-        sentence = f"{rule.function}: {known.short}, {library} runs {known.short.name} instead of {name}"
+    if counterpart.short and not _is_long(rule, counterpart.short):
+        sentence = f"{rule.function}: {counterpart.short}, {library} runs {counterpart.short.name} instead of {name}"
         yield Finding(rule.line, "other algorithm", sentence)
-    if known.ranks is not None and (rule.ranks.first, rule.ranks.last) != (known.ranks, known.ranks):
-        sentence = f"{rule.function}: {name} takes {known.ranks} ranks only, {library} ends other calls with an error"
+    if counterpart.ranks is not None and (rule.ranks.first, rule.ranks.last) != (counterpart.ranks, counterpart.ranks):
+        sentence = (
+            f"{rule.function}: {name} takes {counterpart.ranks} ranks only, {library} ends other calls with an error"
+        )
         yield Finding(rule.line, "refused", sentence)
-    missing = [asked for asked in (*known.named, *known.asks) if asked not in parameters]
+    missing = [condition for condition in (*counterpart.named, *counterpart.asks) if condition not in parameters]
     if library.startswith("mpich") and missing:
         sentence = f"{rule.function}: {name} lacks {', '.join(missing)}, so MPICH uses arbitrary values"
         yield Finding(rule.line, "not given", sentence)
-    if known.needs_power_of_two and rule.power_of_two is not True:
+    if counterpart.needs_power_of_two and rule.power_of_two is not True:
         yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
 
 
 def _named(rule: Rule, library: str) -> Mapping[str, str]:
-    known = known_of(rule.function, rule.choice, library) if rule.choice else None
-    return known.named if known else {}
+    counterpart = counterpart_of(rule.function, rule.choice, library) if rule.choice else None
+    return counterpart.named if counterpart else {}
 
 
 def _is_long(rule: Rule, short: Short) -> bool:
@@ -244,9 +250,9 @@ def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
         starts = list(dict.fromkeys(rule.ranks for rule in rules.of(function)))
         if len(starts) > 1:
             line = rules.of(function)[0].line
-            now, then = (
+            now, later_meaning = (
                 ("up to the number", "from the number on") if "6.0" in format else ("from the number on", "below it")
             )
             before = "Open MPI before 6.0" if "6.0" in format else "Open MPI 6.0"
-            sentence = f"{function}: entries are for ranks {now}; {before} takes them for ranks {then}"
+            sentence = f"{function}: entries are for ranks {now}; {before} takes them for ranks {later_meaning}"
             yield Finding(line, "meaning of ranks", sentence)

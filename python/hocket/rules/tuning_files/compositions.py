@@ -84,16 +84,16 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
 
 def remark(rule: Rule | None, call: Situation) -> str:
     """Return what a composition does for a call, and what goes wrong; nothing for other choices."""
-    found = COMPOSITIONS.get(rule.choice.algorithm) if rule and rule.choice else None
-    if found is None:
+    composition = COMPOSITIONS.get(rule.choice.algorithm) if rule and rule.choice else None
+    if composition is None:
         return ""
-    is_met = found.needs is None or call.conditions.get(found.needs[0]) == found.needs[1]
-    return found.what if is_met else f"{found.what}; {found.otherwise}"
+    is_met = composition.needs is None or call.conditions.get(composition.needs[0]) == composition.needs[1]
+    return composition.what if is_met else f"{composition.what}; {composition.otherwise}"
 
 
-def misplaced(rule: Rule) -> str:
+def misplaced_text(rule: Rule) -> str:
     """Return what goes wrong as a composition gets communicators that it is not for; nothing if it does not."""
-    found = COMPOSITIONS.get(rule.choice.algorithm) if rule.choice else None
-    if found is None or found.needs is None or found.needs in rule.conditions:
+    composition = COMPOSITIONS.get(rule.choice.algorithm) if rule.choice else None
+    if composition is None or composition.needs is None or composition.needs in rule.conditions:
         return ""
-    return f"{found.what}; {found.otherwise}; expected {'='.join(found.needs)} before it"
+    return f"{composition.what}; {composition.otherwise}; expected {'='.join(composition.needs)} before it"

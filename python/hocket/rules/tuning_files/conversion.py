@@ -10,7 +10,7 @@ from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
-from hocket.rules.tuning_files.translation import HOCKET, Translated, passes_over, translated
+from hocket.rules.tuning_files.translation import HOCKET, Translation, passes_over, translate
 
 ALIKE = {"nccl-2", "rccl-2"}
 """Libraries whose files ask for the same."""
@@ -24,7 +24,7 @@ _NCCLX = "ncclx-2"
 
 
 @dataclass(frozen=True)
-class Converted:
+class Conversion:
     """Rules in other words.
 
     Attributes:
@@ -38,7 +38,9 @@ class Converted:
     left: int = 0
 
 
-def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None, ranks_per_node: int = 1) -> Converted:
+def convert_rules(
+    rules: Rules, library: str, *, ranks: Sequence[int] | None = None, ranks_per_node: int = 1
+) -> Conversion:
     """Return rules in the words of another library, as far as it has them.
 
     What has no counterpart is left to the library, and said in a note.
@@ -50,12 +52,16 @@ def converted(rules: Rules, library: str, *, ranks: Sequence[int] | None = None,
         ranks_per_node: How many ranks are on each node, for rules of which only one side asks for nodes.
     """
     if library == rules.library:
-        return Converted(rules, ())
-    made = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))), ranks_per_node)
-    found = Rules(library, tuple(rule for function in rules.functions for rule in made.function(function)))
+        return Conversion(rules, ())
+    conversion = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))), ranks_per_node)
+    rules_converted = Rules(
+        library, tuple(rule for function in rules.functions for rule in conversion.function(function))
+    )
     if rules.order_is_fixed:
-        made.notes.append(f"order = fixed is left out: with the algorithms of {library}, sums may depend on the size")
-    return Converted(found, tuple(dict.fromkeys(made.notes)), sum(map(made.leaves, rules.rules)))
+        conversion.notes.append(
+            f"order = fixed is left out: with the algorithms of {library}, sums may depend on the size"
+        )
+    return Conversion(rules_converted, tuple(dict.fromkeys(conversion.notes)), sum(map(conversion.leaves, rules.rules)))
 
 
 class _Conversion:
@@ -68,32 +74,32 @@ class _Conversion:
         if rule.choice is None:
             return False
         targets = [rule.function] if self._library == HOCKET else self._targets(rule.function)
-        return all(translated(each, rule.choice, self._rules.library, self._library).choice is None for each in targets)
+        return all(translate(each, rule.choice, self._rules.library, self._library).choice is None for each in targets)
 
     def function(self, function: str) -> Iterator[Rule]:
         """Give the converted rules of a function."""
         if {self._rules.library, self._library} == ALIKE:
             yield from self._line_by_line(function)
             return
-        listed = [rule for rule in map(self._assumed, self._rules.of(function)) if rule is not None]
+        items = [rule for rule in map(self._assumed, self._rules.of(function)) if rule is not None]
         if self._library == HOCKET:
-            yield from self._for_hocket(function, listed)
+            yield from self._for_hocket(function, items)
             return
         targets = self._targets(function)
         if not targets:
             self.notes.append(f"{function}: left out, as {self._library} has no rules for it")
         for target in targets:
             if self._library == _NCCLX:
-                yield from self._on_nodes(target, listed)
-            elif self._library.startswith(_MPICH) and (exact := self._one_by_one(target, listed)) is not None:
+                yield from self._on_nodes(target, items)
+            elif self._library.startswith(_MPICH) and (exact := self._one_by_one(target, items)) is not None:
                 yield from exact
             else:
-                yield from self._as_table(target, listed)
+                yield from self._as_table(target, items)
 
     def _targets(self, function: str) -> list[str]:
         """Return the functions of the other library to which a function's rules apply."""
-        found = collective_of(function) if self._rules.library == HOCKET else None
-        names = FUNCTIONS_OF.get(found[0], (function,)) if found and not found[1] else (function,)
+        collective = collective_of(function) if self._rules.library == HOCKET else None
+        names = FUNCTIONS_OF.get(collective[0], (function,)) if collective and not collective[1] else (function,)
         return [name for name in names if name in LIBRARIES[self._library].algorithms]
 
     def _line_by_line(self, function: str) -> Iterator[Rule]:
@@ -106,9 +112,9 @@ class _Conversion:
             if choice is not None:
                 yield replace(rule, choice=choice, conditions=conditions)
 
-    def _on_nodes(self, target: str, listed: Sequence[Rule]) -> Iterator[Rule]:
+    def _on_nodes(self, target: str, rules: Sequence[Rule]) -> Iterator[Rule]:
         """Give rules for numbers of nodes in place of ranks."""
-        for rule in self._as_table(target, listed):
+        for rule in self._as_table(target, rules):
             nodes = self._nodes(rule.ranks)
             if rule.choice is not None and not nodes.is_empty:
                 per_node = ANY if rule.ranks == ANY else Span(self._per_node, self._per_node)
@@ -147,30 +153,34 @@ class _Conversion:
                 return None
         return replace(rule, ranks=ranks, placement="any", nodes=ANY, ranks_per_node=ANY, conditions=())
 
-    def _words(self, function: str, choice: Choice | None, of: str) -> Translated:
+    def _words(self, function: str, choice: Choice | None, of: str) -> Translation:
         """Return the choice in the other library's words; note what is lost."""
         if choice is None:
-            return Translated(None)
-        found = translated(of if self._library == HOCKET else function, choice, self._rules.library, self._library)
-        if found.note:
-            self.notes.append(found.note + (", left to the library" if found.choice is None else ""))
-        return found
+            return Translation(None)
+        translation = translate(of if self._library == HOCKET else function, choice, self._rules.library, self._library)
+        if translation.note:
+            self.notes.append(translation.note + (", left to the library" if translation.choice is None else ""))
+        return translation
 
-    def _for_hocket(self, function: str, listed: Sequence[Rule]) -> Iterator[Rule]:
-        found = collective_of(function)
-        if found is None or of_function(found[0]) != function.removeprefix("i" if found[1] else ""):
-            also = f", as Hocket's rules for {found[0]} apply to it" if found else ", as Hocket has no rules for it"
+    def _for_hocket(self, function: str, rules: Sequence[Rule]) -> Iterator[Rule]:
+        collective = collective_of(function)
+        if collective is None or of_function(collective[0]) != function.removeprefix("i" if collective[1] else ""):
+            also = (
+                f", as Hocket's rules for {collective[0]} apply to it"
+                if collective
+                else ", as Hocket has no rules for it"
+            )
             self.notes.append(f"{function}: left out{also}")
             return
-        made = []
-        for rule in listed:
+        rules_made = []
+        for rule in rules:
             for bare in self._with_sizes_of_hocket(rule):
                 if not bare.ranks.is_empty and not bare.sizes.is_empty:
                     choice = self._words(function, rule.choice, function).choice
-                    made.append(replace(bare, choice=choice, power_of_two=rule.power_of_two or None))
-        while made and made[-1].choice is None:
-            made.pop()
-        yield from made
+                    rules_made.append(replace(bare, choice=choice, power_of_two=rule.power_of_two or None))
+        while rules_made and rules_made[-1].choice is None:
+            rules_made.pop()
+        yield from rules_made
 
     def _with_sizes_of_hocket(self, rule: Rule) -> Sequence[Rule]:
         if rule.measure == "nothing":
@@ -200,33 +210,33 @@ class _Conversion:
         what = "others are left to it" if self._library in ALIKE else "which stand for all numbers up to the next"
         self.notes.append(f"{function}: {self._library} {why}; exact on {exact} ranks, {what}")
 
-    def _one_by_one(self, target: str, listed: Sequence[Rule]) -> list[Rule] | None:
+    def _one_by_one(self, target: str, rules: Sequence[Rule]) -> list[Rule] | None:
         """Return rules, each translated by itself, or None if sizes count other things."""
         measure = LIBRARIES[self._library].measures.get(target, "size")
-        if any(rule.sizes != ANY and rule.measure != measure for rule in listed):
+        if any(rule.sizes != ANY and rule.measure != measure for rule in rules):
             return None
-        made = []
-        for rule in listed:
+        rules_made = []
+        for rule in rules:
             found = self._words(target, rule.choice, rule.function)
             needs = found.known.needs if found.known and found.choice else ()
             power = True if found.known and found.choice and found.known.needs_power_of_two else rule.power_of_two
-            made.append(
+            rules_made.append(
                 replace(
                     rule, function=target, choice=found.choice, power_of_two=power, conditions=needs, measure=measure
                 )
             )
-        return made
+        return rules_made
 
-    def _as_table(self, target: str, listed: Sequence[Rule]) -> Iterator[Rule]:
+    def _as_table(self, target: str, rules: Sequence[Rule]) -> Iterator[Rule]:
         measure = LIBRARIES[self._library].measures.get(target, "size")
-        starts = boundaries(rule.ranks for rule in listed)
-        why = self._why_anchors(listed, measure)
+        starts = boundaries(rule.ranks for rule in rules)
+        why = self._why_anchors(rules, measure)
         if why:
             self._note_anchors(target, why)
             starts = sorted({*starts, *self._anchors})
         rows = []
         for ranks in spans(starts):
-            fitting = [rule for rule in listed if max(ranks.first, 1) in rule.ranks]
+            fitting = [rule for rule in rules if max(ranks.first, 1) in rule.ranks]
             row = [(sizes, self._decision(target, fitting, max(ranks.first, 1), sizes.first, measure))
                    for sizes in spans(size_starts(fitting, max(ranks.first, 1), measure))]  # fmt: skip
             rows.append((ranks, tuple(merged(row))))
@@ -251,22 +261,21 @@ class _Conversion:
                 if choice is not None:
                     yield Rule(function, choice, Span(ranks.first, ranks.first), None, sizes, measure, nodes=on)
 
-    def _why_anchors(self, listed: Sequence[Rule], measure: str) -> str:
+    def _why_anchors(self, rules: Sequence[Rule], measure: str) -> str:
         """Return why rules cannot be exact for all numbers of ranks, or nothing if they can."""
         is_other = any(
-            rule.sizes != ANY and rule.measure != measure and "nothing" not in (measure, rule.measure)
-            for rule in listed
+            rule.sizes != ANY and rule.measure != measure and "nothing" not in (measure, rule.measure) for rule in rules
         )
-        is_uneven = any(rule.power_of_two is not None for rule in listed) or self._refuses(listed)
+        is_uneven = any(rule.power_of_two is not None for rule in rules) or self._refuses(rules)
         if is_other:
             return "counts sizes differently"
         return "selects numbers of ranks differently" if is_uneven else ""
 
-    def _refuses(self, listed: Sequence[Rule]) -> bool:
+    def _refuses(self, rules: Sequence[Rule]) -> bool:
         if self._rules.library != HOCKET:
             return False
-        tried = [(rule, ranks) for rule in listed for ranks in (*range(2, 18), 31, 32, 33)]
-        return not all(accepts(rule.function, rule.choice, ranks, 1 << 10) for rule, ranks in tried)
+        calls_tried = [(rule, ranks) for rule in rules for ranks in (*range(2, 18), 31, 32, 33)]
+        return not all(accepts(rule.function, rule.choice, ranks, 1 << 10) for rule, ranks in calls_tried)
 
     def _decision(self, target: str, rules: Sequence[Rule], ranks: int, size: int, measure: str) -> Choice | None:
         size_bytes = size // ranks if measure == "total" else size

@@ -55,7 +55,7 @@ def power_of_two_below(ranks: int) -> int:
 
 
 @dataclass(frozen=True)
-class Known:
+class Counterpart:
     """An algorithm of a library.
 
     Attributes:
@@ -112,14 +112,14 @@ class Library:
     """
 
     name: str
-    algorithms: Mapping[str, tuple[Known, ...]]
+    algorithms: Mapping[str, tuple[Counterpart, ...]]
     measures: Mapping[str, str]
     kin: str = ""
 
-    def find(self, function: str, name: str) -> Known | None:
+    def find(self, function: str, name: str) -> Counterpart | None:
         """Return an algorithm by its name or, as text, its number."""
-        known = self.algorithms.get(function, ())
-        return next((each for each in known if name in (each.name, str(each.number))), None)
+        candidates = self.algorithms.get(function, ())
+        return next((each for each in candidates if name in (each.name, str(each.number))), None)
 
 
 FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -135,106 +135,112 @@ the collective where rules are turned into Hocket's."""
 
 _SEGMENT = {"seg_size": "segment"}
 _WHOLE = {"segment": WHOLE_BYTES}
-_TOGETHER = {"sends": "together"}
+_ALL_AT_ONCE = {"sends": "together"}
 _DOUBLING_IF_SHORT = Short("recursive_doubling")
 _LINEAR_IF_SHORT = Short("basic_linear")
 _CHAINS = "several chains side by side"
 
-_OPENMPI_5_0: Mapping[str, tuple[Known, ...]] = {
+_OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (
-        Known("linear", 1, what="gather to rank 0, then broadcast"),
-        Known("bruck", 2, "bruck", fixed={"radix": 2}),
-        Known("recursive_doubling", 3, "recursive_doubling"),
-        Known("ring", 4, "ring"),
-        Known("neighbor", 5, "neighbor_exchange"),
-        Known("two_proc", 6, what="one exchange of two ranks", ranks=2),
-        Known("sparbit", 7, "sparbit"),
+        Counterpart("linear", 1, what="gather to rank 0, then broadcast"),
+        Counterpart("bruck", 2, "bruck", fixed={"radix": 2}),
+        Counterpart("recursive_doubling", 3, "recursive_doubling"),
+        Counterpart("ring", 4, "ring"),
+        Counterpart("neighbor", 5, "neighbor_exchange"),
+        Counterpart("two_proc", 6, what="one exchange of two ranks", ranks=2),
+        Counterpart("sparbit", 7, "sparbit"),
     ),
     "allgatherv": (
-        Known("default", 1, what="gatherv to rank 0, then broadcast"),
-        Known("bruck", 2, "bruck", fixed={"radix": 2}),
-        Known("ring", 3, "ring"),
-        Known("neighbor", 4, "neighbor_exchange"),
-        Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
-        Known("sparbit", 6, "sparbit"),
+        Counterpart("default", 1, what="gatherv to rank 0, then broadcast"),
+        Counterpart("bruck", 2, "bruck", fixed={"radix": 2}),
+        Counterpart("ring", 3, "ring"),
+        Counterpart("neighbor", 4, "neighbor_exchange"),
+        Counterpart("two_proc", 5, what="one exchange of two ranks", ranks=2),
+        Counterpart("sparbit", 6, "sparbit"),
     ),
     "allreduce": (
-        Known("basic_linear", 1, "linear"),
-        Known("nonoverlapping", 2, "reduce_broadcast"),
-        Known("recursive_doubling", 3, "recursive_doubling"),
-        Known("ring", 4, "ring_or_recursive_doubling", short=_DOUBLING_IF_SHORT, like=("ring", {})),
-        Known("segmented_ring", 5, what="a ring whose blocks go in segments", short=_DOUBLING_IF_SHORT),
-        Known("rabenseifner", 6, "rabenseifner", short=Short("basic_linear", "power of two")),
+        Counterpart("basic_linear", 1, "linear"),
+        Counterpart("nonoverlapping", 2, "reduce_broadcast"),
+        Counterpart("recursive_doubling", 3, "recursive_doubling"),
+        Counterpart("ring", 4, "ring_or_recursive_doubling", short=_DOUBLING_IF_SHORT, like=("ring", {})),
+        Counterpart("segmented_ring", 5, what="a ring whose blocks go in segments", short=_DOUBLING_IF_SHORT),
+        Counterpart("rabenseifner", 6, "rabenseifner", short=Short("basic_linear", "power of two")),
     ),
     "alltoall": (
-        Known("linear", 1, "linear", fixed={"window": 0, **_TOGETHER}, like=("linear", {"window": 0})),
-        Known("pairwise", 2, "pairwise_exchange", fixed={"pairing": "shift"}),
-        Known("modified_bruck", 3, "bruck", fixed={"radix": 2}),
-        Known("linear_sync", 4, "linear", fixed=_TOGETHER, named={"reqs": "window"}, like=("linear", {})),
-        Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
+        Counterpart("linear", 1, "linear", fixed={"window": 0, **_ALL_AT_ONCE}, like=("linear", {"window": 0})),
+        Counterpart("pairwise", 2, "pairwise_exchange", fixed={"pairing": "shift"}),
+        Counterpart("modified_bruck", 3, "bruck", fixed={"radix": 2}),
+        Counterpart("linear_sync", 4, "linear", fixed=_ALL_AT_ONCE, named={"reqs": "window"}, like=("linear", {})),
+        Counterpart("two_proc", 5, what="one exchange of two ranks", ranks=2),
     ),
     "alltoallv": (
-        Known("basic_linear", 1, "linear", fixed=_TOGETHER, like=("linear", {})),
-        Known("pairwise", 2, "pairwise_exchange"),
+        Counterpart("basic_linear", 1, "linear", fixed=_ALL_AT_ONCE, like=("linear", {})),
+        Counterpart("pairwise", 2, "pairwise_exchange"),
     ),
     "barrier": (
-        Known("linear", 1, what="all ranks tell rank 0, which tells all"),
-        Known("double_ring", 2, what="a message goes round the ring twice"),
-        Known("recursive_doubling", 3, "recursive_doubling"),
-        Known("bruck", 4, "dissemination"),
-        Known("two_proc", 5, what="one exchange of two ranks", ranks=2),
-        Known("tree", 6, what="a message up and down a binomial tree"),
+        Counterpart("linear", 1, what="all ranks tell rank 0, which tells all"),
+        Counterpart("double_ring", 2, what="a message goes round the ring twice"),
+        Counterpart("recursive_doubling", 3, "recursive_doubling"),
+        Counterpart("bruck", 4, "dissemination"),
+        Counterpart("two_proc", 5, what="one exchange of two ranks", ranks=2),
+        Counterpart("tree", 6, what="a message up and down a binomial tree"),
     ),
     "bcast": (
-        Known("basic_linear", 1, "linear"),
-        Known("chain", 2, what=_CHAINS),
-        Known("pipeline", 3, "chain", named=_SEGMENT),
-        Known("split_binary_tree", 4, what="a half of the message down each half of a binary tree"),
-        Known("binary_tree", 5, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
-        Known("binomial", 6, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
-        Known("knomial", 7, "tree", fixed={"shape": "k_nomial"}, named=_SEGMENT, like=("k_nomial", {"radix": 4})),
-        Known("scatter_allgather", 8, "scatter_doubling_allgather", short=_LINEAR_IF_SHORT),
-        Known("scatter_allgather_ring", 9, "scatter_ring_allgather", short=_LINEAR_IF_SHORT),
+        Counterpart("basic_linear", 1, "linear"),
+        Counterpart("chain", 2, what=_CHAINS),
+        Counterpart("pipeline", 3, "chain", named=_SEGMENT),
+        Counterpart("split_binary_tree", 4, what="a half of the message down each half of a binary tree"),
+        Counterpart("binary_tree", 5, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
+        Counterpart("binomial", 6, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
+        Counterpart("knomial", 7, "tree", fixed={"shape": "k_nomial"}, named=_SEGMENT, like=("k_nomial", {"radix": 4})),
+        Counterpart("scatter_allgather", 8, "scatter_doubling_allgather", short=_LINEAR_IF_SHORT),
+        Counterpart("scatter_allgather_ring", 9, "scatter_ring_allgather", short=_LINEAR_IF_SHORT),
     ),
-    "exscan": (Known("linear", 1, "chain", fixed=_WHOLE), Known("recursive_doubling", 2, "recursive_doubling")),
+    "exscan": (
+        Counterpart("linear", 1, "chain", fixed=_WHOLE),
+        Counterpart("recursive_doubling", 2, "recursive_doubling"),
+    ),
     "gather": (
-        Known("basic_linear", 1, "linear"),
-        Known("binomial", 2, "binomial"),
-        Known("linear_sync", 3, what="the root asks each rank for its block"),
+        Counterpart("basic_linear", 1, "linear"),
+        Counterpart("binomial", 2, "binomial"),
+        Counterpart("linear_sync", 3, what="the root asks each rank for its block"),
     ),
     "reduce": (
-        Known("linear", 1, "linear"),
-        Known("chain", 2, what=_CHAINS),
-        Known("pipeline", 3, "chain", named=_SEGMENT),
-        Known("binary", 4, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
-        Known("binomial", 5, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
-        Known("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
-        Known("rabenseifner", 7, "rabenseifner", short=Short("linear", "power of two")),
+        Counterpart("linear", 1, "linear"),
+        Counterpart("chain", 2, what=_CHAINS),
+        Counterpart("pipeline", 3, "chain", named=_SEGMENT),
+        Counterpart("binary", 4, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
+        Counterpart("binomial", 5, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
+        Counterpart("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
+        Counterpart("rabenseifner", 7, "rabenseifner", short=Short("linear", "power of two")),
     ),
     "reduce_scatter": (
-        Known("non-overlapping", 1, what="reduce to rank 0, then scatterv"),
-        Known("recursive_halving", 2, "recursive_halving"),
-        Known("ring", 3, "ring"),
-        Known("butterfly", 4, what="recursive halving whose blocks end in another order"),
+        Counterpart("non-overlapping", 1, what="reduce to rank 0, then scatterv"),
+        Counterpart("recursive_halving", 2, "recursive_halving"),
+        Counterpart("ring", 3, "ring"),
+        Counterpart("butterfly", 4, what="recursive halving whose blocks end in another order"),
     ),
     "reduce_scatter_block": (
-        Known("basic_linear", 1, what="reduce to rank 0, then scatter"),
-        Known("recursive_doubling", 2, "recursive_doubling"),
-        Known("recursive_halving", 3, "recursive_halving"),
-        Known("butterfly", 4, what="recursive halving whose blocks end in another order"),
+        Counterpart("basic_linear", 1, what="reduce to rank 0, then scatter"),
+        Counterpart("recursive_doubling", 2, "recursive_doubling"),
+        Counterpart("recursive_halving", 3, "recursive_halving"),
+        Counterpart("butterfly", 4, what="recursive halving whose blocks end in another order"),
     ),
-    "scan": (Known("linear", 1, "chain", fixed=_WHOLE), Known("recursive_doubling", 2, "recursive_doubling")),
+    "scan": (
+        Counterpart("linear", 1, "chain", fixed=_WHOLE),
+        Counterpart("recursive_doubling", 2, "recursive_doubling"),
+    ),
     "scatter": (
-        Known("basic_linear", 1, "linear"),
-        Known("binomial", 2, "binomial"),
-        Known("linear_nb", 3, what="the root sends all blocks without waiting"),
+        Counterpart("basic_linear", 1, "linear"),
+        Counterpart("binomial", 2, "binomial"),
+        Counterpart("linear_nb", 3, what="the root sends all blocks without waiting"),
     ),
 }
 _OPENMPI_4_1 = {
     **{name: tuple(each for each in known if each.name != "sparbit") for name, known in _OPENMPI_5_0.items()},
     # Files of 4.1 have no number of requests.
     "alltoall": tuple(
-        Known("linear_sync", 4, what="linear with a window") if each.number == 4 else each
+        Counterpart("linear_sync", 4, what="linear with a window") if each.number == 4 else each
         for each in _OPENMPI_5_0["alltoall"]
     ),
 }
@@ -242,16 +248,16 @@ _OPENMPI_6_0 = {
     **_OPENMPI_5_0,
     "allgather": (
         *(
-            Known("bruck-k-fanout", 2, "bruck", named={"faninout": "radix"}) if each.number == 2 else each
+            Counterpart("bruck-k-fanout", 2, "bruck", named={"faninout": "radix"}) if each.number == 2 else each
             for each in _OPENMPI_5_0["allgather"]
         ),
-        Known("direct-messaging", 8, what="all messages at once"),
+        Counterpart("direct-messaging", 8, what="all messages at once"),
     ),
     "allreduce": (
         *_OPENMPI_5_0["allreduce"],
-        Known("allgather_reduce", 7, what="an allgather of whole vectors, which each rank combines"),
+        Counterpart("allgather_reduce", 7, what="an allgather of whole vectors, which each rank combines"),
     ),
-    "reduce": (*_OPENMPI_5_0["reduce"], Known("knomial", 8, what="a k-nomial tree")),
+    "reduce": (*_OPENMPI_5_0["reduce"], Counterpart("knomial", 8, what="a k-nomial tree")),
 }
 _OPENMPI_MEASURES = {
     **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block")},
@@ -263,8 +269,8 @@ _OPENMPI_MEASURES = {
 }
 
 _COMMUTES = (("is_commutative", _YES),)
-_BUILT_IN = (("is_op_built_in", _YES), ("count<pow2", _NO))
-_APART = (("is_sendbuf_inplace", _NO),)
+_BUILT_IN_OPERATOR = (("is_op_built_in", _YES), ("count<pow2", _NO))
+_SEPARATE_BUFFERS = (("is_sendbuf_inplace", _NO),)
 _LEADERS = "by the leaders of nodes"
 _HIERARCHY = (("comm_hierarchy", "parent"),)
 _EXCHANGE = ("k", "single_phase_recv")
@@ -272,38 +278,38 @@ _TREE = ("tree_type", "k", "topo_overhead", "topo_diff_groups", "topo_diff_switc
 _ANY_TRANSPORT = "the nonblocking form, waited for"
 
 
-def _mpich(function: str, *known: Known) -> tuple[Known, ...]:
+def _mpich(function: str, *counterpart: Counterpart) -> tuple[Counterpart, ...]:
     """Return algorithms with their full names, and the algorithm that every function has."""
     begin = f"MPIR_{function.capitalize()}"
     return (
-        *(replace(each, name=f"{begin}_{each.name}") for each in known),
-        Known(f"{begin}_allcomm_nb", what=_ANY_TRANSPORT),
+        *(replace(each, name=f"{begin}_{each.name}") for each in counterpart),
+        Counterpart(f"{begin}_allcomm_nb", what=_ANY_TRANSPORT),
     )
 
 
-def _pairwise(name: str) -> tuple[Known, ...]:
+def _pairwise(name: str) -> tuple[Counterpart, ...]:
     return _mpich(
         name,
-        Known("intra_noncommutative", what="for operators that do not commute", needs_power_of_two=True),
-        Known("intra_pairwise", hocket="pairwise", needs=_COMMUTES),
-        Known("intra_recursive_doubling", hocket="recursive_doubling"),
-        Known("intra_recursive_halving", hocket="recursive_halving", needs=_COMMUTES),
+        Counterpart("intra_noncommutative", what="for operators that do not commute", needs_power_of_two=True),
+        Counterpart("intra_pairwise", hocket="pairwise", needs=_COMMUTES),
+        Counterpart("intra_recursive_doubling", hocket="recursive_doubling"),
+        Counterpart("intra_recursive_halving", hocket="recursive_halving", needs=_COMMUTES),
     )
 
 
-_MPICH_5_0: Mapping[str, tuple[Known, ...]] = {
+_MPICH_5_0: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": _mpich(
         "allgather",
-        Known("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
-        Known("intra_brucks", hocket="bruck", fixed={"radix": 2}),
-        Known("intra_k_brucks", hocket="bruck", named={"k": "radix"}),
-        Known("intra_ring", hocket="ring"),
-        Known(
+        Counterpart("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
+        Counterpart("intra_brucks", hocket="bruck", fixed={"radix": 2}),
+        Counterpart("intra_k_brucks", hocket="bruck", named={"k": "radix"}),
+        Counterpart("intra_ring", hocket="ring"),
+        Counterpart(
             "intra_recexch_doubling",
             what="recursive doubling with k-1 partners, also for odd numbers of ranks",
             asks=_EXCHANGE,
         ),
-        Known(
+        Counterpart(
             "intra_recexch_halving",
             what="recursive halving with k-1 partners, also for odd numbers of ranks",
             asks=_EXCHANGE,
@@ -311,82 +317,90 @@ _MPICH_5_0: Mapping[str, tuple[Known, ...]] = {
     ),
     "allgatherv": _mpich(
         "allgatherv",
-        Known("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
-        Known("intra_brucks", hocket="bruck", fixed={"radix": 2}),
-        Known("intra_ring", hocket="ring"),
+        Counterpart("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
+        Counterpart("intra_brucks", hocket="bruck", fixed={"radix": 2}),
+        Counterpart("intra_ring", hocket="ring"),
     ),
     "allreduce": _mpich(
         "allreduce",
-        Known("intra_recursive_doubling", hocket="recursive_doubling"),
-        Known("intra_reduce_scatter_allgather", hocket="rabenseifner", needs=_BUILT_IN),
-        Known("intra_ring", hocket="ring", needs=_COMMUTES),
-        Known("intra_recursive_multiplying", hocket="recursive_multiplying", named={"k": "radix"}, needs=_COMMUTES),
-        Known("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
-        Known("intra_k_reduce_scatter_allgather", what="Rabenseifner's with k-1 partners", asks=_EXCHANGE),
-        Known(
+        Counterpart("intra_recursive_doubling", hocket="recursive_doubling"),
+        Counterpart("intra_reduce_scatter_allgather", hocket="rabenseifner", needs=_BUILT_IN_OPERATOR),
+        Counterpart("intra_ring", hocket="ring", needs=_COMMUTES),
+        Counterpart(
+            "intra_recursive_multiplying", hocket="recursive_multiplying", named={"k": "radix"}, needs=_COMMUTES
+        ),
+        Counterpart("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
+        Counterpart("intra_k_reduce_scatter_allgather", what="Rabenseifner's with k-1 partners", asks=_EXCHANGE),
+        Counterpart(
             "intra_tree",
             what="reduce to rank 0 and broadcast by a tree, in segments",
             asks=(*_TREE, "buffer_per_child", "chunk_size"),
         ),
-        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+        Counterpart("intra_smp", what=_LEADERS, needs=_HIERARCHY),
     ),
     "alltoall": _mpich(
         "alltoall",
-        Known("intra_brucks", hocket="bruck", fixed={"radix": 2}, needs=_APART),
-        Known("intra_k_brucks", hocket="bruck", named={"k": "radix"}, needs=_APART),
-        Known("intra_pairwise", hocket="pairwise_exchange", fixed={"pairing": "xor_or_shift"}, needs=_APART),
-        Known(
+        Counterpart("intra_brucks", hocket="bruck", fixed={"radix": 2}, needs=_SEPARATE_BUFFERS),
+        Counterpart("intra_k_brucks", hocket="bruck", named={"k": "radix"}, needs=_SEPARATE_BUFFERS),
+        Counterpart(
+            "intra_pairwise", hocket="pairwise_exchange", fixed={"pairing": "xor_or_shift"}, needs=_SEPARATE_BUFFERS
+        ),
+        Counterpart(
             "intra_scattered",
             hocket="linear",
-            fixed={"window": 32, **_TOGETHER},
-            needs=_APART,
+            fixed={"window": 32, **_ALL_AT_ONCE},
+            needs=_SEPARATE_BUFFERS,
             like=("linear", {"window": 32}),
         ),
-        Known("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
+        Counterpart("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
     ),
     "alltoallv": _mpich(
         "alltoallv",
-        Known("intra_scattered", hocket="linear", fixed=_TOGETHER, needs=_APART, like=("linear", {})),
-        Known("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
+        Counterpart(
+            "intra_scattered", hocket="linear", fixed=_ALL_AT_ONCE, needs=_SEPARATE_BUFFERS, like=("linear", {})
+        ),
+        Counterpart("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
     ),
     "barrier": _mpich(
         "barrier",
-        Known("intra_k_dissemination", hocket="dissemination", own={"k": 2}),
-        Known("intra_k_dissemination", hocket="k_dissemination", named={"k": "radix"}),
-        Known("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
-        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+        Counterpart("intra_k_dissemination", hocket="dissemination", own={"k": 2}),
+        Counterpart("intra_k_dissemination", hocket="k_dissemination", named={"k": "radix"}),
+        Counterpart("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
+        Counterpart("intra_smp", what=_LEADERS, needs=_HIERARCHY),
     ),
     "bcast": _mpich(
         "bcast",
-        Known("intra_binomial", hocket="binomial"),
-        Known("intra_scatter_recursive_doubling_allgather", hocket="scatter_doubling_allgather"),
-        Known("intra_scatter_ring_allgather", hocket="scatter_ring_allgather"),
-        Known("intra_tree", what="a tree of the type and degree that parameters say", asks=(*_TREE, "is_non_blocking")),
-        Known(
+        Counterpart("intra_binomial", hocket="binomial"),
+        Counterpart("intra_scatter_recursive_doubling_allgather", hocket="scatter_doubling_allgather"),
+        Counterpart("intra_scatter_ring_allgather", hocket="scatter_ring_allgather"),
+        Counterpart(
+            "intra_tree", what="a tree of the type and degree that parameters say", asks=(*_TREE, "is_non_blocking")
+        ),
+        Counterpart(
             "intra_pipelined_tree",
             what="a tree of the type and degree that parameters say, in segments",
             asks=("tree_type", "k", "is_non_blocking", "chunk_size", "recv_pre_posted"),
         ),
-        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+        Counterpart("intra_smp", what=_LEADERS, needs=_HIERARCHY),
     ),
-    "exscan": _mpich("exscan", Known("intra_recursive_doubling", hocket="recursive_doubling")),
-    "gather": _mpich("gather", Known("intra_binomial", hocket="binomial")),
-    "gatherv": _mpich("gatherv", Known("allcomm_linear", hocket="linear")),
+    "exscan": _mpich("exscan", Counterpart("intra_recursive_doubling", hocket="recursive_doubling")),
+    "gather": _mpich("gather", Counterpart("intra_binomial", hocket="binomial")),
+    "gatherv": _mpich("gatherv", Counterpart("allcomm_linear", hocket="linear")),
     "reduce": _mpich(
         "reduce",
-        Known("intra_binomial", hocket="binomial"),
-        Known("intra_reduce_scatter_gather", hocket="rabenseifner", needs=_BUILT_IN),
-        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+        Counterpart("intra_binomial", hocket="binomial"),
+        Counterpart("intra_reduce_scatter_gather", hocket="rabenseifner", needs=_BUILT_IN_OPERATOR),
+        Counterpart("intra_smp", what=_LEADERS, needs=_HIERARCHY),
     ),
     "reduce_scatter": _pairwise("reduce_scatter"),
     "reduce_scatter_block": _pairwise("reduce_scatter_block"),
     "scan": _mpich(
         "scan",
-        Known("intra_recursive_doubling", hocket="recursive_doubling"),
-        Known("intra_smp", what=_LEADERS, needs=_HIERARCHY),
+        Counterpart("intra_recursive_doubling", hocket="recursive_doubling"),
+        Counterpart("intra_smp", what=_LEADERS, needs=_HIERARCHY),
     ),
-    "scatter": _mpich("scatter", Known("intra_binomial", hocket="binomial")),
-    "scatterv": _mpich("scatterv", Known("allcomm_linear", hocket="linear")),
+    "scatter": _mpich("scatter", Counterpart("intra_binomial", hocket="binomial")),
+    "scatterv": _mpich("scatterv", Counterpart("allcomm_linear", hocket="linear")),
 }
 _MPICH_MEASURES = {
     **{name: "size" for name in ("allreduce", "alltoall", "bcast", "reduce")},
@@ -396,40 +410,43 @@ _MPICH_MEASURES = {
 }
 
 _KNOMIAL = "a k-nomial exchange"
-_UCC_1: Mapping[str, tuple[Known, ...]] = {
+_UCC_1: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (
-        Known("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
-        Known("ring", hocket="ring"),
-        Known("neighbor", hocket="neighbor_exchange"),
-        Known("bruck", hocket="bruck", fixed={"radix": 2}),
-        Known("sparbit", hocket="sparbit"),
-        Known("linear", what="all messages at once"),
+        Counterpart("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
+        Counterpart("ring", hocket="ring"),
+        Counterpart("neighbor", hocket="neighbor_exchange"),
+        Counterpart("bruck", hocket="bruck", fixed={"radix": 2}),
+        Counterpart("sparbit", hocket="sparbit"),
+        Counterpart("linear", what="all messages at once"),
     ),
     "allreduce": (
-        Known("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
-        Known("sra_knomial", hocket="sra_knomial", fixed={"radix": 4}),
-        Known("dbt", what="two binary trees"),
-        Known("sliding_window", what="one-sided"),
+        Counterpart("knomial", hocket="recursive_multiplying", fixed={"radix": 4}),
+        Counterpart("sra_knomial", hocket="sra_knomial", fixed={"radix": 4}),
+        Counterpart("dbt", what="two binary trees"),
+        Counterpart("sliding_window", what="one-sided"),
     ),
     "alltoall": (
-        Known("pairwise", hocket="pairwise_exchange", fixed={"pairing": "shift"}),
-        Known("bruck", hocket="bruck", fixed={"radix": 2}),
-        Known("onesided", what="one-sided"),
+        Counterpart("pairwise", hocket="pairwise_exchange", fixed={"pairing": "shift"}),
+        Counterpart("bruck", hocket="bruck", fixed={"radix": 2}),
+        Counterpart("onesided", what="one-sided"),
     ),
-    "alltoallv": (Known("pairwise", hocket="pairwise_exchange"), Known("hybrid", what="short blocks travel together")),
-    "barrier": (Known("knomial", what=_KNOMIAL),),
+    "alltoallv": (
+        Counterpart("pairwise", hocket="pairwise_exchange"),
+        Counterpart("hybrid", what="short blocks travel together"),
+    ),
+    "barrier": (Counterpart("knomial", what=_KNOMIAL),),
     "bcast": (
-        Known("knomial", hocket="k_nomial", fixed={"radix": 4}),
-        Known("sag_knomial", what="scatter and allgather by k-nomial trees"),
-        Known("dbt", hocket="double_tree", own_segments=True),
+        Counterpart("knomial", hocket="k_nomial", fixed={"radix": 4}),
+        Counterpart("sag_knomial", what="scatter and allgather by k-nomial trees"),
+        Counterpart("dbt", hocket="double_tree", own_segments=True),
     ),
-    "gather": (Known("knomial", hocket="k_nomial", fixed={"radix": 4}),),
+    "gather": (Counterpart("knomial", hocket="k_nomial", fixed={"radix": 4}),),
     "reduce": (
-        Known("knomial", hocket="k_nomial", fixed={"radix": 4}),
-        Known("dbt", what="two binary trees"),
-        Known("srg_knomial", what="reduce-scatter and gather by k-nomial trees"),
+        Counterpart("knomial", hocket="k_nomial", fixed={"radix": 4}),
+        Counterpart("dbt", what="two binary trees"),
+        Counterpart("srg_knomial", what="reduce-scatter and gather by k-nomial trees"),
     ),
-    "reduce_scatter": (Known("ring", hocket="ring"), Known("knomial", what=_KNOMIAL)),
+    "reduce_scatter": (Counterpart("ring", hocket="ring"), Counterpart("knomial", what=_KNOMIAL)),
 }
 _UCC_MEASURES = {
     **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter")},
@@ -444,22 +461,24 @@ NCCL = "nccl"
 """The kin of libraries that pass over a line whose algorithm they do not have, or not with its protocol."""
 
 _SIMPLE = ("simple",)
-_NCCL_RING = Known("ring", hocket="ring", protocols=PROTOCOLS)
-_NCCL_CHAIN = Known("ring", hocket="chain", own_segments=True, protocols=PROTOCOLS)
-_NCCL_TREE = Known("tree", what="two binary trees, up and down", protocols=PROTOCOLS)
-_NCCL_PAT = Known("pat", hocket="pat", protocols=_SIMPLE)
-_COLLNET_DIRECT = Known("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE)
-_COLLNET_CHAIN = Known("collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE)
-_NVLS = Known("nvls", what="in NVLink switches", protocols=_SIMPLE)
-_NVLS_TREE = Known("nvls_tree", what="in NVLink switches, and a tree between nodes", fewest_nodes=2, protocols=_SIMPLE)
-_NCCL_2: Mapping[str, tuple[Known, ...]] = {
+_NCCL_RING = Counterpart("ring", hocket="ring", protocols=PROTOCOLS)
+_NCCL_CHAIN = Counterpart("ring", hocket="chain", own_segments=True, protocols=PROTOCOLS)
+_NCCL_TREE = Counterpart("tree", what="two binary trees, up and down", protocols=PROTOCOLS)
+_NCCL_PAT = Counterpart("pat", hocket="pat", protocols=_SIMPLE)
+_COLLNET_DIRECT = Counterpart("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE)
+_COLLNET_CHAIN = Counterpart("collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE)
+_NVLS = Counterpart("nvls", what="in NVLink switches", protocols=_SIMPLE)
+_NVLS_TREE = Counterpart(
+    "nvls_tree", what="in NVLink switches, and a tree between nodes", fewest_nodes=2, protocols=_SIMPLE
+)
+_NCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
     "allreduce": (_NCCL_RING, _NCCL_TREE, _COLLNET_DIRECT, _COLLNET_CHAIN, _NVLS, _NVLS_TREE),
     "bcast": (_NCCL_CHAIN,),
     "reduce": (_NCCL_CHAIN,),
     "reduce_scatter": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
 }
-_RCCL_2: Mapping[str, tuple[Known, ...]] = {
+_RCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT),
     "allreduce": (_NCCL_RING, _NCCL_TREE),
     "bcast": (_NCCL_CHAIN,),

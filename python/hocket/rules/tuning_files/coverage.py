@@ -53,10 +53,10 @@ def _within(span: Span, starts: dict[int, int]) -> range:
 def deciding(rules: Sequence[Rule], sizes: Iterable[int]) -> Iterator[Rule | None]:
     """Give the first rule that is for each of some sizes, which ascend."""
     later = sorted(range(len(rules)), key=lambda place: rules[place].sizes.first, reverse=True)
-    begun: list[int] = []
+    starts_begun: list[int] = []
     for size in sizes:
         while later and rules[later[-1]].sizes.first <= size:
-            heappush(begun, later.pop())
-        while begun and size not in rules[begun[0]].sizes:
-            heappop(begun)
-        yield rules[begun[0]] if begun else None
+            heappush(starts_begun, later.pop())
+        while starts_begun and size not in rules[starts_begun[0]].sizes:
+            heappop(starts_begun)
+        yield rules[starts_begun[0]] if starts_begun else None

@@ -16,7 +16,7 @@ from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
-from hocket.rules.tuning_files.translation import HOCKET, passes_over, performed, to_hocket
+from hocket.rules.tuning_files.translation import HOCKET, passes_over, perform, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
 ASSUMED = {
@@ -83,8 +83,8 @@ def decided(rules: Rules, call: Situation) -> Rule | None:
 
 
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
-    if skipped := passes_over(rule, library, nodes=Span(call.nodes, call.nodes)):
-        return skipped
+    if reason := passes_over(rule, library, nodes=Span(call.nodes, call.nodes)):
+        return reason
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
         return f"the call has {format_count(call.ranks, 'rank')}, the line is for {rule.ranks}"
@@ -112,10 +112,10 @@ def accepts(function: str, choice: Choice | None, ranks: int, size_bytes: int) -
     """Return whether an algorithm of Hocket takes a call; a rule that names none takes any."""
     if choice is None:
         return True
-    found = collective_of(function)
-    assert found is not None  # the function has the algorithm
+    collective = collective_of(function)
+    assert collective is not None  # the function has the algorithm
     try:
-        return choose(f"{found[0]}: {choice}", found[0], Call(ranks=ranks, size_bytes=size_bytes)) is not None
+        return choose(f"{collective[0]}: {choice}", collective[0], Call(ranks=ranks, size_bytes=size_bytes)) is not None
     except Error:  # too many ranks or bytes for a call
         return False
 
@@ -177,13 +177,13 @@ def untuned(library: str, collective: str, call: Call, *, ranks_per_node: int = 
     rule = decided(rules, there)
     if rule is None or rule.choice is None:
         return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
-    runs = performed(rules, rule.choice, there)
+    runs = perform(rules, rule.choice, there)
     ours = to_hocket(function, runs.choice, rules.library)
     if ours.choice is None:
         return Untuned(runs.name, None, ours.note)
     try:
-        found = choose(f"{collective}: {ours.choice}", collective, call)
+        choice = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
         return Untuned(runs.name, None, str(error))
-    refusal = "" if found else f"{runs.name}: Hocket's {ours.choice.algorithm} refuses the call"
-    return Untuned(runs.name, found, refusal)
+    refusal = "" if choice else f"{runs.name}: Hocket's {ours.choice.algorithm} refuses the call"
+    return Untuned(runs.name, choice, refusal)

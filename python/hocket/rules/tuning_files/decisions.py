@@ -55,7 +55,7 @@ def default_rules(name: str) -> Rules:
     """Return the decisions of a library as rules."""
     if name == ucc_tune.LIBRARY:
         return ucc_defaults.rules()
-    found = defaults_of(name)
-    format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == found.format)
+    defaults = defaults_of(name)
+    format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == defaults.format)
     assert format.read is not None  # both formats have a reader
-    return replace(format.read(found.text, name), runner=name)
+    return replace(format.read(defaults.text, name), runner=name)

@@ -200,14 +200,14 @@ def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) 
     number of ranks; "type", the size of the data type times the number of ranks, whatever the count; and "nothing", so
     that every call counts as 0.
     """
-    counted = {
+    values_by_measure = {
         "size": size_bytes,
         "total": size_bytes * ranks,
         "share": size_bytes // ranks,
         "type": element_bytes * ranks,
         "nothing": 0,
     }
-    return counted[measure]
+    return values_by_measure[measure]
 
 
 def at(file: str, line: int, message: str) -> Error:
@@ -215,6 +215,6 @@ def at(file: str, line: int, message: str) -> Error:
     return Error(f"{file}:{line}: {message}")
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text of a file as an error shows it: in quotes, on one line, and not too long."""
     return json.dumps(text[:60], ensure_ascii=False) if text.isprintable() else json.dumps(text[:60])

@@ -37,14 +37,16 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     if name is not None:
         return FORMATS[among(option, name, FORMATS)]
     file = Path(fspath(path)).name
-    named = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
-    told = sorted(named, key=lambda each: len(each.name))[-1:]
-    told = told or [each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names)][:1]
-    if len(told) != 1:
+    names = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
+    formats = sorted(names, key=lambda each: len(each.name))[-1:]
+    formats = (
+        formats or [each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names)][:1]
+    )
+    if len(formats) != 1:
         raise Error(
             f"{fspath(path)}: the file name does not contain the format and version, {hint('', FORMATS)} as {option}"
         )
-    return told[0]
+    return formats[0]
 
 
 def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
@@ -62,7 +64,7 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
         return format.read(files.read_text(path), fspath(path))
 
 
-def written(rules: Rules, format: Format) -> str:
+def write_rules(rules: Rules, format: Format) -> str:
     """Return the text of rules in a format.
 
     Raises:

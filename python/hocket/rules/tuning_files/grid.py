@@ -30,18 +30,18 @@ def rows(rules: Iterable[Rule]) -> tuple[Row, ...]:
     Raises:
         Error: A rule asks for more than ranks and sizes, or two count sizes in different ways.
     """
-    listed = tuple(rules)
-    for rule in listed:
+    items = tuple(rules)
+    for rule in items:
         asks = rule.power_of_two is not None or rule.placement != "any" or rule.conditions
         if asks or rule.nodes != ANY or rule.ranks_per_node != ANY:
             raise Error(f"{rule.function}: got a rule with other conditions, expected ranks and sizes only")
-    if len({rule.measure for rule in listed}) > 1:
-        raise Error(f"{listed[0].function}: got rules that count sizes in different ways, expected one way")
-    found = [
-        (ranks, _choices([rule for rule in listed if ranks.first in rule.ranks]))
-        for ranks in spans(boundaries(rule.ranks for rule in listed))
+    if len({rule.measure for rule in items}) > 1:
+        raise Error(f"{items[0].function}: got rules that count sizes in different ways, expected one way")
+    rows_of_grid = [
+        (ranks, _choices([rule for rule in items if ranks.first in rule.ranks]))
+        for ranks in spans(boundaries(rule.ranks for rule in items))
     ]
-    return tuple(Row(ranks, choices) for ranks, choices in merged(found))
+    return tuple(Row(ranks, choices) for ranks, choices in merged(rows_of_grid))
 
 
 def _choices(rules: Sequence[Rule]) -> tuple[tuple[Span, Choice | None], ...]:
@@ -53,11 +53,11 @@ def _choices(rules: Sequence[Rule]) -> tuple[tuple[Span, Choice | None], ...]:
 
 def boundaries(ranges: Iterable[Span]) -> list[int]:
     """Return 0 and all numbers at which one of some ranges begins or has ended."""
-    found = {0}
+    starts = {0}
     for each in ranges:
         if not each.is_empty:
-            found |= {each.first} if each.last is None else {each.first, each.last + 1}
-    return sorted(found)
+            starts |= {each.first} if each.last is None else {each.first, each.last + 1}
+    return sorted(starts)
 
 
 def spans(starts: Sequence[int]) -> list[Span]:
@@ -67,13 +67,13 @@ def spans(starts: Sequence[int]) -> list[Span]:
 
 def merged(pieces: Iterable[tuple[Span, T]]) -> list[tuple[Span, T]]:
     """Join neighbouring ranges that have the same value."""
-    found: list[tuple[Span, T]] = []
+    spans: list[tuple[Span, T]] = []
     for span, value in pieces:
-        if found and found[-1][1] == value:
-            found[-1] = (Span(found[-1][0].first, span.last), found[-1][1])
+        if spans and spans[-1][1] == value:
+            spans[-1] = (Span(spans[-1][0].first, span.last), spans[-1][1])
         else:
-            found.append((span, value))
-    return found
+            spans.append((span, value))
+    return spans
 
 
 def in_measure(rule: Rule, size: int, measure: str, ranks: int) -> int:

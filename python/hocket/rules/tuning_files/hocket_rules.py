@@ -37,43 +37,43 @@ def collective_of(function: str) -> tuple[str, bool] | None:
 
 def has_size(function: str) -> bool:
     """Return whether a call of a function has a size."""
-    found = collective_of(function)
-    return found is None or COLLECTIVES[found[0]].has_size
+    collective = collective_of(function)
+    return collective is None or COLLECTIVES[collective[0]].has_size
 
 
 def has_blocks(function: str) -> bool:
     """Return whether the size of a function is that of one block; that of others is the whole vector, of all blocks."""
-    found = collective_of(function)
-    one = COLLECTIVES[found[0]] if found else None
+    collective = collective_of(function)
+    one = COLLECTIVES[collective[0]] if collective else None
     return one is not None and one.size_is_one_block and one.size_is_known and not one.has_neighbors
 
 
 def _read(text: str, file: str) -> Rules:
-    told = json.loads(_native.rules(text, file))
-    return Rules("hocket", tuple(_rule(one, file) for one in told["rules"]), told["order_is_fixed"])
+    data = json.loads(_native.rules(text, file))
+    return Rules("hocket", tuple(_rule(one, file) for one in data["rules"]), data["order_is_fixed"])
 
 
-def _rule(told: Mapping[str, Any], file: str) -> Rule:
-    measures = [name for name in ("size", "total") if told[name] is not None]
+def _rule(data: Mapping[str, Any], file: str) -> Rule:
+    measures = [name for name in ("size", "total") if data[name] is not None]
     if len(measures) > 1:
         raise Error(
-            f"{file}:{told['line']}: got both size and total, expected one of them, as other formats have only one"
+            f"{file}:{data['line']}: got both size and total, expected one of them, as other formats have only one"
         )
     (measure,) = measures or ["size"]
-    function = ("i" if told["is_nonblocking"] else "") + of_function(told["collective"])
+    function = ("i" if data["is_nonblocking"] else "") + of_function(data["collective"])
     return Rule(
         function=function,
-        choice=told["algorithm"] and Choice(told["algorithm"], tuple(map(tuple, told["parameters"]))),
-        ranks=_span(told["ranks"]),
-        power_of_two=told["power_of_two"] or None,
-        sizes=_span(told[measure]) if measures else ANY,
+        choice=data["algorithm"] and Choice(data["algorithm"], tuple(map(tuple, data["parameters"]))),
+        ranks=_span(data["ranks"]),
+        power_of_two=data["power_of_two"] or None,
+        sizes=_span(data[measure]) if measures else ANY,
         measure=measure,
-        line=told["line"],
+        line=data["line"],
     )
 
 
-def _span(told: tuple[int, int | None]) -> Span:
-    first, end = told
+def _span(ends: tuple[int, int | None]) -> Span:
+    first, end = ends
     return Span(first, None if end is None else end - 1)
 
 
@@ -83,12 +83,12 @@ def line_of(rule: Rule) -> str:
     Raises:
         Error: It asks for what Hocket's rules cannot tell.
     """
-    found = collective_of(rule.function)
-    if found is None:
+    form = collective_of(rule.function)
+    if form is None:
         raise Error(f"{rule.function}: Hocket has no rules for it")
     if rule.power_of_two is False or rule.placement != "any" or rule.conditions:
         raise Error(f"{rule.function}: got a rule with other conditions, expected conditions that Hocket's rules have")
-    collective, is_nonblocking = found
+    collective, is_nonblocking = form
     conditions = []
     if rule.ranks != ANY:
         conditions.append(f"ranks={_range(rule.ranks, is_size=False)}")
@@ -103,11 +103,11 @@ def line_of(rule: Rule) -> str:
 
 
 def _range(span: Span, *, is_size: bool) -> str:
-    shown = _bytes if is_size else str
-    first = shown(span.first) if span.first else ""
+    format_end = _bytes if is_size else str
+    first = format_end(span.first) if span.first else ""
     if span.last == span.first:
-        return shown(span.first)
-    return f"{first}..{'' if span.last is None else shown(span.last + 1)}"
+        return format_end(span.first)
+    return f"{first}..{'' if span.last is None else format_end(span.last + 1)}"
 
 
 def _bytes(value: int) -> str:

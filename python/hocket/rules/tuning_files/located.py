@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hocket.rules.tuning_files.form import at, shown
+from hocket.rules.tuning_files.form import at, quote_text
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -76,7 +76,7 @@ class Object:
         for member in node.value:
             if member.name not in names:
                 expected = ", ".join(names) if len(names) < _MANY else "an MPI function in small letters"
-                raise at(file, member.line, f"unknown {shown(member.name)} in {what}, expected {expected}")
+                raise at(file, member.line, f"unknown {quote_text(member.name)} in {what}, expected {expected}")
             if self.members[member.name] is not member:
                 raise at(
                     file, self.members[member.name].line, f'"{member.name}" appears twice in {what}, expected it once'
@@ -141,9 +141,9 @@ class _Reader:
         return at(self._file, self.line, f"not JSON: got {got}, expected {what}")
 
     def skip_blanks(self) -> None:
-        found = _BLANK.match(self._text, self.place)
-        assert found is not None  # it also matches nothing
-        self.place = found.end()
+        match = _BLANK.match(self._text, self.place)
+        assert match is not None  # it also matches nothing
+        self.place = match.end()
 
     def take(self, sign: str) -> bool:
         """Skip blanks, and `sign` if it follows; return whether it does."""
@@ -169,13 +169,13 @@ class _Reader:
         return Node(self.number(), line)
 
     def items(self, end: str, item: Callable[[], Node | Member]) -> list:  # type: ignore[type-arg]
-        found: list[Node | Member] = []
+        nodes: list[Node | Member] = []
         if self.take(end):
-            return found
+            return nodes
         while True:
-            found.append(item())
+            nodes.append(item())
             if self.take(end):
-                return found
+                return nodes
             if not self.take(","):
                 raise self.expected(f'"," or "{end}"')
 
@@ -197,13 +197,13 @@ class _Reader:
         return str(value)
 
     def number(self) -> float:
-        found = _NUMBER.match(self._text, self.place)
-        if found is None:
+        match = _NUMBER.match(self._text, self.place)
+        if match is None:
             raise self.expected("a value")
-        is_whole = not (found[2] or found[3])
-        if len(found[0]) > _MOST_DIGITS:
+        is_whole = not (match[2] or match[3])
+        if len(match[0]) > _MOST_DIGITS:
             raise at(
                 self._file, self.line, f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number"
             )
-        self.place = found.end()
-        return int(found[0]) if is_whole else float(found[0])
+        self.place = match.end()
+        return int(match[0]) if is_whole else float(match[0])

@@ -23,7 +23,7 @@ from hocket._native import Error
 from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.compositions import COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
@@ -86,18 +86,20 @@ class _Reading:
 
 def _read(text: str, file: str) -> Rules:
     top = located.parse(text, file)
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for member in _members(top, file):
         name = _key(member)
         if not name.startswith(_COLLECTIVE):
-            raise at(file, member.line, f'got {shown(member.name)}, expected "collective=" and a function at the top')
+            raise at(
+                file, member.line, f'got {quote_text(member.name)}, expected "collective=" and a function at the top'
+            )
         function = name.removeprefix(_COLLECTIVE)
         if function not in default_tree_functions():
-            raise at(file, member.line, f"unknown collective {shown(function)}, expected one of MPICH 5.0")
-        if any(rule.function == function for rule in found):
+            raise at(file, member.line, f"unknown collective {quote_text(function)}, expected one of MPICH 5.0")
+        if any(rule.function == function for rule in rules):
             raise at(file, member.line, f"{function} appears twice, expected each collective once")
-        found += _rules(member.node, member.line, _Reading(file, Rule(function, None)))
-    return Rules(LIBRARY, tuple(found))
+        rules += _rules(member.node, member.line, _Reading(file, Rule(function, None)))
+    return Rules(LIBRARY, tuple(rules))
 
 
 @cache
@@ -136,14 +138,16 @@ def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
             raise at(
                 reading.file,
                 member.line,
-                f"{shown(member.name)} is never reached, as the question before it is always true",
+                f"{quote_text(member.name)} is never reached, as the question before it is always true",
             )
         if name.startswith((_CHOICE, _OTHER_CHOICE)):
             choice = _choice(name, member, reading.file)
             if not left.is_dead:
                 yield replace(left.known, choice=choice, measure=left.measure or "size", line=member.line)
             return
-        inner, left = _answered(name, member, replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name)))
+        inner, left = _answer_condition(
+            name, member, replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
+        )
         yield from _rules(member.node, member.line, inner)
     last = members[-1]
     if left is not None and _NEEDS_ANY.match(_key(last)):
@@ -158,13 +162,13 @@ def _choice(name: str, member: located.Member, file: str) -> Choice:
     for each in _members(member.node, file):
         key, equals, value = _key(each).partition("=")
         if not (key and equals and value) or _members(each.node, file):
-            raise at(file, each.line, f'got {shown(each.name)}, expected a parameter such as "k=4": {{}}')
+            raise at(file, each.line, f'got {quote_text(each.name)}, expected a parameter such as "k=4": {{}}')
         is_number = value.isascii() and value.isdecimal() and len(value) < 10
         parameters.append((key, int(value) if is_number else value))
     return Choice(name.removeprefix(_CHOICE).removeprefix(_OTHER_CHOICE), tuple(parameters))
 
 
-def _answered(name: str, member: located.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
+def _answer_condition(name: str, member: located.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
     """Return the readings of the subtree behind a question, and of the next question; None if no call gets there."""
     if _ANYTHING.fullmatch(name):
         return left, None
@@ -180,38 +184,40 @@ def _answered(name: str, member: located.Member, left: _Reading) -> tuple[_Readi
     is_single = number is not None or name == _BELOW_POWER_OF_TWO
     key, value = (name, "yes") if is_single else name.partition("=")[::2]
     if not is_single and value not in _WORDS.get(key, ()):
-        raise at(left.file, member.line, f"unknown question {shown(member.name)}, expected a question of MPICH 5.0")
+        raise at(
+            left.file, member.line, f"unknown question {quote_text(member.name)}, expected a question of MPICH 5.0"
+        )
     other = None if number else _OTHERS.get(value)
     return _condition(left, key, value), left if other is None else _condition(left, key, other)
 
 
-def _with(reading: _Reading, *, is_dead: bool = False, **changes: Any) -> _Reading:
+def _change(reading: _Reading, *, is_dead: bool = False, **changes: Any) -> _Reading:
     return replace(reading, known=replace(reading.known, **changes), is_dead=reading.is_dead or is_dead)
 
 
 def _condition(reading: _Reading, name: str, value: str) -> _Reading:
     before = dict(reading.known.conditions)
-    return _with(reading, conditions=tuple({**before, name: value}.items()), is_dead=before.get(name, value) != value)
+    return _change(reading, conditions=tuple({**before, name: value}.items()), is_dead=before.get(name, value) != value)
 
 
 def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
-    return _with(reading, power_of_two=is_power, is_dead=reading.known.power_of_two not in (None, is_power))
+    return _change(reading, power_of_two=is_power, is_dead=reading.known.power_of_two not in (None, is_power))
 
 
 def _ranks(reading: _Reading, span: Span) -> _Reading:
     ranks = reading.known.ranks.within(span)
-    return _with(reading, ranks=ranks, is_dead=ranks.is_empty)
+    return _change(reading, ranks=ranks, is_dead=ranks.is_empty)
 
 
 def _sizes_within(reading: _Reading, span: Span, measure: str) -> _Reading:
     sizes = reading.known.sizes.within(span)
-    return replace(_with(reading, sizes=sizes, is_dead=sizes.is_empty), measure=measure)
+    return replace(_change(reading, sizes=sizes, is_dead=sizes.is_empty), measure=measure)
 
 
 def _up_to(number: re.Match[str], member: located.Member, file: str) -> int:
     """Return the largest number for which a question is true."""
     if int(number[3]) > _MOST:
-        raise at(file, member.line, f"{shown(member.name)}: expected a number up to {_MOST}")
+        raise at(file, member.line, f"{quote_text(member.name)}: expected a number up to {_MOST}")
     return int(number[3]) - (number[2] == "<")
 
 
@@ -233,12 +239,12 @@ def _sizes(number: re.Match[str], member: located.Member, left: _Reading) -> tup
 
 def _write(rules: Rules) -> str:
     """Write a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
-    named = {function: _tree_of(rules.of(function), function) for function in rules.functions}
-    for function in named:
+    names = {function: _tree_of(rules.of(function), function) for function in rules.functions}
+    for function in names:
         if function not in default_tree_functions():
             raise Error(f"{function}: MPICH 5.0 has no selection for it")
     tree = {
-        f"{_COLLECTIVE}{function}": named.get(function, default_tree()[f"{_COLLECTIVE}{function}"])
+        f"{_COLLECTIVE}{function}": names.get(function, default_tree()[f"{_COLLECTIVE}{function}"])
         for function in default_tree_functions()
     }
     return as_text(tree)
@@ -251,14 +257,14 @@ def as_text(tree: Tree) -> str:
 
 def _tree_of(rules: Sequence[Rule], function: str) -> Tree:
     if any(name == "comm_type" for rule in rules for name, _ in rule.conditions):
-        return _built(rules, function)
+        return _build(rules, function)
     default = default_tree()[f"{_COLLECTIVE}{function}"]
-    inner = _built(rules, function)
+    inner = _build(rules, function)
     between = default.get("comm_type=inter")
     return {"comm_type=intra": inner, "comm_type=inter": between} if between else inner
 
 
-def _built(rules: Sequence[Rule], function: str) -> Tree:
+def _build(rules: Sequence[Rule], function: str) -> Tree:
     """Return the tree that asks for a condition of the first rule, with a subtree for each answer."""
     if not rules or (rules[0].choice is None and _is_free(rules[0])):
         return _own(function)
@@ -269,8 +275,8 @@ def _built(rules: Sequence[Rule], function: str) -> Tree:
         return _by_number(rules, function, "comm_size")
     if first.power_of_two is not None:
         return {
-            _POWER_OF_TWO: _built(_answer(rules, True), function),
-            "comm_size=any": _built(_answer(rules, False), function),
+            _POWER_OF_TWO: _build(_answer(rules, True), function),
+            "comm_size=any": _build(_answer(rules, False), function),
         }
     if first.sizes != ANY:
         return _by_number(rules, function, _size_name(first))
@@ -292,13 +298,13 @@ def _answer(rules: Sequence[Rule], is_power: bool) -> list[Rule]:
 
 def _by_condition(rules: Sequence[Rule], function: str, name: str) -> Tree:
     values = list(dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == name))
-    tree = {_question(name, value): _built(_given(rules, name, value), function) for value in values}
+    tree = {_question(name, value): _build(_rules_under(rules, name, value), function) for value in values}
     if not any(_OTHERS.get(value) in values for value in values):
         if name == _BELOW_POWER_OF_TWO and values == ["no"]:
-            return {_question(name, "yes"): _built(_given(rules, name, None), function), **tree}
+            return {_question(name, "yes"): _build(_rules_under(rules, name, None), function), **tree}
         other = _OTHERS.get(values[0], "any")
         last = "count=any" if name == _BELOW_POWER_OF_TWO else f"{name.split('<')[0]}={other}"
-        tree[last] = _built(_given(rules, name, None), function)
+        tree[last] = _build(_rules_under(rules, name, None), function)
     return tree
 
 
@@ -308,14 +314,14 @@ def _question(name: str, value: str) -> str:
     return name if "<" in name else f"{name}={value}"
 
 
-def _given(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
+def _rules_under(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
     """Return the remaining rules if a condition has a value, or (None) a value that no rule names."""
-    found = []
+    rules_left = []
     for rule in rules:
-        asked = dict(rule.conditions).get(name)
-        if asked in (None, value):
-            found.append(replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)))
-    return found
+        own_value = dict(rule.conditions).get(name)
+        if own_value in (None, value):
+            rules_left.append(replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)))
+    return rules_left
 
 
 def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
@@ -332,7 +338,7 @@ def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
     parts = merged((span, left(span)) for span in spans(boundaries(map(range_of, rules))))
     # "<" is avoided: after a question about the message, MPICH takes "comm_size<8" as "comm_size<=8".
     return {
-        f"{name}=any" if span.last is None else f"{name}<={min(span.last, _MOST)}": _built(inside, function)
+        f"{name}=any" if span.last is None else f"{name}<={min(span.last, _MOST)}": _build(inside, function)
         for span, inside in parts
     }
 
@@ -353,15 +359,15 @@ def _own(function: str) -> Tree:
 
 
 def _exact(tree: Tree, *, is_late: bool) -> Tree:
-    found = {}
+    result_by_key = {}
     for key, value in tree.items():
         is_late |= not _ASKED_EARLY.match(key)
         number = _NUMBERS.fullmatch(key)
         if number and number[2] == "<":
             is_as_written = number[1] != "comm_size" or not is_late
             key = f"{number[1]}<={int(number[3]) - is_as_written}"
-        found[key] = value if key.startswith(_CHOICE) else _exact(value, is_late=is_late)
-    return found
+        result_by_key[key] = value if key.startswith(_CHOICE) else _exact(value, is_late=is_late)
+    return result_by_key
 
 
 FORMATS = (Format(LIBRARY, LIBRARY, _read, _write),)

@@ -42,8 +42,8 @@ _RCCL = _Tuner("rccl-2", 4, "for which RCCL leaves the line out")
 
 
 def _read(tuner: _Tuner, text: str, file: str) -> Rules:
-    found = lines(text, file, lambda line: line.split(","))
-    return Rules(tuner.library, tuple(_rule(tuner, line) for line in found if line.fields[-1] not in _HEADS))
+    rules = lines(text, file, lambda line: line.split(","))
+    return Rules(tuner.library, tuple(_rule(tuner, line) for line in rules if line.fields[-1] not in _HEADS))
 
 
 _HEADS = (*_COLUMNS[-1:], *_CONDITIONS)  # the last field of a line of headings, which is for no call
@@ -79,8 +79,8 @@ def _sizes(line: Line) -> Span:
 
 
 def _count(line: Line, place: int) -> Span:
-    found = line.whole(place, _COLUMNS[place], "-1 or a number from 1 on", 1)
-    return ANY if found == -1 else Span(found, found)
+    count = line.whole(place, _COLUMNS[place], "-1 or a number from 1 on", 1)
+    return ANY if count == -1 else Span(count, count)
 
 
 def _conditions(line: Line) -> Iterator[tuple[str, str]]:
@@ -94,10 +94,10 @@ def _conditions(line: Line) -> Iterator[tuple[str, str]]:
 
 
 def _write(tuner: _Tuner, rules: Rules) -> str:
-    written = [line for function in rules.functions for line in _lines(tuner, rules.of(function), function)]
-    if len(written) > _MOST_LINES:
-        raise Error(f"{len(written)} lines for NCCL, expected at most {_MOST_LINES}: each is for one number of ranks")
-    return "\n".join([f"# {','.join(_COLUMNS)}", *written]) + "\n"
+    lines = [line for function in rules.functions for line in _lines(tuner, rules.of(function), function)]
+    if len(lines) > _MOST_LINES:
+        raise Error(f"{len(lines)} lines for NCCL, expected at most {_MOST_LINES}: each is for one number of ranks")
+    return "\n".join([f"# {','.join(_COLUMNS)}", *lines]) + "\n"
 
 
 def _lines(tuner: _Tuner, rules: Sequence[Rule], function: str) -> Iterator[str]:
@@ -130,9 +130,9 @@ def _lines(tuner: _Tuner, rules: Sequence[Rule], function: str) -> Iterator[str]
 
 def _line(tuner: _Tuner, rule: Rule) -> str:
     measure = LIBRARIES[tuner.library].measures.get(rule.function)
-    given = dict(rule.conditions)
+    values = dict(rule.conditions)
     is_other = rule.power_of_two is not None or rule.placement != "any" or rule.ranks_per_node != ANY
-    if is_other or not given.keys() <= set(_CONDITIONS[: tuner.conditions]):
+    if is_other or not values.keys() <= set(_CONDITIONS[: tuner.conditions]):
         raise Error(f"{rule.function}: got a rule with other conditions, expected sizes, ranks and nodes only")
     if rule.sizes != ANY and rule.measure != measure:
         raise Error(f"{rule.function}: got sizes as {rule.measure}, expected {measure}")
@@ -140,9 +140,9 @@ def _line(tuner: _Tuner, rule: Rule) -> str:
     last = _LARGEST if rule.sizes.last is None else rule.sizes.last
     fields = [name_of(rule.function), str(rule.sizes.first), str(last), *words_of(rule.choice)]
     fields += [_number(rule.nodes), _number(rule.ranks)]
-    if given:
-        most = max(_CONDITIONS.index(name) for name in given)
-        fields += [given.get(name, "-1") for name in _CONDITIONS[: most + 1]]
+    if values:
+        most = max(_CONDITIONS.index(name) for name in values)
+        fields += [values.get(name, "-1") for name in _CONDITIONS[: most + 1]]
     return ",".join(fields)
 
 

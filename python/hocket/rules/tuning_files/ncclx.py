@@ -20,7 +20,7 @@ import re
 from hocket._native import Error
 from hocket.rules.tuning_files import located
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
 
 _LIBRARY = "ncclx-2"
@@ -66,13 +66,13 @@ def _rule(line: Line) -> Rule:
 
 def _span(line: Line, place: int) -> Span:
     text = line.fields[place]
-    found = _RANGE.fullmatch(text) if text else _RANGE.fullmatch("*")
-    bounds = [int(number) for number in found.groups()[:4] if number and number.isdecimal()] if found else []
-    if found is None or max(bounds, default=0) > _LARGEST or (len(bounds) == 2 and bounds[0] > bounds[1]):
+    match = _RANGE.fullmatch(text) if text else _RANGE.fullmatch("*")
+    bounds = [int(number) for number in match.groups()[:4] if number and number.isdecimal()] if match else []
+    if match is None or max(bounds, default=0) > _LARGEST or (len(bounds) == 2 and bounds[0] > bounds[1]):
         raise line.error(
-            f"{_COLUMNS[place]}: got {shown(text)}, expected *, a number, or an interval such as [0,4096) or (8,]"
+            f"{_COLUMNS[place]}: got {quote_text(text)}, expected *, a number, or an interval such as [0,4096) or (8,]"
         )
-    single, opening, first, last, closing = found.groups()
+    single, opening, first, last, closing = match.groups()
     if single:
         return Span(int(single), int(single))
     span = Span(int(first) + (opening == "(") if first else 0, int(last) - (closing == ")") if last else None)
@@ -88,10 +88,10 @@ def _product(one: Span, two: Span) -> Span:
 def _chunk(line: Line) -> tuple[tuple[str, int | str], ...]:
     if len(line.fields) < len(_COLUMNS) or not line.fields[-1]:
         return ()
-    found = line.whole(len(_COLUMNS) - 1, _CHUNK, "a size in bytes, or 0 for the library's", 0)
-    if found == -1:
+    size = line.whole(len(_COLUMNS) - 1, _CHUNK, "a size in bytes, or 0 for the library's", 0)
+    if size == -1:
         raise line.error(f'{_CHUNK}: got "-1", for which NCCLX refuses the file; expected a size in bytes, or 0')
-    return ((_CHUNK, found),) if found else ()
+    return ((_CHUNK, size),) if size else ()
 
 
 def _read_json(text: str, file: str) -> Rules:
@@ -103,8 +103,8 @@ def _line_of(node: located.Node, file: str) -> Line:
     """Return a rule of JSON as the line of CSV that says the same."""
     rule = located.Object(node, file, "a rule", ["filter", "config"])
     parts = [located.Object(rule.node(part), file, part, names) for part, names in _PARTS.items()]
-    given = {name: _field(member.node, name, file) for part in parts for name, member in part.members.items()}
-    return Line(file, rule.line, [given.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
+    fields = {name: _field(member.node, name, file) for part in parts for name, member in part.members.items()}
+    return Line(file, rule.line, [fields.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
 
 
 def _field(node: located.Node, name: str, file: str) -> str:
@@ -124,8 +124,8 @@ def _write_json(rules: Rules) -> str:
 
 def _in_parts(rule: Rule) -> dict[str, dict[str, int | str]]:
     fields = dict(zip(_COLUMNS, _fields(rule), strict=True))
-    told = {name: int(text) if text.isdecimal() else text for name, text in fields.items() if text not in _UNTOLD}
-    return {part: {name: told[name] for name in names if name in told} for part, names in _PARTS.items()}
+    data = {name: int(text) if text.isdecimal() else text for name, text in fields.items() if text not in _UNTOLD}
+    return {part: {name: data[name] for name in names if name in data} for part, names in _PARTS.items()}
 
 
 def _fields(rule: Rule) -> list[str]:

@@ -20,7 +20,7 @@ from functools import partial
 from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 FUNCTIONS = (
@@ -73,14 +73,14 @@ class _Numbers:
             raise at(self._file, self.line, f"the file ends too early, expected {what}")
         self.line, word = self._left.pop()
         if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
-            raise at(self._file, self.line, f"got {shown(word)}, expected {what}, a whole number up to {most}")
+            raise at(self._file, self.line, f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
         return int(word)
 
     def end(self) -> None:
         if self._left:
             line, word = self._left[-1]
             raise at(
-                self._file, line, f"got {shown(word)}, expected the end of the file, according to the counts above"
+                self._file, line, f"got {quote_text(word)}, expected the end of the file, according to the counts above"
             )
 
 
@@ -98,8 +98,10 @@ def _miscounted(text: str, file: str) -> Error | None:
             follow += 1
             continue
         if follow and count not in (-1, follow):
-            said = f"promises {format_count(count, 'message size')}, {follow} {'follow' if follow > 1 else 'follows'}"
-            return at(file, line, said)
+            promise_text = (
+                f"promises {format_count(count, 'message size')}, {follow} {'follow' if follow > 1 else 'follows'}"
+            )
+            return at(file, line, promise_text)
         is_count = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= _MOST_DIGITS
         count, line, follow = int(words[0]) if is_count else -1, number, 0
     return None
@@ -128,16 +130,16 @@ def _understood(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[
         raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
     numbers = _Numbers(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
-    found: list[Rule] = []
+    rules: list[Rule] = []
     functions: list[str] = []
     for _ in range(numbers.next("the number of collectives", len(FUNCTIONS))):
         function = FUNCTIONS[numbers.next("the ID of a collective", len(FUNCTIONS) - 1)]
         if function in functions:
             raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
         functions.append(function)
-        found += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
+        rules += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
     numbers.end()
-    return Rules(library, tuple(found)), numbers.has_broken_lines
+    return Rules(library, tuple(rules)), numbers.has_broken_lines
 
 
 def _function(
@@ -152,11 +154,11 @@ def _function(
         ]
         entries.append((ranks, lines))
     measure = LIBRARIES[library].measures.get(function, "size")
-    found = []
+    items = []
     for span, (_, lines) in zip((_below if is_up_to else _from)([c for c, _ in entries]), entries, strict=True):
         for sizes, (_, choice, line) in zip(_from([size for size, _, _ in lines]), lines, strict=True):
-            found.append(Rule(function, choice, span, sizes=sizes, measure=measure, line=line))
-    return found
+            items.append(Rule(function, choice, span, sizes=sizes, measure=measure, line=line))
+    return items
 
 
 def _line(
@@ -173,9 +175,9 @@ def _line(
         values.append(numbers.next("the number of requests", _MOST))
     if number == 0:
         return size, None, line
-    known = LIBRARIES[library].find(function, str(number))
+    counterpart = LIBRARIES[library].find(function, str(number))
     parameters = tuple((name, value) for name, value in zip(_PARAMETERS, values, strict=False) if value)
-    return size, Choice(known.name if known else str(number), parameters), line
+    return size, Choice(counterpart.name if counterpart else str(number), parameters), line
 
 
 def _from(starts: Sequence[int]) -> list[Span]:
@@ -184,8 +186,8 @@ def _from(starts: Sequence[int]) -> list[Span]:
     Open MPI takes the entry before the first one with a larger number, or else the first entry.
     """
     lasts: list[int | None] = [*(after - 1 for after in starts[1:]), None]
-    found = [Span(max(starts[: place + 1]), last) for place, last in enumerate(lasts[: len(starts)])]
-    return [Span(0, None if lasts[0] is None else max(starts[:2]) - 1), *found[1:]] if found else []
+    spans = [Span(max(starts[: place + 1]), last) for place, last in enumerate(lasts[: len(starts)])]
+    return [Span(0, None if lasts[0] is None else max(starts[:2]) - 1), *spans[1:]] if spans else []
 
 
 def _below(ends: Sequence[int]) -> list[Span]:
@@ -198,10 +200,10 @@ def _write(rules: Rules, *, has_requests: bool, is_up_to: bool) -> str:
     lines = [f"{_VERSION}2"] if has_requests else []
     lines.append(f"{len(rules.functions)} # collectives")
     for function in sorted(rules.functions, key=FUNCTIONS.index):
-        found = rows(rules.of(function))
+        table_rows = rows(rules.of(function))
         lines.append(f"{FUNCTIONS.index(function)} # {function}")
-        lines.append(f"{len(found)} # sizes of communicators")
-        for row in found:
+        lines.append(f"{len(table_rows)} # sizes of communicators")
+        for row in table_rows:
             ranks = (row.ranks.last + 1 if row.ranks.last is not None else row.ranks.first) if is_up_to else None
             lines.append(f"{row.ranks.first if ranks is None else ranks} # ranks: {row.ranks}")
             lines += _lines_of(row, rules.library, function, has_requests=has_requests)
@@ -214,10 +216,10 @@ def _lines_of(row: Row, library: str, function: str, *, has_requests: bool) -> I
         values = dict(choice.parameters) if choice else {}
         if values.get("reqs") and not has_requests:
             raise Error(f"{function}: a number of requests, expected a file of version 2 (Open MPI 5.0.7)")
-        known = LIBRARIES[library].find(function, choice.algorithm) if choice else None
-        if choice and known is None and not choice.algorithm.isdecimal():
+        counterpart = LIBRARIES[library].find(function, choice.algorithm) if choice else None
+        if choice and counterpart is None and not choice.algorithm.isdecimal():
             raise Error(f"{function}: {library} has no algorithm {choice.algorithm}")
-        number = 0 if choice is None else known.number if known else int(choice.algorithm)
+        number = 0 if choice is None else counterpart.number if counterpart else int(choice.algorithm)
         columns = [sizes.first, number, *(values.get(name, 0) for name in _PARAMETERS[: 2 + has_requests])]
         yield f"{' '.join(map(str, columns))} # {choice.algorithm if choice else 'as without rules'}"
 

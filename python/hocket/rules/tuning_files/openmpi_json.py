@@ -43,14 +43,14 @@ def _read(text: str, file: str) -> Rules:
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
     node = top.node("collectives")
     functions = located.Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for name in functions.members:
         function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
-            found += _communicator(
+            rules += _communicator(
                 located.Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
             )
-    return Rules(LIBRARY, tuple(found))
+    return Rules(LIBRARY, tuple(rules))
 
 
 def _their_name(function: str) -> str:
@@ -80,9 +80,11 @@ def _choice(rule: located.Object, function: str) -> Choice | None:
         raise at(rule.file, node.line, f'"alg": got {located.in_json(node)}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
-    known = LIBRARIES[LIBRARY].find(function, str(node.value))
+    counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
     values = ((name, rule.number(name, _MOST)) for name in _PARAMETERS)
-    return Choice(known.name if known else str(node.value), tuple((name, value) for name, value in values if value))
+    return Choice(
+        counterpart.name if counterpart else str(node.value), tuple((name, value) for name, value in values if value)
+    )
 
 
 def _write(rules: Rules) -> str:
@@ -123,17 +125,17 @@ def _written(part: Sequence[Rule], function: str) -> dict[str, Any]:
 
 
 def _written_rule(rule: Rule, function: str) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     if rule.sizes.first:
-        written["msg_size_min"] = rule.sizes.first
+        data["msg_size_min"] = rule.sizes.first
     if rule.sizes.last is not None:
-        written["msg_size_max"] = rule.sizes.last
+        data["msg_size_max"] = rule.sizes.last
     if rule.choice is None:
-        return {**written, "alg": 0}
+        return {**data, "alg": 0}
     name = rule.choice.algorithm
     if LIBRARIES[LIBRARY].find(function, name) is None and not name.isdecimal():
         raise Error(f"{function}: {LIBRARY} has no algorithm {name}")
-    return {**written, "alg": int(name) if name.isdecimal() else name, **dict(rule.choice.parameters)}
+    return {**data, "alg": int(name) if name.isdecimal() else name, **dict(rule.choice.parameters)}
 
 
 FORMATS = (Format("openmpi-6.0", LIBRARY, _read, _write),)

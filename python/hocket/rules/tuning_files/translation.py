@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hocket.definitions.library import algorithms
-from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, WHOLE_BYTES, Known, Library
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, WHOLE_BYTES, Counterpart, Library
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span
 from hocket.rules.tuning_files.hocket_rules import collective_of
 
@@ -18,27 +18,27 @@ _ONLY_OF = {"chunkSize": "ncclx-2"}
 
 
 @dataclass(frozen=True)
-class Translated:
+class Translation:
     """An algorithm in other words, or none if there is no counterpart; the note says what is lost."""
 
     choice: Choice | None
-    known: Known | None = None
+    known: Counterpart | None = None
     note: str = ""
 
 
-def translated(function: str, choice: Choice, source: str, target: str) -> Translated:
+def translate(function: str, choice: Choice, source: str, target: str) -> Translation:
     """Return the algorithm of one library that does what another's does."""
     if source == target:
-        return Translated(choice, known_of(function, choice, target))
+        return Translation(choice, counterpart_of(function, choice, target))
     if are_kin(source, target):
         return _same_algorithm(function, choice, LIBRARIES[source], LIBRARIES[target])
     if source == HOCKET:
         return _from_hocket(function, choice, LIBRARIES[target])
-    found = to_hocket(function, choice, source)
-    if found.choice is None or target == HOCKET:
-        return found
-    onward = _from_hocket(function, found.choice, LIBRARIES[target])
-    return Translated(onward.choice, onward.known, "; ".join(note for note in (found.note, onward.note) if note))
+    translation = to_hocket(function, choice, source)
+    if translation.choice is None or target == HOCKET:
+        return translation
+    onward = _from_hocket(function, translation.choice, LIBRARIES[target])
+    return Translation(onward.choice, onward.known, "; ".join(note for note in (translation.note, onward.note) if note))
 
 
 def are_kin(source: str, target: str) -> bool:
@@ -56,33 +56,33 @@ def passes_over(rule: Rule, library: str, *, nodes: Span | None = None) -> str:
         return ""
     algorithms = LIBRARIES[library].algorithms.get(rule.function, ())
     protocol = dict(rule.choice.parameters).get("protocol")
-    known = known_of(rule.function, rule.choice, library)
-    if known is None:
+    own = counterpart_of(rule.function, rule.choice, library)
+    if own is None:
         runs = ", ".join(each.name for each in algorithms if protocol in each.protocols)
         return f"{library} has no {rule.choice.algorithm} for it, expected {runs}"
-    if protocol is not None and protocol not in known.protocols:
+    if protocol is not None and protocol not in own.protocols:
         others = " or ".join(each.name for each in algorithms if protocol in each.protocols)
-        return f"{known.name} has no {protocol}, expected {', '.join(known.protocols)}, or {others} with {protocol}"
+        return f"{own.name} has no {protocol}, expected {', '.join(own.protocols)}, or {others} with {protocol}"
     most_nodes = (nodes or rule.nodes).last
-    if most_nodes is not None and most_nodes < known.fewest_nodes:
-        return f"{known.name} takes {known.fewest_nodes} nodes and more"
+    if most_nodes is not None and most_nodes < own.fewest_nodes:
+        return f"{own.name} takes {own.fewest_nodes} nodes and more"
     return ""
 
 
-def known_of(function: str, choice: Choice, library: str) -> Known | None:
+def counterpart_of(function: str, choice: Choice, library: str) -> Counterpart | None:
     """Return what is known of an algorithm with its parameters."""
     if library == HOCKET:
         return None
-    given = dict(choice.parameters)
+    values = dict(choice.parameters)
     candidates = (
         each for each in LIBRARIES[library].algorithms.get(function, ())
         if choice.algorithm in (each.name, str(each.number))
     )  # fmt: skip
-    return next((each for each in candidates if all(given.get(name) == v for name, v in each.own.items())), None)
+    return next((each for each in candidates if all(values.get(name) == v for name, v in each.own.items())), None)
 
 
 @dataclass(frozen=True)
-class Performed:
+class Performance:
     """What the library of rules runs for a choice.
 
     Attributes:
@@ -96,79 +96,85 @@ class Performed:
     why: str = ""
 
 
-def performed(rules: Rules, choice: Choice, call: Situation) -> Performed:
+def perform(rules: Rules, choice: Choice, call: Situation) -> Performance:
     """Return what the library of rules runs for a choice: another algorithm if the vector has too few elements."""
-    known = _run_as(call.function, choice, rules)
-    if known is None or known.short is None or not known.short.is_for(call.elements, call.ranks):
-        return Performed(choice, str(choice))
-    theirs = Choice(known.short.name)
+    counterpart = _run_as(call.function, choice, rules)
+    if counterpart is None or counterpart.short is None or not counterpart.short.is_for(call.elements, call.ranks):
+        return Performance(choice, str(choice))
+    theirs = Choice(counterpart.short.name)
     other = to_hocket(call.function, theirs, rules.runner).choice if rules.library == HOCKET else theirs
     assert other is not None  # Hocket has what libraries run for short vectors
-    why = f"{known.short}, {rules.runner} runs {theirs} instead of {known.name}"
-    return Performed(other, f"{other} for {choice}", why)
+    why = f"{counterpart.short}, {rules.runner} runs {theirs} instead of {counterpart.name}"
+    return Performance(other, f"{other} for {choice}", why)
 
 
-def _run_as(function: str, choice: Choice, rules: Rules) -> Known | None:
+def _run_as(function: str, choice: Choice, rules: Rules) -> Counterpart | None:
     """Return what the library of rules runs as an algorithm, which they may name in Hocket's words."""
     if rules.library != HOCKET:
-        return known_of(function, choice, rules.library)
+        return counterpart_of(function, choice, rules.library)
     if rules.runner == HOCKET:
         return None
     algorithms = LIBRARIES[rules.runner].algorithms.get(function, ())
     return next((known for known in algorithms if known.short and known.hocket == choice.algorithm), None)
 
 
-def to_hocket(function: str, choice: Choice, library: str) -> Translated:
+def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     """Return Hocket's algorithm for one of a library."""
     if library == HOCKET:
-        return Translated(choice)
-    known = known_of(function, choice, library)
-    if known is None or known.hocket is None:
-        what = f" ({known.what})" if known and known.what else ""
-        return Translated(None, known, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
+        return Translation(choice)
+    counterpart = counterpart_of(function, choice, library)
+    if counterpart is None or counterpart.hocket is None:
+        what = f" ({counterpart.what})" if counterpart and counterpart.what else ""
+        return Translation(None, counterpart, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
     parameters: dict[str, int | str] = {}
-    defaults = _defaults(function, known.hocket)
-    for name, theirs in known.named.items():
+    defaults = _defaults(function, counterpart.hocket)
+    for name, theirs in counterpart.named.items():
         value = dict(choice.parameters).get(name, 0)
         if theirs == "segment" and not value and defaults[theirs] != WHOLE_BYTES:
             parameters[theirs] = WHOLE_BYTES
         elif value:
             parameters[theirs] = value
-    parameters |= {name: value for name, value in known.fixed.items() if defaults.get(name) != value}
-    lost = [name for name, _ in choice.parameters if name not in known.named and name not in known.own]
-    note = f"{function}: {', '.join(lost)} of {choice.algorithm} has no counterpart in Hocket" if lost else ""
-    return Translated(Choice(known.hocket, tuple(parameters.items())), known, note)
+    parameters |= {name: value for name, value in counterpart.fixed.items() if defaults.get(name) != value}
+    lost_names = [
+        name for name, _ in choice.parameters if name not in counterpart.named and name not in counterpart.own
+    ]
+    note = (
+        f"{function}: {', '.join(lost_names)} of {choice.algorithm} has no counterpart in Hocket" if lost_names else ""
+    )
+    return Translation(Choice(counterpart.hocket, tuple(parameters.items())), counterpart, note)
 
 
 @cache
 def _defaults(function: str, name: str) -> Mapping[str, int | str]:
-    found = collective_of(function)
-    assert found is not None  # Hocket has the algorithm
+    collective = collective_of(function)
+    assert collective is not None  # Hocket has the algorithm
     return {
         parameter.name: parameter.default
-        for each in algorithms(found[0])
+        for each in algorithms(collective[0])
         if each.name == name
         for parameter in each.parameters
     }
 
 
-def _from_hocket(function: str, choice: Choice, library: Library) -> Translated:
+def _from_hocket(function: str, choice: Choice, library: Library) -> Translation:
     values = {**_defaults(function, choice.algorithm), **dict(choice.parameters)}
     automatic = [name for name, value in values.items() if value == "auto"]
     if automatic:
-        return Translated(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
+        return Translation(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
     for known in library.algorithms.get(function, ()):
         for name, fixed in [(known.hocket, known.fixed), *([known.like] if known.like else [])]:
             if name == choice.algorithm and _is_met(function, known, choice.algorithm, fixed, values):
-                return Translated(Choice(known.name, tuple(_named(known, values).items())), known)
-    return Translated(None, None, f"{function}: {library.name} has no {choice}")
+                return Translation(Choice(known.name, tuple(_rename_values(known, values).items())), known)
+    return Translation(None, None, f"{function}: {library.name} has no {choice}")
 
 
-def _named(known: Known, values: Mapping[str, int | str]) -> dict[str, int | str]:
+def _rename_values(counterpart: Counterpart, values: Mapping[str, int | str]) -> dict[str, int | str]:
     """Return values by the library's names, without the segment if it is the whole message."""
-    given = {name: values[ours] for name, ours in known.named.items() if ours in values}
-    whole = [name for name, value in given.items() if known.named[name] == "segment" and _is_whole(value)]
-    return {**known.own, **{name: value for name, value in given.items() if name not in whole}}
+    values_by_name = {name: values[ours] for name, ours in counterpart.named.items() if ours in values}
+    whole = [
+        name for name, value in values_by_name.items() if counterpart.named[name] == "segment" and _is_whole(value)
+    ]
+    return {**counterpart.own, **{name: value for name, value in values_by_name.items() if name not in whole}}
 
 
 def _is_whole(value: int | str) -> bool:
@@ -176,22 +182,22 @@ def _is_whole(value: int | str) -> bool:
 
 
 def _is_met(
-    function: str, known: Known, name: str, fixed: Mapping[str, int | str], values: Mapping[str, int | str]
+    function: str, counterpart: Counterpart, name: str, fixed: Mapping[str, int | str], values: Mapping[str, int | str]
 ) -> bool:
     """Return whether an algorithm does the same as Hocket's `name` with these values."""
     defaults = _defaults(function, name)
     expected = {name: fixed.get(name, default) for name, default in defaults.items()}
-    free = {*known.named.values(), *(["segment"] if known.own_segments else [])}
+    free = {*counterpart.named.values(), *(["segment"] if counterpart.own_segments else [])}
     return all(name in free or values[name] == value for name, value in expected.items())
 
 
-def _same_algorithm(function: str, choice: Choice, source: Library, target: Library) -> Translated:
+def _same_algorithm(function: str, choice: Choice, source: Library, target: Library) -> Translation:
     """Return the choice in another library of the same kin: by the number, or else the name, of its algorithm."""
     old = source.find(function, choice.algorithm)
-    known = target.find(function, choice.algorithm if old is None or old.number is None else str(old.number))
-    if known is None:
-        return Translated(None, None, f"{function}: {target.name} has no {choice.algorithm}")
-    lost = [name for name, _ in choice.parameters if _ONLY_OF.get(name, target.name) != target.name]
-    kept = tuple(pair for pair in choice.parameters if pair[0] not in lost)
-    note = f"{function}: {target.name} has no {', '.join(lost)}" if lost else ""
-    return Translated(Choice(known.name, kept), known, note)
+    counterpart = target.find(function, choice.algorithm if old is None or old.number is None else str(old.number))
+    if counterpart is None:
+        return Translation(None, None, f"{function}: {target.name} has no {choice.algorithm}")
+    lost_names = [name for name, _ in choice.parameters if _ONLY_OF.get(name, target.name) != target.name]
+    parameters_left = tuple(pair for pair in choice.parameters if pair[0] not in lost_names)
+    note = f"{function}: {target.name} has no {', '.join(lost_names)}" if lost_names else ""
+    return Translation(Choice(counterpart.name, parameters_left), counterpart, note)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hocket._native import Error
-from hocket.rules.tuning_files.form import Choice, at, shown
+from hocket.rules.tuning_files.form import Choice, at, quote_text
 
 ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 FUNCTIONS = {
@@ -36,10 +36,12 @@ class Line:
         """Return an error that names the line."""
         return at(self.file, self.number, message)
 
-    def word(self, place: int, name: str, known: Iterable[str], otherwise: str) -> str:
+    def word(self, place: int, name: str, names: Iterable[str], otherwise: str) -> str:
         """Return a field that is one of some words; `otherwise` is what the library does with any other word."""
-        if self.fields[place] not in known:
-            raise self.error(f"unknown {name} {shown(self.fields[place])}, {otherwise}; expected {', '.join(known)}")
+        if self.fields[place] not in names:
+            raise self.error(
+                f"unknown {name} {quote_text(self.fields[place])}, {otherwise}; expected {', '.join(names)}"
+            )
         return self.fields[place]
 
     def whole(self, place: int, name: str, expected: str, least: int, most: int = _LARGEST_INT) -> int:
@@ -47,13 +49,13 @@ class Line:
         text = self.fields[place]
         is_whole = text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= _MOST_DIGITS
         if not is_whole or not (int(text) == -1 or least <= int(text) <= most):
-            raise self.error(f"{name}: got {shown(text)}, expected {expected}")
+            raise self.error(f"{name}: got {quote_text(text)}, expected {expected}")
         return int(text)
 
     def channels(self, place: int) -> tuple[tuple[str, int | str], ...]:
         """Return the number of channels as a parameter, or none where the library chooses it."""
-        found = self.whole(place, "channels", "-1 or a number from 1 on", 1)
-        return () if found == -1 else (("channels", found),)
+        count = self.whole(place, "channels", "-1 or a number from 1 on", 1)
+        return () if count == -1 else (("channels", count),)
 
 
 def lines(text: str, file: str, split: Callable[[str], Sequence[str]]) -> Iterator[Line]:
@@ -87,7 +89,7 @@ def words_of(choice: Choice, also: Sequence[str] = ()) -> tuple[str, str, str]:
     Raises:
         Error: It is not NCCL's, or has parameters besides these and those in `also`.
     """
-    given = {"protocol": "simple", "channels": -1, **dict(choice.parameters)}
-    if choice.algorithm not in ALGORITHMS or not given.keys() <= {"protocol", "channels", *also}:
+    values = {"protocol": "simple", "channels": -1, **dict(choice.parameters)}
+    if choice.algorithm not in ALGORITHMS or not values.keys() <= {"protocol", "channels", *also}:
         raise Error(f"got {choice}, expected an algorithm of NCCL with {', '.join(('protocol', 'channels', *also))}")
-    return choice.algorithm, str(given["protocol"]), str(given["channels"])
+    return choice.algorithm, str(values["protocol"]), str(values["channels"])

@@ -45,16 +45,16 @@ def rules() -> Rules:
 
 def text() -> str:
     """Return the choices as UCC's scores, for powers of two of ranks and one more; the next ones get their choices."""
-    listed = []
+    lines = []
     for rule in rules().rules:
         if rule.function == "alltoall":
             measured = replace(rule, measure="total")
             for ranks in spans(ANCHORS) if rule.sizes != ANY else (ANY,):
                 last = None if rule.sizes.last is None else rule.sizes.last * ranks.first
-                listed.append(replace(measured, ranks=ranks, sizes=Span(0, last)))
+                lines.append(replace(measured, ranks=ranks, sizes=Span(0, last)))
         elif rule.conditions:
             even = (ranks for ranks in spans(ANCHORS) if ranks.first % 2 == 0)
-            listed += [replace(rule, ranks=ranks, conditions=()) for ranks in even]
+            lines += [replace(rule, ranks=ranks, conditions=()) for ranks in even]
         else:
-            listed.append(rule)
-    return ucc_tune.FORMATS[0].write(Rules(ucc_tune.LIBRARY, tuple(listed))).replace(":inf:@", ":@")
+            lines.append(rule)
+    return ucc_tune.FORMATS[0].write(Rules(ucc_tune.LIBRARY, tuple(lines))).replace(":inf:@", ":@")

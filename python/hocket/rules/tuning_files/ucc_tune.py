@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, shown
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "ucc-1"
@@ -59,13 +59,13 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
         elif all(word in _MEMORIES for word in words):
             memories = [""] if set(words) & set(_OF_HOSTS) else words
         elif all(_RANGE.fullmatch(word) for word in words):
-            found = [_span(word, file, line) for word in words]
-            sizes, teams = (sizes, found) if part.startswith("[") else (found, teams)
+            spans = [_span(word, file, line) for word in words]
+            sizes, teams = (sizes, spans) if part.startswith("[") else (spans, teams)
         else:
             expected = "functions, sizes as 0-4K, a memory, teams as [2-16], a score, or @ and an algorithm"
-            raise at(file, line, f"got {shown(part)}, expected {expected}")
+            raise at(file, line, f"got {quote_text(part)}, expected {expected}")
     if algorithm is None and not has_score:
-        raise at(file, line, f"got {shown(token)}, expected a score or an algorithm in it")
+        raise at(file, line, f"got {quote_text(token)}, expected a score or an algorithm in it")
     return [
         Rule(
             function,
@@ -91,7 +91,7 @@ def _choice(function: str, algorithm: str | None, is_on: bool) -> Choice | None:
 def _span(text: str, file: str, line: int) -> Span:
     first, last = (_number(word) for word in text.split("-"))
     if max(first or 0, last or 0) > _MOST:
-        raise at(file, line, f"got {shown(text)}, expected numbers up to {_MOST}")
+        raise at(file, line, f"got {quote_text(text)}, expected numbers up to {_MOST}")
     return Span(first or 0, last)
 
 
@@ -112,9 +112,9 @@ def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
         raise Error(
             f"{function}: got sizes as {rules[0].measure}, expected {LIBRARIES[LIBRARY].measures.get(function)}"
         )
-    named = sorted({_memory(rule) for rule in rules} - {""}, key=_WRITTEN_MEMORIES.index)
-    others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in named) if named else ""
-    for memory in (*named, ""):
+    memories = sorted({_memory(rule) for rule in rules} - {""}, key=_WRITTEN_MEMORIES.index)
+    others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in memories) if memories else ""
+    for memory in (*memories, ""):
         fitting = [_anywhere(rule) for rule in rules if _memory(rule) in ("", memory)]
         for row in rows(fitting):
             teams = "" if row.ranks == ANY else f"[{_range(row.ranks)}]"

@@ -15,7 +15,7 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.dependencies import ends_awaited
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule
-from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encoded, files_of, in_order, nodes_of
+from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encode, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading
 
 _ENDING = ".et"
@@ -26,16 +26,16 @@ _MOST_TAG = (1 << 31) - 1  # ASTRA-sim's tags are ints
 def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
     prefix = file.removesuffix(_ENDING)
     names = [f"{prefix}.{rank}{_ENDING}" for rank in range(schedule.content.ranks)]
-    if os.path.exists(beyond := f"{prefix}.{len(names)}{_ENDING}"):
+    if os.path.exists(next_path := f"{prefix}.{len(names)}{_ENDING}"):
         raise Error(
-            f"{beyond}: belongs to another trace, as the schedule has {len(names)} ranks, expected another PREFIX"
+            f"{next_path}: belongs to another trace, as the schedule has {len(names)} ranks, expected another PREFIX"
         )
-    contents = [encoded(list(_nodes(schedule, tasks))) for tasks in _timed(schedule, machine)]
+    contents = [encode(list(_nodes(schedule, tasks))) for tasks in _task_times(schedule, machine)]
     files.write_all(dict(zip(names, contents, strict=True)))
     return tuple(names)
 
 
-def _timed(schedule: Schedule, machine: Machine | None) -> Sequence[Sequence[Mapping[str, Any]]]:
+def _task_times(schedule: Schedule, machine: Machine | None) -> Sequence[Sequence[Mapping[str, Any]]]:
     """Return the tasks of each rank with reductions and copies as computation of the machine's time, as in GOAL."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "schedule.bin"
@@ -63,8 +63,8 @@ def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[N
             tags = f"got tag {values['tag']}, expected tags up to {_MOST_TAG}"
             raise Error(f"{schedule.name} cannot be written in chakra: {tags}")
         size = max(span["len"], 1)  # ASTRA-sim fails at messages of no bytes
-        told = {"is_cpu_op": False, key: peer, "comm_size": size, "comm_tag": values["tag"]}
-        yield Node(number, action, kind, waits, 0, told)
+        attributes = {"is_cpu_op": False, key: peer, "comm_size": size, "comm_tag": values["tag"]}
+        yield Node(number, action, kind, waits, 0, attributes)
 
 
 def _read(file: str, _size_bytes: int | None) -> Schedule:

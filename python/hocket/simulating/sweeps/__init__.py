@@ -25,7 +25,7 @@ __all__ = [
     "Table",
     "check_format",
     "sweep",
-    "unfinished",
+    "unfinished_cells",
 ]
 
 
@@ -56,7 +56,7 @@ def sweep(
     if output is not None:
         check_format(output)
         writable(output)
-    with nullcontext() if output is None else Journal(_kept(output)) as journal:
+    with nullcontext() if output is None else Journal(_kept_path(output)) as journal:
         table = Table(_rows(grid.cells, journal, executor=executor, on_done=on_done))
         if journal is not None and output is not None:
             table.write(output)
@@ -64,27 +64,27 @@ def sweep(
     return table
 
 
-def unfinished(grid: Grid, *, output: str | PathLike[str] | None = None) -> tuple[Cell, ...]:
+def unfinished_cells(grid: Grid, *, output: str | PathLike[str] | None = None) -> tuple[Cell, ...]:
     """Return the cells that a sweep with this output still has to simulate.
 
     Raises:
         Error: The file of kept cells cannot be read.
     """
-    if output is None or not os.path.exists(_kept(output)):
+    if output is None or not os.path.exists(_kept_path(output)):
         return grid.cells
-    with Journal(_kept(output)) as journal:
+    with Journal(_kept_path(output)) as journal:
         return tuple(cell for cell in grid.cells if cell.key not in journal.rows)
 
 
-def _kept(output: str | PathLike[str]) -> str:
+def _kept_path(output: str | PathLike[str]) -> str:
     return f"{fspath(output)}.partial.jsonl"
 
 
 def _rows(
     cells: tuple[Cell, ...], journal: Journal | None, *, executor: Executor | None, on_done: Callable[[], object]
 ) -> tuple[Row, ...]:
-    known = {} if journal is None else journal.rows
-    rows = {cell.key: known[cell.key] for cell in cells if cell.key in known}
+    journal_rows = {} if journal is None else journal.rows
+    rows = {cell.key: journal_rows[cell.key] for cell in cells if cell.key in journal_rows}
     for _ in rows:
         on_done()
 

@@ -85,7 +85,7 @@ class Cell:
     @property
     def called(self) -> tuple[Algorithm, Call]:
         """The algorithm and the call to simulate."""
-        algorithm = find(self.variant.label, among=known(self.variant.load))
+        algorithm = find(self.variant.label, among=known_algorithms(self.variant.load))
         return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
 
     @cached_property
@@ -114,7 +114,7 @@ def digest(*texts: str) -> str:
 
 
 @cache
-def known(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
+def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
     """Return the catalogue together with the algorithms that some files define.
 
     Raises:
@@ -127,12 +127,18 @@ def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
     algorithm, call = cell.called
     try:
-        found = simulate(algorithm, call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials)
+        simulation = simulate(
+            algorithm, call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials
+        )
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
     else:
-        interval_s = None if found.repeated is None else found.repeated.interval_s.mean
-        result = {name: getattr(found, name) for name in _RESULTS} | found.time_s.columns() | {"interval_s": interval_s}
+        interval_s = None if simulation.repeated is None else simulation.repeated.interval_s.mean
+        result = (
+            {name: getattr(simulation, name) for name in _RESULTS}
+            | simulation.time_s.columns()
+            | {"interval_s": interval_s}
+        )
     return Row(
         algorithm=algorithm.name,
         collective=algorithm.collective,

@@ -21,11 +21,11 @@ from hocket.definitions.calls import complete
 from hocket.definitions.library import GAP, Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
-from hocket.simulating.arrivals import described
+from hocket.simulating.arrivals import describe
 from hocket.simulating.faults import split
 from hocket.simulating.scenes import read_cadence
 from hocket.simulating.simulation import Trials
-from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known
+from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known_algorithms
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ _NAMES = {
 }
 """The names used here for keys that have other names elsewhere."""
 
-_OVERRIDDEN = {"network": None, "noise": {"network": None, "os": None}}
+_RESET = {"network": None, "noise": {"network": None, "os": None}}
 """The sections of a machine file that a noise may change."""
 
 _CELL_BYTES = 1000.0
@@ -146,7 +146,7 @@ class _Spec:
         return Error(f"{self.file}{line}: {key}: {sentence}")
 
     def refuse(self, key: str, value: Any, expected: str) -> Error:
-        return self.error(key, f"got {_shown(value)}, expected {expected}")
+        return self.error(key, f"got {_quote(value)}, expected {expected}")
 
     def read(self, key: str, read: Callable[..., T], *arguments: object) -> T:
         """Return the result of a function; if it fails, the error names the key."""
@@ -198,19 +198,19 @@ class _Spec:
 def _variants(spec: _Spec) -> tuple[Variant, ...]:
     load = _load(spec)
     collective = _collective(spec)
-    chosen = spec.table("algorithms", spec.values.get("algorithms", {}))
-    if not chosen:
+    algorithm_table = spec.table("algorithms", spec.values.get("algorithms", {}))
+    if not algorithm_table:
         raise spec.error(
             "algorithms", 'missing or empty, expected a table such as [algorithms] with "allreduce/ring" = {}'
         )
-    found: dict[str, list[Variant]] = {}
-    for name, parameters in chosen.items():
+    variants_by_collective: dict[str, list[Variant]] = {}
+    for name, parameters in algorithm_table.items():
         key = f"algorithms.{name}"
-        algorithm = spec.read(key, _find, name, collective, known(load))
-        if algorithm.label in found:
+        algorithm = spec.read(key, _find, name, collective, known_algorithms(load))
+        if algorithm.label in variants_by_collective:
             raise spec.error(key, f"{algorithm.label} appears twice, expected each algorithm once")
-        found[algorithm.label] = _variants_of(spec, key, algorithm, spec.table(key, parameters), load)
-    return tuple(variant for variants in found.values() for variant in variants)
+        variants_by_collective[algorithm.label] = _variants_of(spec, key, algorithm, spec.table(key, parameters), load)
+    return tuple(variant for variants in variants_by_collective.values() for variant in variants)
 
 
 def _load(spec: _Spec) -> tuple[Source, ...]:
@@ -218,7 +218,7 @@ def _load(spec: _Spec) -> tuple[Source, ...]:
         return ()
     paths = [str(spec.beside(path).resolve()) for path in spec.texts("load", "Python files")]
     load = tuple(Source(path, digest(spec.read("load", read_text, path))) for path in paths)
-    spec.read("load", known, load)
+    spec.read("load", known_algorithms, load)
     return load
 
 
@@ -286,10 +286,10 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
     if not noises:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
     for name, changes in noises.items():
-        _check_changes(spec, f"noises.{name}", changes, _OVERRIDDEN)
+        _check_changes(spec, f"noises.{name}", changes, _RESET)
     arrivals = spec.texts("arrive", "arrivals such as 'rank 0, 20 us'", default=[""])
     for text in filter(None, arrivals):
-        spec.read("arrive", described, text)
+        spec.read("arrive", describe, text)
     cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""])
     for text in filter(None, cadences):
         spec.read("cadence", read_cadence, text)
@@ -323,17 +323,17 @@ def _check_changes(spec: _Spec, key: str, changes: Any, sections: Mapping[str, A
 
 def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
     changes = spec.values.get("noises", {}).get(noise, {})
-    changed = machine
+    changed_machine = machine
     if changes:
-        text = toml(_changed(parse_toml(machine.text, machine.file), _with_paths(spec, changes)))
+        text = toml(_change(parse_toml(machine.text, machine.file), _with_paths(spec, changes)))
         key = f"noises.{noise} on machine {machine.name}"
         try:
-            changed = Machine.parse(text, machine.file)
+            changed_machine = Machine.parse(text, machine.file)
         except Error as error:
             place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
             raise spec.error(key, re.sub(place, "", str(error))) from error
-    read_from = digest(changed.text, *_traces(changed))
-    return Setting(machine=changed, noise=noise, arrivals="", cadence="", faults="", digest=read_from)
+    read_from = digest(changed_machine.text, *_traces(changed_machine))
+    return Setting(machine=changed_machine, noise=noise, arrivals="", cadence="", faults="", digest=read_from)
 
 
 def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -348,7 +348,7 @@ def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _changed(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _change(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a section with changes: a table with a model replaces the old one, and the model "none" removes it."""
     result = dict(section)
     for key, change in changes.items():
@@ -357,7 +357,7 @@ def _changed(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
         elif change.get("model") == "none":
             result.pop(key, None)
         else:
-            result[key] = _changed({} if "model" in change else section.get(key, {}), change)
+            result[key] = _change({} if "model" in change else section.get(key, {}), change)
     return result
 
 
@@ -368,13 +368,13 @@ def _traces(machine: Machine) -> list[str]:
 
 
 def _trials(spec: _Spec) -> Trials:
-    until = spec.values.get("until-ci")
-    if until is not None and (not isinstance(until, str | float) or isinstance(until, bool)):
-        raise spec.refuse("until-ci", until, 'a share such as "1%" or 0.01')
+    until_text = spec.values.get("until-ci")
+    if until_text is not None and (not isinstance(until_text, str | float) or isinstance(until_text, bool)):
+        raise spec.refuse("until-ci", until_text, 'a share such as "1%" or 0.01')
     return Trials(
-        count=spec.integer("trials", default=1 if until is None else _MOST_TRIALS, least=1, most=_MOST_TRIALS),
+        count=spec.integer("trials", default=1 if until_text is None else _MOST_TRIALS, least=1, most=_MOST_TRIALS),
         seed=spec.integer("seed", default=0, least=0, most=_MOST_SEED),
-        until_interval=None if until is None else spec.read("until-ci", parse_share, str(until)),
+        until_interval=None if until_text is None else spec.read("until-ci", parse_share, str(until_text)),
         threads=1,
     )
 
@@ -382,7 +382,7 @@ def _trials(spec: _Spec) -> Trials:
 def _text(value: Any, expected: str) -> str:
     """Return a text; a whole number is converted to text."""
     if not isinstance(value, str) and not _is_integer(value):
-        raise Error(f"got {_shown(value)}, expected {expected}")
+        raise Error(f"got {_quote(value)}, expected {expected}")
     return str(value)
 
 
@@ -394,5 +394,5 @@ def _is_barrier(variant: Variant) -> bool:
     return variant.label.startswith("barrier/")
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     return "a table" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False, default=str)

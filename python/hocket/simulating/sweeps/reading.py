@@ -30,11 +30,11 @@ def rows_of(records: Sequence[Mapping[str, Any]], file: str) -> tuple[Row, ...]:
 
 
 def _check_columns(columns: Iterable[str], file: str) -> None:
-    known = set(columns)
+    names = set(columns)
     for name in _REQUIRED:
-        if name not in known:
+        if name not in names:
             raise Error(f"{file}: no column {name}, expected the table of a sweep")
-    for name in sorted(known - {*_COLUMNS, "parameters"}):
+    for name in sorted(names - {*_COLUMNS, "parameters"}):
         if not name.startswith(_PARAMETER):
             raise Error(f'{file}: got a column "{name}", expected the table of a sweep')
 
@@ -63,33 +63,33 @@ def _missing(row: Row) -> str | None:
     return next((name for name in names if getattr(row, name) is None), None)
 
 
-def _value(given: Any, kind: str, where: str) -> Any:
+def _value(value: Any, kind: str, where: str) -> Any:
     """Return a value of a (possibly optional) type, from a text or from a typed value."""
-    if given in (None, "") and kind.endswith("None"):
+    if value in (None, "") and kind.endswith("None"):
         return None
     read, expected = _KINDS[kind.removesuffix(" | None")]
     try:
-        return read(given)
+        return read(value)
     except (TypeError, ValueError):
-        raise Error(f"{where}: got {checks.shown(given)}, expected {expected}") from None
+        raise Error(f"{where}: got {checks.quote(value)}, expected {expected}") from None
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str):
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
         raise TypeError
-    return given
+    return value
 
 
-def _whole(given: Any) -> int:
+def _whole(value: Any) -> int:
     """Return a whole number, also from "112.0": other tools write this for columns with empty cells."""
-    number = int(given) if isinstance(given, int) or str(given).isdecimal() else float(given)
+    number = int(value) if isinstance(value, int) or str(value).isdecimal() else float(value)
     if not 0 <= number < _BEYOND or number != int(number):
         raise ValueError
     return int(number)
 
 
-def _finite(given: Any) -> float:
-    number = float(given)
+def _finite(value: Any) -> float:
+    number = float(value)
     if not math.isfinite(number):
         raise ValueError
     return number
@@ -102,8 +102,8 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
-def _parameter(given: Any) -> int | str:
+def _parameter(value: Any) -> int | str:
     try:
-        return _whole(given)
+        return _whole(value)
     except (TypeError, ValueError):
-        return str(given)
+        return str(value)

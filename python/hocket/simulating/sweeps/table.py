@@ -70,8 +70,8 @@ class Table(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows by column; all rows have the same columns."""
-        known = ({**asdict(row), **parameter_columns(row.parameters)} for row in self.rows)
-        return [{column: record.get(column) for column in self.columns} for record in known]
+        entries = ({**asdict(row), **parameter_columns(row.parameters)} for row in self.rows)
+        return [{column: record.get(column) for column in self.columns} for record in entries]
 
     def plot(
         self, *, x: str | None = None, color: str | None = None, facet: str | None = None
@@ -92,7 +92,7 @@ class Table(Result):
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
-        shown = (
+        field_names = (
             "algorithm",
             "parameters",
             "ranks",
@@ -105,7 +105,7 @@ class Table(Result):
             "time_mean_s",
             "refusal",
         )
-        return [{name: record[name] for name in shown} for record in self.records()]
+        return [{name: record[name] for name in field_names} for record in self.records()]
 
     def as_csv(self) -> str:
         """Return the table as CSV; None becomes an empty cell, and numbers have all digits."""
@@ -177,8 +177,8 @@ def _from_csv(file: str) -> list[dict[str, Any]]:
 def _from_parquet(file: str) -> list[dict[str, Any]]:
     arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
     try:
-        opened = parquet.ParquetFile(file)
-        checks.memory(file, opened.metadata.num_rows * _ROW_BYTES)
-        return list(opened.read().to_pylist())
+        parquet_file = parquet.ParquetFile(file)
+        checks.memory(file, parquet_file.metadata.num_rows * _ROW_BYTES)
+        return list(parquet_file.read().to_pylist())
     except (OSError, arrow.ArrowException) as error:
         raise Error(f"{file}: not a Parquet file that can be read: {error}") from error
