@@ -5,7 +5,7 @@ use hocket_simulate::Fault;
 use pyo3::prelude::*;
 
 use crate::machine::PythonMachine;
-use crate::request::{arrivals, cadence, faults};
+use crate::request;
 use crate::wire::raise;
 
 /// Who calls when, how often, and over which links.
@@ -20,13 +20,16 @@ pub struct PythonScene {
 impl PythonScene {
     /// The scene of arrivals (a text, or a time for each rank in seconds), a cadence and faults.
     #[new]
-    #[pyo3(signature = (arrivals = None, cadence = None, faults = Vec::new()))]
+    #[pyo3(signature = (arrivals = None, cadence = None, faults = None))]
     fn new(
-        #[pyo3(from_py_with = arrivals)] arrivals: Option<Arrivals>,
-        #[pyo3(from_py_with = cadence)] cadence: Option<Cadence>,
-        #[pyo3(from_py_with = faults)] faults: Vec<Fault>,
-    ) -> Self {
-        Self { arrivals, cadence, faults }
+        arrivals: Option<&Bound<'_, PyAny>>,
+        cadence: Option<&Bound<'_, PyAny>>,
+        faults: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        // They are read here: PyO3 adds a note to an error of an argument's own reader.
+        let arrivals = arrivals.map(request::arrivals).transpose()?.flatten();
+        let cadence = cadence.map(request::cadence).transpose()?.flatten();
+        Ok(Self { arrivals, cadence, faults: faults.map_or_else(|| Ok(Vec::new()), request::faults)? })
     }
 
     /// Whether trials have different arrivals.

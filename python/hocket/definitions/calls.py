@@ -10,13 +10,14 @@ import inspect
 import json
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, quote, size_bytes, text, truth, whole
-from hocket.definitions.library import Algorithm, find_collective
+from hocket.definitions.library import AUTO, Algorithm, find_collective
 from hocket.definitions.machine import Machine, native_machine
 
 T = TypeVar("T")
@@ -101,6 +102,7 @@ def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[s
         "parameters": _settings(call.parameters),
     }
     if algorithm.program is None:
+        _check_refusal(algorithm, call)
         return request, None
     own = {
         "program": algorithm.program,
@@ -108,6 +110,15 @@ def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[s
         "refuses": lambda **fields: refusal(algorithm, Call(**fields)),
     }
     return request, own
+
+
+def _check_refusal(algorithm: Algorithm, call: Call) -> None:
+    """Refuse a call of a catalogue algorithm that has a condition written in Python."""
+    if algorithm.refuses is not None:
+        settings = {name: value for name, value in call.parameters.items() if value != AUTO}
+        values = complete(algorithm, settings, element_bytes=call.element_bytes)
+        if sentence := refusal(algorithm, replace(call, parameters=values)):
+            raise Error(sentence)
 
 
 def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:

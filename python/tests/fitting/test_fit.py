@@ -279,7 +279,7 @@ def test_a_search_ends_with_its_time(file: Callable[[str], str]) -> None:
         now += 1.0
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("fit", "searching", "simulating", "profiling"):
+        for module in ("fit", "searching", "cells", "profiling"):
             patch.setattr(sys.modules[f"hocket.fitting.{module}"], "monotonic", lambda: now)
         with pytest.raises(hocket.Error, match="the time limit was over before the first step of the search"):
             hocket.fit(some, machine=path, time_limit_s=5.0, on_done=tick)
