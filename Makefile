@@ -88,6 +88,7 @@ lint-python:
 	$(BIN)/ruff check python lab studies tools benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/python tools/house.py
+	$(BIN)/python tools/crossings.py --most 9 simulate allreduce ring --ranks 16 --size 64KiB --json > /dev/null
 
 # The site.
 SITE := docs/_build/html

@@ -74,7 +74,8 @@ def run(arguments: list[str]) -> int:
     finally:
         sys.setprofile(None)
     print(*(f"{number} {name}" for name, number in calls.items()), sep="\n", file=sys.stderr)
-    print(f"{calls.total()} crossings", file=sys.stderr)
+    limit = "" if most is None else f", at most {most}"
+    print(f"{calls.total()} calls from Python into the compiled module{limit}", file=sys.stderr)
     return int(most is not None and calls.total() > most)
 
 
