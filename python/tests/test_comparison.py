@@ -118,11 +118,11 @@ def test_a_wrong_program_is_not_ranked_and_one_that_cannot_be_verified_is_named(
 
 
 def test_an_algorithm_that_refuses_is_told_with_its_sentence() -> None:
-    refusing = hocket.Algorithm("allreduce", "picky", refuses=lambda _: "needs another day")
+    refusing = replace(hocket.find("allreduce/linear"), refuses=lambda _: "needs another day")
     found = hocket.compare([refusing, hocket.find("allreduce/ring")], [hocket.Call(ranks=4, size_bytes=8)])
     assert found.algorithms == ("ring",)
     assert [(m.algorithm, m.sentence) for m in found.not_compared] == [
-        ("picky", "allreduce picky needs another day (P = 4)")
+        ("linear", "allreduce linear needs another day (P = 4)")
     ]
 
 
