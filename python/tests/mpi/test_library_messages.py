@@ -147,10 +147,6 @@ DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Forced], bool]]] = {
         lambda case: is_no_power_of_two(case) and not case.is_short,
     ),
     ("openmpi-5.0", "barrier", "recursive_doubling"): ("pairs rank r with r + 2^k beyond 2^k", is_no_power_of_two),
-    ("openmpi-5.0", "bcast", "scatter_allgather_ring"): (
-        "cuts blocks of ceil(n/P)",
-        lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case) and not case.is_short,
-    ),
     ("mpich-5.0", "allgatherv", "ring"): ("sends at most 32 KiB at once", lambda case: case.size_bytes > 2**15),
     ("mpich-5.0", "allreduce", "ring"): (
         "gathers with at most 32 KiB at once",
@@ -161,11 +157,16 @@ DIFFERS: Mapping[tuple[str, str, str], tuple[str, Callable[[Forced], bool]]] = {
         is_no_power_of_two,
     ),
     **{
-        ("mpich-5.0", "bcast", f"scatter_{allgather}_allgather"): (
+        (library, "bcast", name): (
             "cuts blocks of ceil(n/P)",
-            lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case),
+            lambda case: case.size_bytes < 2 * case.ranks and is_no_power_of_two(case) and not case.is_short,
         )
-        for allgather in ("ring", "recursive_doubling")
+        for library, name in (
+            ("mpich-5.0", "scatter_ring_allgather"),
+            ("mpich-5.0", "scatter_recursive_doubling_allgather"),
+            ("openmpi-5.0", "scatter_allgather_ring"),
+            ("openmpi-5.0", "scatter_allgather"),
+        )
     },
     ("mpich-5.0", "reduce", "reduce_scatter_gather"): ("folds odd ranks into even ones", is_no_power_of_two),
 }
