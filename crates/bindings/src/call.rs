@@ -53,7 +53,7 @@ impl PythonCall {
         own: Option<OwnProgram>,
         machine: Option<&Bound<'_, PythonMachine>>,
     ) -> PyResult<Self> {
-        Self::requested(request, machine.map(Bound::get), own, None)
+        Self::from_request(request, machine.map(Bound::get), own, None)
     }
 
     /// The values of all parameters, in the form of results.
@@ -74,16 +74,22 @@ impl PythonCall {
     ///
     /// # Errors
     /// An invalid call, or one that the algorithm refuses.
-    pub fn requested(
+    pub fn from_request(
         request: CallRequest,
         machine: Option<&PythonMachine>,
         own: Option<OwnProgram>,
         late_rank: Option<usize>,
     ) -> PyResult<Self> {
-        let signature = match &own {
-            Some(own) => Some(signature(format!("{} {}", request.collective, request.algorithm), &own.parameters)),
-            None if request.algorithm.is_empty() => None,
-            None => Some(Signature::from(request.entry().map_err(raise)?)),
+        let (what, signature) = match own {
+            Some(OwnProgram { program, parameters, refuses }) => {
+                let label = format!("{} {}", request.collective, request.algorithm);
+                (What::Program { program, refuses }, Some(signature(label, &parameters)))
+            }
+            None if request.algorithm.is_empty() => (What::Any, None),
+            None => {
+                let entry = request.entry().map_err(raise)?;
+                (What::Listed(entry), Some(Signature::from(entry)))
+            }
         };
         let CallRequest { ranks, element_bytes, parameters, .. } = &request;
         let platform = machine.map(PythonMachine::platform);
@@ -91,12 +97,7 @@ impl PythonCall {
             signature.values_on(parameters, *element_bytes as u64, *ranks, platform.as_deref(), late_rank)
         });
         let values = values.transpose().map_err(raise)?.unwrap_or_default();
-        let what = match own {
-            Some(OwnProgram { program, refuses, .. }) => What::Program { program, refuses },
-            None if request.algorithm.is_empty() => What::Any,
-            None => What::Listed(request.entry().map_err(raise)?),
-        };
-        Self::made(request, values, what, machine)
+        Self::build(request, values, what, machine)
     }
 
     /// The call of a schedule with this name.
@@ -114,7 +115,7 @@ impl PythonCall {
         Ok(Self { request, values: CallValues::default(), what: What::Recorded(schedule), call })
     }
 
-    fn made(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
+    fn build(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
         let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
         let call = match &what {
             What::Listed(entry) => accepted(entry, &call, &values, machine).map_err(raise)?,
@@ -138,7 +139,7 @@ impl PythonCall {
     /// The same call with elements of this size and an operator that is commutative or not.
     pub fn with_elements(&self, py: Python<'_>, element_bytes: usize, commutative: bool) -> PyResult<Self> {
         let request = CallRequest { element_bytes, commutative, ..self.request.clone() };
-        Self::made(request, self.values.clone(), self.what.clone_ref(py), None)
+        Self::build(request, self.values.clone(), self.what.clone_ref(py), None)
     }
 
     /// The call on these ranks of a machine.
@@ -191,11 +192,11 @@ impl PythonCall {
 
     /// The call in the form of results, and the values of its parameters; `completed` is the call that was run.
     pub fn repeated(&self, completed: &Call) -> (CallRequest, ResultValues) {
-        let shown = match self.what {
+        let values = match self.what {
             What::Listed(entry) => ResultValues::of(entry, completed).with_gap(&self.values),
             _ => ResultValues::new(&self.values, None),
         };
-        (self.request.clone(), shown)
+        (self.request.clone(), values)
     }
 }
 

@@ -2,15 +2,16 @@
 
 use hocket::cases::check_root;
 use hocket::request::{CallValues, GAP, Setting, Signature};
-use hocket::{Arrivals, Cadence, Scene, Way};
+use hocket::{Scene, Way};
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, budget, names};
-use hocket_simulate::{Engine, Fault, Trials};
+use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::wire::{interned, raise};
+use crate::scene::PythonScene;
+use crate::wire::interned;
 
 /// A call as Python requests it. Results echo it, without fields that they show in another
 /// form or ignore.
@@ -212,15 +213,9 @@ pub struct How {
     /// The benchmark that measures the time.
     #[pyo3(from_py_with = way)]
     pub measured_as: Way,
-    /// When the ranks begin the call.
-    #[pyo3(from_py_with = arrivals)]
-    pub arrivals: Option<Arrivals>,
-    /// When the ranks begin each of several calls.
-    #[pyo3(from_py_with = cadence)]
-    pub cadence: Option<Cadence>,
-    /// The faults of links.
-    #[pyo3(from_py_with = faults)]
-    pub faults: Vec<Fault>,
+    /// Who calls when, and over which links.
+    #[pyo3(from_py_with = scene)]
+    pub scene: PythonScene,
     /// Whether to report the operations of each rank.
     pub events: bool,
     /// Whether to report the use of each link.
@@ -234,8 +229,8 @@ pub struct How {
 impl How {
     /// Who calls when, how often, over which links, and how the time is measured.
     pub fn scene(&self) -> Scene {
-        let Self { measured_as, arrivals, cadence, faults, .. } = self;
-        Scene { way: *measured_as, arrivals: arrivals.clone(), cadence: *cadence, faults: faults.clone() }
+        let PythonScene { arrivals, cadence, faults } = self.scene.clone();
+        Scene { way: self.measured_as, arrivals, cadence, faults }
     }
 
     /// Whether anything of the first trial is reported.
@@ -244,26 +239,9 @@ impl How {
     }
 }
 
-/// Arrivals as text, or as a time for each rank in seconds; none for None.
-pub fn arrivals(asked: &Bound<'_, PyAny>) -> PyResult<Option<Arrivals>> {
-    if asked.is_none() {
-        return Ok(None);
-    }
-    let arrivals = match asked.extract::<String>() {
-        Ok(text) => Arrivals::parse(&text),
-        Err(_) => Arrivals::listed(&asked.extract::<Vec<f64>>()?),
-    };
-    arrivals.map(Some).map_err(raise)
-}
-
-/// A cadence as text; none for None.
-pub fn cadence(asked: &Bound<'_, PyAny>) -> PyResult<Option<Cadence>> {
-    asked.extract::<Option<String>>()?.map(|text| Cadence::parse(&text)).transpose().map_err(raise)
-}
-
-/// Faults as texts.
-pub fn faults(asked: &Bound<'_, PyAny>) -> PyResult<Vec<Fault>> {
-    asked.extract::<Vec<String>>()?.iter().map(|text| Fault::parse(text).map_err(raise)).collect()
+/// The scene; for None, one call that all ranks begin together.
+fn scene(object: &Bound<'_, PyAny>) -> PyResult<PythonScene> {
+    Ok(object.extract::<Option<PyRef<'_, PythonScene>>>()?.map_or_else(PythonScene::default, |scene| scene.clone()))
 }
 
 /// The way of this name.

@@ -95,8 +95,8 @@ pub struct Trace {
 
 impl Trace {
     /// The trace of a simulated call.
-    pub fn new(call: CallRequest, parameters: ResultValues, found: Simulated, platform: &Platform, how: &How) -> Self {
-        let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, .. } = found;
+    pub fn new(call: CallRequest, parameters: ResultValues, result: Simulated, platform: &Platform, how: &How) -> Self {
+        let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, .. } = result;
         let fabric = platform.network.fabric().filter(|_| how.links);
         let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
         let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));

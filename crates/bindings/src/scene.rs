@@ -5,15 +5,18 @@ use hocket_simulate::Fault;
 use pyo3::prelude::*;
 
 use crate::machine::PythonMachine;
-use crate::request;
 use crate::wire::raise;
 
 /// Who calls when, how often, and over which links.
 #[pyclass(frozen, name = "Scene", module = "hocket._native")]
+#[derive(Clone, Debug, Default)]
 pub struct PythonScene {
-    arrivals: Option<Arrivals>,
-    cadence: Option<Cadence>,
-    faults: Vec<Fault>,
+    /// When the ranks begin the call.
+    pub arrivals: Option<Arrivals>,
+    /// When the ranks begin each of several calls.
+    pub cadence: Option<Cadence>,
+    /// The faults of links.
+    pub faults: Vec<Fault>,
 }
 
 #[pymethods]
@@ -27,9 +30,9 @@ impl PythonScene {
         faults: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         // They are read here: PyO3 adds a note to an error of an argument's own reader.
-        let arrivals = arrivals.map(request::arrivals).transpose()?.flatten();
-        let cadence = cadence.map(request::cadence).transpose()?.flatten();
-        Ok(Self { arrivals, cadence, faults: faults.map_or_else(|| Ok(Vec::new()), request::faults)? })
+        let arrivals = arrivals.map(read_arrivals).transpose()?;
+        let cadence = cadence.map(read_cadence).transpose()?.flatten();
+        Ok(Self { arrivals, cadence, faults: faults.map_or_else(|| Ok(Vec::new()), read_faults)? })
     }
 
     /// Whether trials have different arrivals.
@@ -59,4 +62,23 @@ impl PythonScene {
     fn changes_of_links(&self, machine: &PythonMachine) -> PyResult<Vec<(f64, u32, f64)>> {
         machine.platform().changes_of_links(&self.faults).map_err(raise)
     }
+}
+
+/// Arrivals as text, or as a time for each rank in seconds.
+fn read_arrivals(object: &Bound<'_, PyAny>) -> PyResult<Arrivals> {
+    let arrivals = match object.extract::<String>() {
+        Ok(text) => Arrivals::parse(&text),
+        Err(_) => Arrivals::listed(&object.extract::<Vec<f64>>()?),
+    };
+    arrivals.map_err(raise)
+}
+
+/// A cadence as text; none for None.
+pub fn read_cadence(object: &Bound<'_, PyAny>) -> PyResult<Option<Cadence>> {
+    object.extract::<Option<String>>()?.map(|text| Cadence::parse(&text)).transpose().map_err(raise)
+}
+
+/// Faults as texts.
+pub fn read_faults(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fault>> {
+    object.extract::<Vec<String>>()?.iter().map(|text| Fault::parse(text).map_err(raise)).collect()
 }

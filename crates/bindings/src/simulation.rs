@@ -28,8 +28,8 @@ impl Request {
     /// A call of the algorithm that it names, or of a program of the user.
     #[new]
     fn new(machine: &PythonMachine, call: CallRequest, own: Option<OwnProgram>, how: How) -> PyResult<Self> {
-        let late_rank = how.arrivals.as_ref().and_then(Arrivals::late_rank);
-        let call = Arc::new(PythonCall::requested(call, Some(machine), own, late_rank)?);
+        let late_rank = how.scene.arrivals.as_ref().and_then(Arrivals::late_rank);
+        let call = Arc::new(PythonCall::from_request(call, Some(machine), own, late_rank)?);
         Ok(Self { platform: machine.platform(), call, how })
     }
 
@@ -68,17 +68,17 @@ impl Request {
 
 fn simulated(
     runnable: &Runnable,
-    asked: &PythonCall,
+    request: &PythonCall,
     platform: &Platform,
     how: &How,
     on_trials: Option<&Py<PyAny>>,
 ) -> PyResult<Trace> {
-    let call = asked.content();
+    let call = request.content();
     if how.events {
         wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
-    let found = runnable.simulate(&call, platform, asked.gap().map_err(raise)?, how, on_trials)?;
-    wire::check_operations(found.many.first.trace.len() as f64)?;
-    let (call, parameters) = asked.repeated(&found.call);
-    Ok(Trace::new(call, parameters, found, platform, how))
+    let result = runnable.simulate(&call, platform, request.gap().map_err(raise)?, how, on_trials)?;
+    wire::check_operations(result.many.first.trace.len() as f64)?;
+    let (call, parameters) = request.repeated(&result.call);
+    Ok(Trace::new(call, parameters, result, platform, how))
 }

@@ -10,8 +10,9 @@ use serde::Serialize;
 use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
-use crate::request::{TrialsRequest, cadence, engine, faults};
+use crate::request::{TrialsRequest, engine};
 use crate::runnable::Runnable;
+use crate::scene::{read_cadence, read_faults};
 use crate::watch::Watch;
 use crate::wire::{raise, write};
 
@@ -24,7 +25,7 @@ pub struct JobRequest {
     /// The ranks of each group, which are numbers in the job.
     groups: Vec<Vec<usize>>,
     /// The cadence of the calls.
-    #[pyo3(from_py_with = cadence)]
+    #[pyo3(from_py_with = read_cadence)]
     cadence: Option<Cadence>,
     /// The nodes of the job, if it names any.
     nodes: Option<Vec<usize>>,
@@ -78,7 +79,7 @@ pub fn simulate_jobs(
     #[pyo3(from_py_with = place)] place: Place,
     #[pyo3(from_py_with = engine)] engine: Engine,
     trials: TrialsRequest,
-    #[pyo3(from_py_with = faults)] faults: Vec<Fault>,
+    #[pyo3(from_py_with = read_faults)] faults: Vec<Fault>,
 ) -> PyResult<String> {
     let platform = machine.platform();
     let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();

@@ -134,11 +134,11 @@ pub fn verify(
     let (calls, is_python) = (request.calls(entry)?, entry.is_none());
     let work = move || runnable.verify(apart.as_ref(), calls, refuses.as_ref());
     let report = aside_unless_python(py, is_python, work)?;
-    let counterexample = report.counterexample.map(|(call, found)| {
+    let counterexample = report.counterexample.map(|(call, finding)| {
         let (collective, algorithm) = (&request.collective, &request.algorithm);
         let place =
             json!({"collective": collective, "algorithm": algorithm, "ranks": request.ranks, "call": call_json(&call, entry)});
-        with_finding(place, &found)
+        with_finding(place, &finding)
     });
     write(&json!({
         "checked": report.checked,
@@ -189,9 +189,9 @@ pub fn verify_schedule(
         };
         verdict.map_err(|error| watch.why(raise(error)))
     })?;
-    let counterexample = verdict.counterexample.map(|found| {
+    let counterexample = verdict.counterexample.map(|finding| {
         let (algorithm, ranks) = (name, schedule.ranks());
-        with_finding(json!({"collective": "schedule", "algorithm": algorithm, "ranks": ranks, "call": null}), &found)
+        with_finding(json!({"collective": "schedule", "algorithm": algorithm, "ranks": ranks, "call": null}), &finding)
     });
     write(&json!({
         "checked": 1,
@@ -204,21 +204,20 @@ pub fn verify_schedule(
 }
 
 /// A counterexample: its place and its finding.
-fn with_finding(place: Value, found: &Counterexample) -> Value {
-    let mut entry = place;
-    let finding = json!({
-        "kind": found.kind.name(),
-        "protocol": if found.is_rendezvous { "rendezvous" } else { "eager" },
-        "at_ranks": found.ranks,
-        "step": found.step,
-        "span": found.span,
-        "expected": found.expected,
-        "got": found.got,
-        "details": found.details,
-        "message": found.to_string(),
+fn with_finding(mut place: Value, finding: &Counterexample) -> Value {
+    let fields = json!({
+        "kind": finding.kind.name(),
+        "protocol": if finding.is_rendezvous { "rendezvous" } else { "eager" },
+        "at_ranks": finding.ranks,
+        "step": finding.step,
+        "span": finding.span,
+        "expected": finding.expected,
+        "got": finding.got,
+        "details": finding.details,
+        "message": finding.to_string(),
     });
-    if let (Value::Object(entry), Value::Object(finding)) = (&mut entry, finding) {
-        entry.extend(finding);
+    if let (Value::Object(place), Value::Object(fields)) = (&mut place, fields) {
+        place.extend(fields);
     }
-    entry
+    place
 }

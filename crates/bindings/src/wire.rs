@@ -40,10 +40,10 @@ pub fn write(value: &impl serde::Serialize) -> PyResult<String> {
 pub fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.iter().find(|known| **known == name) {
-        return known;
+    if let Some(name) = names.iter().find(|other| **other == name) {
+        return name;
     }
-    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.push(kept);
-    kept
+    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.push(name);
+    name
 }

@@ -18,7 +18,7 @@ const LATE: &str = "late";
 /// Number of axes that every algorithm for tori takes.
 const LEAST_AXES: usize = 3;
 /// Number of letters to which a text is cut in errors.
-const SHOWN: usize = 58;
+const MOST_LETTERS: usize = 58;
 
 /// What a user sets a parameter to.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +41,8 @@ impl std::fmt::Display for Setting {
         match self {
             Self::Whole(number) => write!(f, "{number}"),
             Self::Real(number) => write!(f, "{number:?}"),
-            Self::Text(text) if text.chars().nth(SHOWN).is_some() => {
-                write!(f, "'{}…", text.chars().take(SHOWN + 1).collect::<String>())
+            Self::Text(text) if text.chars().nth(MOST_LETTERS).is_some() => {
+                write!(f, "'{}…", text.chars().take(MOST_LETTERS + 1).collect::<String>())
             }
             Self::Text(text) => write!(f, "'{text}'"),
         }

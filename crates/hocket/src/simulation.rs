@@ -100,15 +100,15 @@ pub fn simulate_trials(
 ) -> Result<Simulated> {
     let faulty = platform.with_faults(&scene.faults)?;
     let run = |program: &dyn AnyProgram, call: &Call, options| {
-        Played { program, call, platform: &faulty, trials, options }.play(scene)
+        SceneRun { program, call, platform: &faulty, trials, options }.play(scene)
     };
     match subject {
         Subject::Listed(entry) => {
             let (call, steps) = pace(entry, call, platform, gap)?;
             let predicted = if *scene == Scene::default() { predict(entry, &call, platform)? } else { None };
             let options = Options { winners_are_alike: true, ..options };
-            let played = with_call_overhead(entry.program(), platform, |program| run(program, &call, options))?;
-            Ok(Simulated { call, steps, predicted, ..played })
+            let outcome = with_call_overhead(entry.program(), platform, |program| run(program, &call, options))?;
+            Ok(Simulated { call, steps, predicted, ..outcome })
         }
         Subject::Own(program) => with_call_overhead(*program, platform, |program| run(program, call, options)),
         Subject::Recorded(schedule) => run(*schedule, call, options),
@@ -116,7 +116,7 @@ pub fn simulate_trials(
 }
 
 /// A program that is simulated in a scene.
-struct Played<'a> {
+struct SceneRun<'a> {
     program: &'a dyn AnyProgram,
     call: &'a Call,
     platform: &'a Platform,
@@ -124,7 +124,7 @@ struct Played<'a> {
     options: Options<'a>,
 }
 
-impl Played<'_> {
+impl SceneRun<'_> {
     fn play(&self, scene: &Scene) -> Result<Simulated> {
         match (&scene.arrivals, scene.cadence) {
             (None, None) => self.measured(scene.way),

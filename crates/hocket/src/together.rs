@@ -111,9 +111,9 @@ impl Program for Cast<'_> {
     async fn run(&self, r: &Rank<'_>, _: &Call) {
         let Some((number, place)) = self.roles[r.rank()] else { return };
         let Part { program, call, cadence, ranks } = &self.parts[usize::from(number)];
-        let called = DelayedProgram::new(*program, self.platform);
-        let repeated = cadence.map(|cadence| InCadence { program: &called, cadence });
-        let program: &dyn AnyProgram = repeated.as_ref().map_or(&called, |repeated| repeated);
+        let delayed_program = DelayedProgram::new(*program, self.platform);
+        let repeated = cadence.map(|cadence| InCadence { program: &delayed_program, cadence });
+        let program: &dyn AnyProgram = repeated.as_ref().map_or(&delayed_program, |repeated| repeated);
         let spans = [(Buffer::Input, call.input_len(place)), (Buffer::Result, call.result_len(place))];
         let [input, result] = spans.map(|(buffer, len)| Span::new(buffer, len * call.element_bytes));
         let members = Members::Listed(ranks);

@@ -40,7 +40,7 @@ pub struct Symbolic<'a> {
     finding: Option<Counterexample>,
     sent: usize,
     /// Number of steps of all ranks until now.
-    noted: usize,
+    step_count: usize,
     overtaking: usize,
     is_interrupted: &'a dyn Fn() -> bool,
     /// Number of steps and their elements since the latest call of `is_interrupted`.
@@ -324,7 +324,7 @@ impl<'a> Symbolic<'a> {
             points: Points { all: vec![History::default()], refusal: None, has_tasks: false },
             finding: None,
             sent: 0,
-            noted: 0,
+            step_count: 0,
             overtaking: 0,
             is_interrupted,
             work: 0,
@@ -766,8 +766,8 @@ impl<'a> Symbolic<'a> {
         writes: Option<Span>,
     ) -> (usize, bool) {
         let steps = &mut self.ranks[rank].steps;
-        let (id, arrivals) = (self.noted, Set::default());
-        self.noted += 1;
+        let (id, arrivals) = (self.step_count, Set::default());
+        self.step_count += 1;
         steps.push(Step {
             verb,
             reads,

@@ -22,7 +22,7 @@ from hocket.drawing.timeline import events_timeline
 from hocket.rules.choosing import rules_text
 from hocket.simulating.replays import Replay, replay_events
 from hocket.simulating.replays import replay as replay_trace
-from hocket.words.simulations import carried, spread
+from hocket.words.simulations import network_load, spread
 
 
 def _factor(text: str) -> float:
@@ -112,7 +112,7 @@ def _print(result: Replay, machine: Machine) -> None:
     ]
     if result.scale_compute != 1:
         facts.insert(1, ("computing", f"takes {result.scale_compute:g} of the traced time"))
-    facts += carried(result)
+    facts += network_load(result)
     if result.algorithms:
         uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in result.algorithms)
         facts.append(("collectives", ", ".join(uses)))

@@ -30,7 +30,7 @@ from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Kept, Passage, Simulation, plan
-from hocket.words.simulations import carried, formula, in_cadence, late, measured, spread
+from hocket.words.simulations import formula, in_cadence, late, measured, network_load, spread
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 
@@ -108,7 +108,7 @@ def simulate(
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
     files_by_kind: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in files_by_kind.items() if path is not None]
-    planned = plan(
+    simulation_plan = plan(
         *subject.asked,
         machine=machine,
         engine=engine,
@@ -117,10 +117,10 @@ def simulate(
         trials=repeated,
         keep=keep,
     )
-    announce([planned.effort_s], bound_of(repeated), yes=yes)
+    announce([simulation_plan.effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
     with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:
-        found = planned.run(bar.reach if has_trials else None)
+        found = simulation_plan.run(bar.reach if has_trials else None)
     contents: dict[str, str | bytes] = {}  # check everything before writing anything
     if links is not None:
         contents[links] = _links(found, machine, Path(links).suffix)
@@ -230,7 +230,7 @@ def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     facts[1:1] = formula(result, machine)
     if result.size_bytes:
         facts.insert(0, ("size", format_bytes(result.size_bytes)))
-    facts += carried(result)
+    facts += network_load(result)
     if result.marks:
         facts.append(("marks", ", ".join(format_time(mark.mean) for mark in result.marks)))
     if result.parameters:

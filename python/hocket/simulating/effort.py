@@ -27,10 +27,9 @@ def simulation_s(
     """Return the estimated time of a simulation on one core, as `Plan.effort_s`; also 0 for a refused call."""
     with suppress(Error):
         if algorithm.program is None:
-            planned = plan(
+            return plan(
                 algorithm, call, machine=machine, trials=trials, engine=engine, measured_as=measured_as, scene=scene
-            )
-            return planned.effort_s
+            ).effort_s
     return 0.0
 
 

@@ -79,18 +79,32 @@ class Scene:
         return {name: value for name, value in self.given.items() if name != "faults"}
 
     @property
-    def cadence_text(self) -> str | None:
-        """The text of the cadence, with single spaces."""
-        return None if self.cadence is None else " ".join(checks.text("cadence", self.cadence).split())
+    def texts(self) -> dict[str, Any]:
+        """What the scene says, in the form of results: texts with single spaces, and times of ranks as numbers.
+
+        Raises:
+            Error: A part is neither a text nor numbers.
+        """
+        cadence = None if self.cadence is None else " ".join(checks.text("cadence", self.cadence).split())
+        return {"arrivals": as_arrivals(self.arrivals), "cadence": cadence, "faults": as_faults(self.faults)}
+
+    @property
+    def handle(self) -> _native.Scene:
+        """The scene as an object of the compiled module.
+
+        Raises:
+            Error: A part is not understood.
+        """
+        return _native.Scene(**self.texts)
 
     @property
     def is_drawn(self) -> bool:
         """Whether trials differ although the machine has no noise.
 
         Raises:
-            Error: Arrivals are not understood.
+            Error: A part is not understood.
         """
-        return self.arrivals is not None and _native.Scene(as_arrivals(self.arrivals)).is_drawn
+        return self.arrivals is not None and self.handle.is_drawn
 
     def exclusion(self, measured_as: str) -> tuple[str, str] | None:
         """Return which argument is excluded, and by which part of the scene; None if all fit together.
@@ -121,15 +135,12 @@ class Scene:
         Raises:
             Error: It is not understood, or its parts exclude each other.
         """
-        if (excluded := self.exclusion(measured_as)) is not None:
-            name, other = excluded
+        if (exclusion := self.exclusion(measured_as)) is not None:
+            name, other = exclusion
             reason = {"arrivals": "arrivals are", "cadence": "a cadence is"}[other]
             got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.given[name], "none")
             raise Error(f"{name}: got {quote(got)}, expected {expected}, as {reason} given")
-        arrivals, cadence, faults = as_arrivals(self.arrivals), self.cadence_text, as_faults(self.faults)
-        if self.given:
-            _native.Scene(arrivals, cadence, faults)  # refuses what it does not understand
-        return {"measured_as": measured_as, "arrivals": arrivals, "cadence": cadence, "faults": faults}
+        return {"measured_as": measured_as, "scene": self.handle if self.given else None}
 
 
 NO_SCENE = Scene()

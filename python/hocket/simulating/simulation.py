@@ -516,7 +516,7 @@ def simulate(
         24
     """
     combined = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
-    planned = plan(
+    return plan(
         what,
         call,
         machine=as_machine(machine),
@@ -525,8 +525,7 @@ def simulate(
         scene=combined,
         trials=trials,
         keep=keep,
-    )
-    return planned.run(on_trials)
+    ).run(on_trials)
 
 
 @dataclass(frozen=True)
@@ -536,12 +535,12 @@ class Plan:
     Attributes:
         request: The request, as an object of the compiled module.
         algorithm: The algorithm, for errors of its program.
-        how: How to simulate, in the form of the compiled module.
+        scene: The scene, for the result.
     """
 
     request: _native.Request
     algorithm: Algorithm
-    how: dict[str, Any]
+    scene: Scene
 
     @property
     def effort_s(self) -> float:
@@ -556,11 +555,9 @@ class Plan:
 
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
-        told = None if on_trials is None else function("on_trials", on_trials)
-        answer = json.loads(guard(self.algorithm, lambda: self.request.simulate(told)))
-        when = self.how["arrivals"]
-        arrivals = f"{len(when)} times" if isinstance(when, list) else when
-        return _simulation(answer, arrivals=arrivals, cadence=self.how["cadence"], faults=tuple(self.how["faults"]))
+        callback = None if on_trials is None else function("on_trials", on_trials)
+        answer = json.loads(guard(self.algorithm, lambda: self.request.simulate(callback)))
+        return _simulation(answer, **self.scene.texts)
 
 
 def plan(
@@ -575,17 +572,17 @@ def plan(
     keep: Iterable[Kept] = (),
 ) -> Plan:
     """Return a planned simulation; see `simulate`."""
-    kept = _kinds_kept(keep)
+    kinds = _kinds_kept(keep)
     if isinstance(what, Schedule):
         _check_schedule(measured_as, scene.cadence)
-    if (kept["links"] or kept["passages"]) and machine.topology is None:
-        name = "links" if kept["links"] else "passages"
+    if (kinds["links"] or kinds["passages"]) and machine.topology is None:
+        name = "links" if kinds["links"] else "passages"
         raise Error(f"{name}: machine {machine.name} has no topology, expected a machine with a topology")
     how = {
         "engine": among("engine", engine, get_args(Engine)),
         **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
-        **kept,
+        **kinds,
     }
     if isinstance(what, Schedule):
         if call is not None:
@@ -593,10 +590,11 @@ def plan(
         name = text("schedule: name", what.name)
         content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
         request = _native.Request.of_schedule(machine.handle, content, name, how)
-        return Plan(request, Algorithm("schedule", name), how)
+        return Plan(request, Algorithm("schedule", name), scene)
     algorithm = as_algorithm(what)
-    asked, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
-    return Plan(guard(algorithm, lambda: _native.Request(machine.handle, asked, own, how)), algorithm, how)
+    call_request, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
+    request = guard(algorithm, lambda: _native.Request(machine.handle, call_request, own, how))
+    return Plan(request, algorithm, scene)
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
@@ -623,7 +621,7 @@ def trials_request(trials: Trials) -> dict[str, Any]:
 
 
 def _simulation(
-    data: dict[str, Any], *, arrivals: str | None, cadence: str | None, faults: tuple[str, ...]
+    data: dict[str, Any], *, arrivals: str | list[float] | None, cadence: str | None, faults: list[str]
 ) -> Simulation:
     simulation = data["simulation"]
     repeated = simulation["repeated"]
@@ -631,10 +629,10 @@ def _simulation(
     own = {
         "steps": tuple(simulation["steps"]),
         "marks_s": marks_s,
-        "arrivals": arrivals,
+        "arrivals": f"{len(arrivals)} times" if isinstance(arrivals, list) else arrivals,
         "arriving_s": tuple(simulation["arriving_s"]),
         "cadence": cadence,
-        "faults": faults,
+        "faults": tuple(faults),
         "repeated": None if repeated is None else Repeated.of(**repeated, size=simulation["size_bytes"]),
         "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
         "events": tuple(Event(**row) for row in data["events"]),
