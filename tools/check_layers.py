@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from circles import circles, of_c, of_python, of_rust
+from circles import circles, of_c, of_python, of_rust, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "hocket"
 MPI = ROOT / "mpi"
-APART = (ROOT / "lab" / "hocket_lab", ROOT / "studies" / "hocket_studies")
+OTHER_PACKAGES = (ROOT / "lab" / "hocket_lab", ROOT / "studies" / "hocket_studies")
 """Packages beside the product, which does not import them; the second imports the first."""
 
 SUFFIXES = (".rs", ".py", ".c", ".h", ".js", ".css", ".html")
@@ -62,9 +62,9 @@ APPLICATIONS = {"examples": ("hocket", "typing")}
 
 def product() -> list[Path]:
     """Return the hand-written files of the product."""
-    excluded = {MPI / "engine" / "tests", PACKAGE / "mpi" / "native"}
+    folders = {MPI / "engine" / "tests", PACKAGE / "mpi" / "native"}
     files = [*ROOT.glob("crates/*/src/**/*"), *MPI.rglob("*"), *PACKAGE.rglob("*")]
-    return [file for file in files if file.suffix in SUFFIXES and not excluded & {*file.parents}]
+    return [file for file in files if file.suffix in SUFFIXES and not folders & {*file.parents}]
 
 
 def height_of(layers: Sequence[Sequence[str]]) -> dict[str, int]:
@@ -87,7 +87,7 @@ def check_crates() -> Iterator[str]:
 def check_circles() -> Iterator[str]:
     """Check that no files of a crate, or of the package, use each other in a circle."""
     sources = {source: of_rust(source) for source in (*sorted((ROOT / "crates").glob("*/src")), MPI / "engine" / "src")}
-    packages = {package: of_python(package) for package in (PACKAGE, *APART)}
+    packages = {package: of_python(package) for package in (PACKAGE, *OTHER_PACKAGES)}
     for folder, uses in {**sources, **packages, MPI: of_c(MPI)}.items():
         for circle in circles(uses):
             names = listed([name or "lib" for name in circle]).removeprefix("only ")
@@ -135,8 +135,8 @@ def check_rooms() -> Iterator[str]:
 
 def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
     """Give line, module and name of each import from the package, including imports by name."""
-    apart = {package.name for package in APART}
-    for node in ast.walk(ast.parse(file.read_text(), file)):
+    others = {package.name for package in OTHER_PACKAGES}
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             found = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -151,7 +151,7 @@ def imports_of(file: Path) -> Iterator[tuple[int, str, str]]:
             first, _, rest = module.partition(".")
             if first == "hocket" and not rest and is_module(name):
                 yield node.lineno, name, ""
-            elif first == "hocket" or first in apart:
+            elif first == "hocket" or first in others:
                 yield node.lineno, rest.partition(".")[0] if first == "hocket" and rest else first, name
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 Uses = Mapping[str, frozenset[str]]
@@ -50,6 +51,13 @@ def longest_chain(uses: Uses) -> list[str]:
     return max(map(chain_from, uses), key=len)
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """Return the syntax tree of a file in Python."""
+    return ast.parse(file.read_text(), file)
+
+
+@cache
 def of_python(package: Path) -> Uses:
     """Return the uses between the modules of a package, including imports by name and imports of types only."""
     files = {_module(file, package): file for file in package.rglob("*.py")}
@@ -63,7 +71,7 @@ def _module(file: Path, package: Path) -> str:
 
 def _imports(file: Path, name: str, files: Mapping[str, Path]) -> Iterator[str]:
     native = f"{name.partition('.')[0]}._native"
-    for node in ast.walk(ast.parse(file.read_text(), file)):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

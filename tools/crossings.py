@@ -40,8 +40,8 @@ class Counting:
 
     def __getattr__(self, name: str) -> object:
         """Return an attribute of the class."""
-        found: object = getattr(self.kind, name)
-        return found
+        attribute: object = getattr(self.kind, name)
+        return attribute
 
 
 def note(_frame: FrameType, event: str, function: Any) -> None:

@@ -164,9 +164,9 @@ def samples() -> dict[str, list[tuple[str, Files]]]:
         for rank in range(2)
     }
     nodes = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)) for rank in range(2)}
-    alone = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)[:5]) for rank in range(2)}
+    few_nodes = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)[:5]) for rank in range(2)}
     return {
-        "chakra": [("a.0.et", nodes), ("a.0.et", alone)],
+        "chakra": [("a.0.et", nodes), ("a.0.et", few_nodes)],
         "own": [("a", {"a": packed}), ("a", {"a": gzip.decompress(packed)})],
         "simgrid": [("a", {"a": SIMGRID}), ("a", {"a": b"r0\nr1\n", **split}), ("a", {"a": b"b\n", "b": SIMGRID})],
         "allprof": [("log-rank-0.txt", logs)],

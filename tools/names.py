@@ -1,7 +1,7 @@
 """Lists definitions whose name is only grammar: a participle or a preposition.
 
 A value is named by what it is (`result`, `schedule`), a function by what it does (`explain`), and a file by its
-subject. The name of a Boolean is a statement (`is_sorted`, `has_ended`). `ALLOWED` has the words that name something
+subject. The name of a Boolean is a statement (`is_sorted`, `has_ended`). `EXEMPTIONS` has the words that name something
 all the same. `house.py` counts the list.
 """
 
@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from check_layers import ROOT, product
+from circles import tree_of
 
 VERBS = "cut hit let put read round run set shut split spread"
 
-ALLOWED = {
+EXEMPTIONS = {
     "a word of the field, of MPI or of Linux": "bound cut_through predefined provided required unified",
     "a verb in the imperative, or a noun": VERBS,
     "an end of a message or of a copy, or a conversion": "from into",
@@ -49,6 +50,7 @@ GRAMMAR = (
     "thence there through together toward towards under until unto up upon via with within without yet"
 )
 """Words that only say grammar, besides the participles in -ed."""
+GRAMMAR_WORDS = frozenset(GRAMMAR.split())
 
 NOT_PARTICIPLES = (
     "embed",
@@ -73,6 +75,7 @@ RUST = re.compile(
     r"|\|(?P<arguments>[^|=]*)\|"
     r"|\bfor\s+(?P<loop>[^{]*?)\s+in\b"
 )
+RUST_WORDS = {"as", "async", "for", "move", "mut", "ref"}
 RUST_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|r#*".*?"#*|"(?:\\.|[^"\\])*"', re.DOTALL)
 C = re.compile(
     r"\b(?:[a-z]\w*_t|int|char|void|double|float|long|unsigned|bool|struct \w+|MPI_\w+)"
@@ -90,36 +93,36 @@ def main() -> int:
 
 def grammatical(files: Iterable[Path]) -> Iterator[tuple[Path, int, str]]:
     """Yield each file, line and name of a definition that only says grammar; a name once in each file."""
-    allowed = {word for words in ALLOWED.values() for word in words.split()}
+    exempt = {word for words in EXEMPTIONS.values() for word in words.split()}
     for file in files:
         names: dict[str, int] = {}
         for line, name in definitions(file):
             names.setdefault(name, line)
-        yield from ((file, line, name) for name, line in names.items() if is_grammar(name, allowed))
+        yield from ((file, line, name) for name, line in names.items() if is_grammar(name, exempt))
 
 
-def is_grammar(name: str, allowed: set[str]) -> bool:
+def is_grammar(name: str, exempt: set[str]) -> bool:
     """Return whether all words of a name are participles or prepositions, and not all of them name something."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower().strip("_0123456789")
-    if STATEMENT.match(name) or words in allowed:
+    if STATEMENT.match(name) or words in exempt:
         return False
     parts = [part for part in words.split("_") if part]
     starts_with_verb = parts[:1] and parts[0] in VERBS.split() and parts[1:]
     return bool(
         parts and not starts_with_verb and all(map(is_participle_or_preposition, parts))
-    ) and not allowed.issuperset(parts)
+    ) and not exempt.issuperset(parts)
 
 
 def is_participle_or_preposition(word: str) -> bool:
     is_regular = word.endswith("ed") and len(word) > 3 and word not in NOT_PARTICIPLES
-    return is_regular or word in GRAMMAR.split()
+    return is_regular or word in GRAMMAR_WORDS
 
 
 def definitions(file: Path) -> Iterator[tuple[int, str]]:
     yield 1, file.stem
     text = file.read_text()
     if file.suffix == ".py":
-        yield from of_python(ast.parse(text))
+        yield from of_python(tree_of(file))
     elif file.suffix == ".rs":
         yield from of_rust(without(RUST_TEXT, text.partition("\n#[cfg(test)]\nmod tests {")[0]))
     elif file.suffix in (".c", ".h"):
@@ -156,8 +159,6 @@ def of_rust(text: str) -> Iterator[tuple[int, str]]:
                 if name not in RUST_WORDS
             )
 
-
-RUST_WORDS = {"as", "async", "for", "move", "mut", "ref"}
 
 if __name__ == "__main__":
     sys.exit(main())
