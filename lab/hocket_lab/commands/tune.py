@@ -53,28 +53,28 @@ def tune(
     Without --lab, the command uses the lab named "lab", which must be up.
     """
     points = plan_of(tuned_collectives(collectives), ranks, sizes or _USUAL_SIZES).training
-    with in_lab(lab or DEFAULT, scale) as there, progress("tuning", 4 * len(points)) as on_done:
-        by = Measured(installation, tolerance, there.command)
-        found = try_ways(points, by, Simulated(there.built), limit_s=limit_s, on_done=on_done)
+    with in_lab(lab or DEFAULT, scale) as running_lab, progress("tuning", 4 * len(points)) as on_done:
+        evaluator = Measured(installation, tolerance, running_lab.command)
+        judgement = try_ways(points, evaluator, Simulated(running_lab.built), limit_s=limit_s, on_done=on_done)
     library = installation.library
     if as_json:
-        print_result({"lab": there.summary, "mpi": library, **found.as_dict()})
+        print_result({"lab": running_lab.summary, "mpi": library, **judgement.as_dict()})
         return
-    say(f"{format_count(len(points), 'call')} under {library}, lab: {there.summary}", bold=True)
-    _print(found)
+    say(f"{format_count(len(points), 'call')} under {library}, lab: {running_lab.summary}", bold=True)
+    _print(judgement)
 
 
-def _print(found: WaysJudgement) -> None:
+def _print(judgement: WaysJudgement) -> None:
     regrets = ["median", "nine of ten within", "worst"]
-    base_s = next(way.cost_s for way in found.ways if way.name == "measurement")
+    base_s = next(way.cost_s for way in judgement.ways if way.name == "measurement")
     rows = [
         [
             way.name,
-            *(f"{share:.1%}" for share in found.summary(way).values()),
+            *(f"{share:.1%}" for share in judgement.summary(way).values()),
             format_time(way.cost_s),
             f"1/{base_s / way.cost_s:.0f}" if way.cost_s < base_s / 1.5 else f"{way.cost_s / base_s:.2g}",
         ]
-        for way in found.ways
+        for way in judgement.ways
     ]
     say("\nregret over the fastest that was measured, and cost")
     print_table(["tuned by", *regrets, "cost", "over measurement"], rows, right=[*regrets, "cost", "over measurement"])

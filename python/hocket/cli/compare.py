@@ -34,8 +34,8 @@ from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine
 from hocket.words.comparisons import (
+    INTERVALS_NOTE,
     ONE_SAMPLE,
-    TOLD_APART,
     best_lines,
     default_lines,
     measured_table,
@@ -118,7 +118,7 @@ def compare(
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = made_for(machine, candidates)
-    sizes = options.sizes_of(collective, sizes, like="8B..64MiB")
+    sizes = options.sizes_of(collective, sizes, example="8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
     options.check_executor(executor, candidates)
@@ -417,7 +417,7 @@ def _print_measured(comparison: Comparison) -> None:
 def _intervals(comparison: Comparison) -> str:
     """Return what the times of trials are, and how they tell algorithms apart."""
     return alike(comparison.simulations, comparison.machine) or (
-        TOLD_APART if comparison.with_intervals else ONE_SAMPLE
+        INTERVALS_NOTE if comparison.with_intervals else ONE_SAMPLE
     )
 
 

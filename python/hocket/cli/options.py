@@ -116,7 +116,7 @@ def size_of(algorithm: Algorithm, size: int | None) -> int:
     return required(size, "--size", "a size such as 64KiB") if COLLECTIVES[algorithm.collective].has_size else 0
 
 
-def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, like: str) -> tuple[int, ...]:
+def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, example: str) -> tuple[int, ...]:
     """Return the sizes of calls; they are required if a call has a size.
 
     Raises:
@@ -124,7 +124,7 @@ def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, like: str) -> tu
     """
     if not sizes and not COLLECTIVES[collective].has_size:
         return (0,)
-    return required(sizes, "--sizes", f"sizes such as {like}")
+    return required(sizes, "--sizes", f"sizes such as {example}")
 
 
 def only_one_form(as_csv: bool, as_json: bool) -> None:
@@ -157,9 +157,9 @@ def check_scene(scene: Scene, measured_as: str) -> None:
     Raises:
         UsageError: A benchmark has its own arrivals and calls, or both are given.
     """
-    if (excluded := scene.exclusion(measured_as)) is None:
+    if (exclusion := scene.exclusion(measured_as)) is None:
         return
-    name, other = excluded
+    name, other = exclusion
     expected = f"got {measured_as}, expected isolated" if name == "measured_as" else "expected none"
     raise click.UsageError(f"{_OPTION_OF_SCENE.get(name, '--as')}: {expected}, as {_OPTION_OF_SCENE[other]} is given")
 

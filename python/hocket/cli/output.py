@@ -281,32 +281,32 @@ class Bar:
     """A progress bar on stderr; nothing if stderr is no terminal. A call advances it by one piece."""
 
     def __init__(self, progress: Progress | None) -> None:
-        self._shown = progress
+        self._display = progress
 
     def __call__(self) -> None:
         """Advance the bar by one piece."""
-        if self._shown is not None:
-            self._shown.advance(self._shown.task_ids[0])
+        if self._display is not None:
+            self._display.advance(self._display.task_ids[0])
 
     def reach(self, progress: float) -> None:
         """Set the amount of finished work."""
-        if self._shown is not None:
-            self._shown.update(self._shown.task_ids[0], completed=progress)
+        if self._display is not None:
+            self._display.update(self._display.task_ids[0], completed=progress)
 
     def describe(self, label: str) -> None:
         """Set the label."""
-        if self._shown is not None:
-            self._shown.update(self._shown.task_ids[0], description=label)
+        if self._display is not None:
+            self._display.update(self._display.task_ids[0], description=label)
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
         """Clear the bar from the terminal while something else is printed."""
-        if self._shown is None:
+        if self._display is None:
             yield
             return
-        self._shown.stop()
+        self._display.stop()
         yield
-        self._shown.start()
+        self._display.start()
 
 
 @contextmanager

@@ -86,7 +86,7 @@ def report(
         collective=collective,
         names=names,
         ranks=options.required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
-        sizes_bytes=options.sizes_of(collective, sizes if has_size else None, like="8B..64MiB"),
+        sizes_bytes=options.sizes_of(collective, sizes if has_size else None, example="8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
         named=Sources(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),

@@ -35,10 +35,10 @@ def complete(
     """
     declared = None if algorithm.program is None else _declared(algorithm)
     settings = _settings(parameters)
-    found: dict[str, int | str] = json.loads(
+    data: dict[str, int | str] = json.loads(
         _native.complete(algorithm.collective, algorithm.name, declared, settings, element_bytes)
     )
-    return found
+    return data
 
 
 def _declared(algorithm: Algorithm) -> list[tuple[str, bool, int, int]]:

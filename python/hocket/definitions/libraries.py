@@ -29,11 +29,11 @@ def defaults_named(text: str) -> tuple[str, ...]:
     Raises:
         Error: The decisions of one are not known.
     """
-    return tuple(dict.fromkeys(_named(part) for part in text.split(",")))
+    return tuple(dict.fromkeys(_full_name(part) for part in text.split(",")))
 
 
-def _named(text: str) -> str:
-    found = library_named(text)
-    if found is None:
+def _full_name(text: str) -> str:
+    name = library_named(text)
+    if name is None:
         raise unknown("defaults", text, DEFAULTS)
-    return found
+    return name

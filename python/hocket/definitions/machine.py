@@ -59,8 +59,8 @@ class Machine:
         Raises:
             Error: The text is not a machine; the message names file, line and key.
         """
-        native_machine = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**json.loads(native_machine.said), text=text, file=file, handle=native_machine)
+        handle = _native.Machine(checks.text("text", text), checks.text("file", file))
+        return cls(**json.loads(handle.said), text=text, file=file, handle=handle)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:

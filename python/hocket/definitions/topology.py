@@ -152,14 +152,14 @@ class Topology(Result):
     handle: _native.Machine = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, parsed: _native.Machine, *, machine: str, file: str) -> Topology | None:
+    def of(cls, handle: _native.Machine, *, machine: str, file: str) -> Topology | None:
         """Return the topology of a machine of this name; None for a machine where messages do not affect each other."""
-        facts = parsed.topology()
+        facts = handle.topology()
         if facts is None:
             return None
         data = json.loads(facts)
         torus = None if data["torus"] is None else tuple(data["torus"])
-        return cls(**{**data, "torus": torus}, machine=machine, file=file, handle=parsed)
+        return cls(**{**data, "torus": torus}, machine=machine, file=file, handle=handle)
 
     @property
     def title(self) -> str:

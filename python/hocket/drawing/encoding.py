@@ -52,10 +52,10 @@ def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
 
 def _check_open_files() -> None:
     """Refuse to draw if the drawing engine cannot open enough files."""
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         try:
             for _ in range(_ENGINE_FILES):
-                opened.enter_context(open(os.devnull))
+                stack.enter_context(open(os.devnull))
         except OSError as error:
             limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
             raise Error(

@@ -30,8 +30,8 @@ _DIED = b'{"error": "the process that worked on it died, perhaps for lack of mem
 def command(sources: Sources) -> Sequence[str]:
     """Return the command that starts the process; it finds the same modules as this process."""
     measured = [(one.path, one.algorithm, one.ranks) for one in sources.measured]
-    given = json.dumps([sources.load, sources.machines, measured])
-    return [sys.executable, "-c", _START, json.dumps(sys.path), given]
+    arguments = json.dumps([sources.load, sources.machines, measured])
+    return [sys.executable, "-c", _START, json.dumps(sys.path), arguments]
 
 
 class FullError(Exception):
@@ -92,14 +92,14 @@ class Jobs:
         start_worker: Callable[[Sources], Awaitable[Process]] = worker,
         unseen_s: float = _UNSEEN_S,
     ) -> None:
-        self._named, self._start_worker, self._unseen_s = sources, start_worker, unseen_s
+        self._sources, self._start_worker, self._unseen_s = sources, start_worker, unseen_s
         self._jobs: dict[str, Job] = {}
         self._free = asyncio.Semaphore(MOST_RUNNING)
         self._idle: list[Process] = []
 
     async def start(self) -> None:
         """Start a process in advance, so that the first job need not wait for it."""
-        self._idle.append(await self._start_worker(self._named))
+        self._idle.append(await self._start_worker(self._sources))
 
     async def stop(self) -> None:
         """Cancel all jobs and end all processes."""
@@ -170,7 +170,7 @@ class Jobs:
     async def _work(self, job: Job) -> None:
         alive = [process for process in self._idle if process.returncode is None]
         self._idle = alive
-        process = alive.pop() if alive else await self._start_worker(self._named)
+        process = alive.pop() if alive else await self._start_worker(self._sources)
         try:
             await _ask(process, job)
         except BaseException:

@@ -35,8 +35,8 @@ from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import Kept, Simulation, Trials, simulate
 from hocket.words.comparisons import (
+    INTERVALS_NOTE,
     ONE_SAMPLE,
-    TOLD_APART,
     best_lines,
     default_lines,
     measured_table,
@@ -45,7 +45,7 @@ from hocket.words.comparisons import (
     trials_words,
 )
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
-from hocket.words.simulations import busiest_links, carried, measured
+from hocket.words.simulations import busiest_links, measured, network_load
 from hocket.words.table import Words
 from hocket.words.verdicts import counterexample_text, finding_text
 
@@ -197,7 +197,9 @@ def _scene(question: Question) -> list[tuple[str, str]]:
 def _trials(question: Question) -> list[tuple[str, str]]:
     if not question.is_random:
         return []
-    return [("trials", f"{trials_words(question.trials)}; {ONE_SAMPLE if question.trials.count == 1 else TOLD_APART}")]
+    return [
+        ("trials", f"{trials_words(question.trials)}; {ONE_SAMPLE if question.trials.count == 1 else INTERVALS_NOTE}")
+    ]
 
 
 def _winner_map(question: Question, on_done: OnDone) -> View:
@@ -276,7 +278,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     return View(
         title,
         linking(question),
-        facts=(*carried(result), *_scene(question)),
+        facts=(*network_load(result), *_scene(question)),
         chart=chart.to_dict(),
         tables=(busiest_links(result.link_uses),),
     )

@@ -142,8 +142,8 @@ def deviation(cells: Iterable[Judged]) -> Deviation | None:
 
 def deviations(cells: Sequence[Judged]) -> dict[Use, Deviation]:
     """Return how far cells are off, by what they were for."""
-    found = {use: deviation(one for one in cells if one.use == use) for use in _USES}
-    return {use: one for use, one in found.items() if one is not None}
+    by_use = {use: deviation(one for one in cells if one.use == use) for use in _USES}
+    return {use: one for use, one in by_use.items() if one is not None}
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class Skeleton:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
         places_marked = [*_marked(text)]
-        machine, probes = _probed(text, file, places_marked)
+        machine, probes = _with_probes(text, file, places_marked)
         places = tuple(_place(one, probe, machine, file) for one, probe in zip(places_marked, probes, strict=True))
         if machine.noise:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")
@@ -233,7 +233,7 @@ def _marked(text: str) -> list[_Marked]:
     return places
 
 
-def _probed(text: str, file: str, places: Sequence[_Marked]) -> tuple[Machine, list[str]]:
+def _with_probes(text: str, file: str, places: Sequence[_Marked]) -> tuple[Machine, list[str]]:
     """Return the machine with a valid value of the right unit in each place, and these values."""
     left = [[*_PROBES] for _ in places]
     while True:

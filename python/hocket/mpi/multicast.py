@@ -206,7 +206,7 @@ class Domain:
         count = ctypes.c_int64(length)
         size = ctypes.c_size_t(len(bitmap))
         self._call("send", self._domain, bits, size, address, count, self._byte, ctypes.byref(number))
-        self._sent = {one: cached_build for one, cached_build in self._sent.items() if not self._is(one, _LEFT)}
+        self._sent = {one: memory for one, memory in self._sent.items() if not self._is(one, _LEFT)}
         self._sent[number.value] = keeper
         return Sent(self, number.value)
 

@@ -58,7 +58,7 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
     shares = content.ranks if content.collective in ("allgather", "alltoall") else 1
     call = made_of_any(content.collective, Call(ranks=content.ranks, size_bytes=content.chunks // shares))
     answer = json.loads(_native.verify_schedule(content.name, schedule.content, False, call))
-    counterexamples = [_worded(one, gpus) for one in answer["counterexamples"]]
+    counterexamples = [_with_places(one, gpus) for one in answer["counterexamples"]]
     return Verdict((finding("schedule", content.name, content.ranks, {**answer, "counterexamples": counterexamples}),))
 
 
@@ -96,7 +96,7 @@ class _SymbolicTasks(Tasks):
     def __init__(self, content: Msccl, gpu: int, slots: int | None, sent: _Ends) -> None:
         self._slots = slots
         self._sends_of = {connection: len(sends) for connection, sends in sent.items()}
-        self._passed: Counter[_Connection] = Counter()
+        self._message_counts: Counter[_Connection] = Counter()
         sizes = {"i": content.input_chunks(), "o": content.output_chunks(), "s": content.scratch[gpu]}
         self._begins = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
         self._sizes = sizes
@@ -121,15 +121,15 @@ class _SymbolicTasks(Tasks):
         last = super()._add(block, step, after, landing)
         if self._slots is not None and action.receives:
             connection = (block.recv, self._gpu, block.channel)
-            self._passed[connection] += 1
-            if self._passed[connection] + self._slots <= self._sends_of.get(connection, 0):
+            self._message_counts[connection] += 1
+            if self._message_counts[connection] + self._slots <= self._sends_of.get(connection, 0):
                 last = self._append({"send": {"to": block.recv, "tag": tag, "data": nothing}}, [last])
         return last
 
     def _is_beyond(self, connection: _Connection) -> bool:
         """Count a send, and return whether it needs a slot that another message has left."""
-        self._passed[connection] += 1
-        return self._slots is not None and self._passed[connection] > self._slots
+        self._message_counts[connection] += 1
+        return self._slots is not None and self._message_counts[connection] > self._slots
 
     def _span(self, place: Place, count: int) -> dict[str, Any]:
         place = self._content.located(self._gpu, place)
@@ -154,23 +154,23 @@ class _SymbolicTasks(Tasks):
         return "the received chunks"
 
 
-def _worded(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTasks]) -> dict[str, Any]:
+def _with_places(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTasks]) -> dict[str, Any]:
     """Return a counterexample with steps and buffers of the file in place of tasks and memory."""
 
     def line_in_words(line: str) -> str:
         gpu: _SymbolicTasks = gpus[counterexample["at_ranks"][0]]
 
-        def word(found: re.Match[str]) -> str:
+        def word(match: re.Match[str]) -> str:
             nonlocal gpu
-            if found["full"]:
-                return f"a free slot to gpu {found['full']}, channel {int(found['channel'])}"
-            if found["far"]:
-                gpu = gpus[int(found["rank"])]
-            if task := found["far"] or found["near"]:
-                return f"{gpu.place_of(int(task))}{found['verb'] or ''}"
-            if found["begin"]:
-                return gpu.name_of(int(found["begin"]), int(found["end"]))
-            return _WORDS[found["word"]]
+            if match["full"]:
+                return f"a free slot to gpu {match['full']}, channel {int(match['channel'])}"
+            if match["far"]:
+                gpu = gpus[int(match["rank"])]
+            if task := match["far"] or match["near"]:
+                return f"{gpu.place_of(int(task))}{match['verb'] or ''}"
+            if match["begin"]:
+                return gpu.name_of(int(match["begin"]), int(match["end"]))
+            return _WORDS[match["word"]]
 
         return _WHERE.sub(word, line)
 
@@ -179,5 +179,5 @@ def _worded(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTasks]) -
             return [in_words(one) for one in value]
         return "\n".join(map(line_in_words, value.split("\n"))) if isinstance(value, str) else value
 
-    worded = {name: in_words(counterexample[name]) for name in ("span", "expected", "got", "details", "message")}
-    return {**counterexample, **worded}
+    texts = {name: in_words(counterexample[name]) for name in ("span", "expected", "got", "details", "message")}
+    return {**counterexample, **texts}

@@ -57,7 +57,7 @@ def tune_measured(
         tolerance=share,
         decisions=tuple(decide(deciding, share)),
         own=(),
-        found=tuple(PointRecord(point, there) for point, there in sorted(times.items())),
+        found=tuple(PointRecord(point, of_point) for point, of_point in sorted(times.items())),
         confirming=(),
         regrets=(),
         own_regrets=(),

@@ -306,7 +306,7 @@ class _Job(AbstractContextManager["_Job"]):
     """A program that measures on a number of ranks. It is restarted if an algorithm of the MPI ends it."""
 
     def __init__(self, evaluator: Measured, ranks: int) -> None:
-        self._by, self._ranks = evaluator, ranks
+        self._evaluator, self._ranks = evaluator, ranks
         self._turns: Turns | None = None
         self._variables: list[dict[str, Any]] = []
 
@@ -317,21 +317,21 @@ class _Job(AbstractContextManager["_Job"]):
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> PointRecord:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._started()
-        alike, in_one_order = self._by.choices_at(point), self._by.needs_one_order(point)
-        predictions = self._by.predicted_s(point, list(alike))
+        alike, in_one_order = self._evaluator.choices_at(point), self._evaluator.needs_one_order(point)
+        predictions = self._evaluator.predicted_s(point, list(alike))
         ours, own = list(alike), [] if in_one_order else own_choices(self._variables, point)
-        reasons = {} if in_one_order else self._by.far_behind(predictions)
+        reasons = {} if in_one_order else self._evaluator.far_behind(predictions)
         reasons |= {
             choice: hopeless[choice]
             for choice in (*ours, *own)
             if all(one in hopeless for one in alike.get(choice, (choice,)))
         }
         reasons |= {
-            choice: why for (collective, choice), why in self._by.ended.items() if collective == point.collective
+            choice: why for (collective, choice), why in self._evaluator.ended.items() if collective == point.collective
         }
         families = [[c for c in choices if c not in reasons] for choices in (ours, own)]
         groups = [families[0], [DEFAULT]] if in_one_order else [[DEFAULT, *family] for family in families]
-        race = Race(groups, tolerance=self._by.tolerance)
+        race = Race(groups, tolerance=self._evaluator.tolerance)
         numbers = {choice: number for number, choice in enumerate(race.samples_s)}
         try:
             refusals = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
@@ -342,26 +342,28 @@ class _Job(AbstractContextManager["_Job"]):
             if number in refusals:
                 race.drop(choice)
                 reasons[choice] = refusals[number]
-        _run(race, numbers, turns, limit_s, self._by.clock)
+        _run(race, numbers, turns, limit_s, self._evaluator.clock)
         return _record_of(point, race, alike, predictions, reasons)
 
     def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
         """Return samples of one moment: the default, the choices that run, and the default again, in turns."""
         numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
-        end_s, turns = self._by.clock() + limit_s, self._started()
+        end_s, turns = self._evaluator.clock() + limit_s, self._started()
         try:
             refusals = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
             ending = self._ended_by(point, numbers, error)
             return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
         samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refusals}
-        while not samples_s[DEFAULT] or (self._by.clock() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT):
+        while not samples_s[DEFAULT] or (
+            self._evaluator.clock() < end_s and len(samples_s[DEFAULT]) < _ROUNDS_AT_A_MOMENT
+        ):
             add_rounds(samples_s, turns, numbers)
         return samples_s
 
     def _started(self) -> Turns:
         if self._turns is None:
-            self._turns = self._by.start(self._by.installation, self._ranks, self._by.launcher)
+            self._turns = self._evaluator.start(self._evaluator.installation, self._ranks, self._evaluator.launcher)
             self._turns.__enter__()
             self._variables = self._turns.variables()
         return self._turns
@@ -379,7 +381,7 @@ class _Job(AbstractContextManager["_Job"]):
         ending = next((choice for choice, number in numbers.items() if number == turns.proving), DEFAULT)
         if ending.owner != "mpi":
             raise error
-        self._by.ended[point.collective, ending] = f"{point.collective} {ending} ended the program"
+        self._evaluator.ended[point.collective, ending] = f"{point.collective} {ending} ended the program"
         return ending
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hocket.simulating.comparison import Beside, Best, Comparison
     from hocket.simulating.simulation import Simulation, Trials
 
-TOLD_APART = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
+INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 

@@ -45,7 +45,7 @@ def _demands(bound: Bound) -> str:
 def ranks_of_path(steps: Sequence[Step]) -> str:
     """Return the ranks on the critical path."""
     ranks = [step.from_rank for step in steps[:1]] + [step.event.rank for step in steps]
-    return " > ".join(_shortened([str(rank) for rank, _ in groupby(ranks)], ".."))
+    return " > ".join(_shorten([str(rank) for rank, _ in groupby(ranks)], ".."))
 
 
 def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, Words | None]:
@@ -64,7 +64,7 @@ def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, W
         Words(("on the critical path", *columns), tuple(parts), columns),
         Words(
             ("start", "critical path", "bytes", "consists of"),
-            tuple(_shortened(list(steps), ("..", "", "", ""))),
+            tuple(_shorten(list(steps), ("..", "", "", ""))),
             ("start",),
         ),
         _remedies("what would help", explanation.remedies, explanation.time_s),
@@ -74,7 +74,7 @@ def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, W
     )
 
 
-def _shortened(values: Sequence[T], gap: T) -> list[T]:
+def _shorten(values: Sequence[T], gap: T) -> list[T]:
     """Return the first and the last of many rows, with a gap between them."""
     half = _MOST_STEPS // 2
     return [*values] if len(values) <= _MOST_STEPS else [*values[:half], gap, *values[-half:]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from hocket.base.units import format_bytes, format_rate, format_time
 from hocket.definitions.library import REDUCTIONS
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hocket.definitions.topology import LinkUse
     from hocket.simulating.replays import Replay
     from hocket.simulating.simulation import Links, Simulation
-
-T = TypeVar("T")
 
 MEASURED = {
     "isolated": "until the last rank ends",
@@ -73,17 +71,17 @@ def measured_in_scene(result: InScene) -> str:
 
 def played_words(result: InScene) -> str:
     """Return the scene, as the end of a line."""
-    return "".join(f"; {line}" for line in _played(result))
+    return "".join(f"; {line}" for line in _scene_parts(result))
 
 
-def _played(result: InScene) -> list[str]:
+def _scene_parts(result: InScene) -> list[str]:
     parts = {"arrivals": result.arrivals, "cadence": result.cadence}
     return [f"{name}: {text}" for name, text in parts.items() if text]
 
 
 def played_lines(result: Simulation) -> list[str]:
     """Return the scene and its faults; nothing without a scene."""
-    return [*_played(result), *(f"fault: {fault}" for fault in result.faults)]
+    return [*_scene_parts(result), *(f"fault: {fault}" for fault in result.faults)]
 
 
 def scene_lines(result: Simulation) -> list[str]:
@@ -181,7 +179,7 @@ def formula(result: Simulation, machine: Machine) -> list[tuple[str, str]]:
     return [("formula", f"{format_time(result.formula_s)}, {says}")]
 
 
-def carried(result: Simulation | Replay) -> list[tuple[str, str]]:
+def network_load(result: Simulation | Replay) -> list[tuple[str, str]]:
     """Return the load of the network, if messages share links."""
     facts = [("links", _links(result.links))] if result.links else []
     if circuits := result.circuits:

@@ -17,7 +17,7 @@ import pytest
 
 import hocket
 from hocket.examples import ring_allreduce
-from hocket.words.comparisons import ONE_SAMPLE, TOLD_APART
+from hocket.words.comparisons import INTERVALS_NOTE, ONE_SAMPLE
 from tests.conftest import Ran
 
 LINE = "compare allreduce --ranks 16 --sizes 8B..2MiB:64"
@@ -126,7 +126,7 @@ def test_a_row_tells_how_sure_its_time_is(hocket_command: Callable[..., Ran]) ->
 def test_with_noise_trials_go_on_until_the_fastest_is_known(hocket_command: Callable[..., Ran]) -> None:
     line = "compare allreduce --ranks 16 --sizes 8B,512B --machine jitter-paper --seed 3"
     out = hocket_command(line).out
-    assert f"{TOLD_APART}; 16" in " ".join(out.split())
+    assert f"{INTERVALS_NOTE}; 16" in " ".join(out.split())
     assert re.search(r"^ 8 B +[\d.]+ us +±\d+% +[\d.]+x ", out, re.MULTILINE)
     once = hocket_command(f"{line} --trials 1").out
     assert f"{ONE_SAMPLE}; 1 trial, seed 3" in " ".join(once.split())

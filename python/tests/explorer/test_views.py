@@ -20,7 +20,7 @@ from hocket.explorer.jobs import command
 from hocket.explorer.questions import MeasuredFile, Question, Sources, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
-from hocket.words.comparisons import TOLD_APART
+from hocket.words.comparisons import INTERVALS_NOTE
 from tests.conftest import Ran
 from tests.explorer.conftest import TORUS, fields, question
 
@@ -173,7 +173,7 @@ def test_times_with_noise_have_intervals() -> None:
     one = hocket.simulate("allreduce/ring", call, machine=machine, trials=hocket.Trials(count=64, seed=3))
     reach_s = one.time_s.mean - one.time_s.interval[0]
     assert found.tables[0].rows[0][1] == f"{format_time(one.time_s.mean)} ± {format_time(reach_s)}"
-    assert ("trials", f"64 trials, seed 3; {TOLD_APART}") in found.facts
+    assert ("trials", f"64 trials, seed 3; {INTERVALS_NOTE}") in found.facts
 
 
 def test_a_barrier_has_no_sizes_and_no_curves() -> None:

@@ -37,12 +37,12 @@ def two_protocols(size: int) -> float:
 
 
 def test_a_line_is_found_through_disturbed_samples() -> None:
-    fit_columns = line(resample(samples_s(lambda size: ALPHA_S + BETA_S * size)))
-    assert fit_columns.start_s[0] == pytest.approx(ALPHA_S, rel=0.02)
-    assert fit_columns.slope_s[0] == pytest.approx(BETA_S, rel=0.02)
-    assert fit_columns.deviation < 0.02
-    low, high = np.quantile(fit_columns.slope_s[1:], (0.025, 0.975))
-    assert BETA_S * 0.99 < low < fit_columns.slope_s[0] < high < BETA_S * 1.03
+    fit = line(resample(samples_s(lambda size: ALPHA_S + BETA_S * size)))
+    assert fit.start_s[0] == pytest.approx(ALPHA_S, rel=0.02)
+    assert fit.slope_s[0] == pytest.approx(BETA_S, rel=0.02)
+    assert fit.deviation < 0.02
+    low, high = np.quantile(fit.slope_s[1:], (0.025, 0.975))
+    assert BETA_S * 0.99 < low < fit.slope_s[0] < high < BETA_S * 1.03
 
 
 def test_a_line_is_exact_without_noise_and_never_below_zero() -> None:

@@ -49,10 +49,10 @@ def host(installation: Installation | None, why_not: str = "") -> Comparison:
 def _calibrated(installation: Installation) -> Machine:
     """Measure messages and computing, and what Hocket's library takes itself."""
     most_bytes = _SIZES_BYTES[-1]
-    found, _ = calibrate_library(
+    calibration, _ = calibrate_library(
         installation, command, RANKS, most_bytes=most_bytes, limit_s=_CALIBRATION_S, model="loggp"
     )
-    return Machine.parse(machine_file(found, _NAME, "loggp", None))
+    return Machine.parse(machine_file(calibration, _NAME, "loggp", None))
 
 
 def _cases(installation: Installation, machine: Machine, collective: str) -> Iterator[Case]:

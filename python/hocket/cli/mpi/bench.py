@@ -66,8 +66,8 @@ class BenchRequest:
     @property
     def played(self) -> dict[str, Any]:
         """The scene, as arguments of `hocket.mpi.benchmark.bench`."""
-        request = self.scene.as_request("isolated")
-        return {name: request[name] for name in ("arrivals", "cadence")}
+        texts = self.scene.texts
+        return {name: texts[name] for name in ("arrivals", "cadence")}
 
     @property
     def simulated(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def bench_options(
             named_candidates = [one for one in candidates if one is not None]
             if root >= ranks:
                 raise click.UsageError(f"--root: got {root}, expected a rank below {ranks}")
-            sizes = options.sizes_of(collective, sizes, like="8B..8MiB")
+            sizes = options.sizes_of(collective, sizes, example="8B..8MiB")
             call = Call(
                 ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, named_candidates)
             )

@@ -171,13 +171,13 @@ def untuned(library: str, collective: str, call: Call, *, ranks_per_node: int = 
         return Untuned(None, None, "its choice is unknown for several nodes with several ranks each")
     rules = default_rules(library)
     function = of_function(collective)
-    there = situation(
+    situation_of_call = situation(
         function, call.ranks, call.size_bytes, ranks_per_node=ranks_per_node, element_bytes=call.element_bytes
     )
-    rule = decided(rules, there)
+    rule = decided(rules, situation_of_call)
     if rule is None or rule.choice is None:
         return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
-    runs = perform(rules, rule.choice, there)
+    runs = perform(rules, rule.choice, situation_of_call)
     ours = to_hocket(function, runs.choice, rules.library)
     if ours.choice is None:
         return Untuned(runs.name, None, ours.note)
