@@ -12,7 +12,9 @@
 //!
 //! A range begins at its first value and ends before its second. A single value, as in `ranks=8`, means only this
 //! value. `ranks=power_of_two` may accompany a range. `size` is the size of one block; `total=FROM..TO` is the size of
-//! all blocks together. Collectives also have MPI's names: `bcast`, `reduce_scatter_block`.
+//! all blocks together. `elements=..power_of_two` means fewer elements than the largest power of two up to the number of
+//! ranks, `elements=ranks..` at least as many as ranks. Collectives also have MPI's names: `bcast`,
+//! `reduce_scatter_block`.
 //!
 //! The line `order = fixed` demands that results of reductions do not depend on the size, to the last bit, see
 //! [`fixed_order`]. Rules for a blocking form then also decide the nonblocking form, if that has no rules of its own.
@@ -83,15 +85,47 @@ pub struct Condition {
     pub ranks: Range<u64>,
     /// Whether the number of ranks has to be a power of two.
     pub needs_power_of_two: bool,
+    /// Their numbers of elements.
+    pub elements: Option<Elements>,
+}
+
+/// Numbers of elements on one side of a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements {
+    /// Whether there are fewer than the limit; otherwise at least as many.
+    pub are_fewer: bool,
+    /// Whether the limit is the largest power of two up to the number of ranks; otherwise it is that number.
+    pub than_power_of_two: bool,
+}
+
+impl Elements {
+    fn parse(text: &str) -> Result<Self> {
+        let (from, to) = text.split_once("..").unwrap_or_default();
+        let (are_fewer, limit) = if from.is_empty() { (true, to) } else { (false, from) };
+        match limit {
+            "ranks" | POWER_OF_TWO if from.is_empty() || to.is_empty() => {
+                Ok(Self { are_fewer, than_power_of_two: limit == POWER_OF_TWO })
+            }
+            _ => Err(Error::new(format!(
+                "elements: got {text:?}, expected ..ranks, ..{POWER_OF_TWO}, ranks.. or {POWER_OF_TWO}.."
+            ))),
+        }
+    }
+
+    fn hold(self, call: &Call) -> bool {
+        let limit = if self.than_power_of_two { 1 << call.ranks.ilog2() } else { call.ranks as u64 };
+        self.are_fewer == (call.size_bytes() / (call.element_bytes as u64).max(1) < limit)
+    }
 }
 
 impl Condition {
     fn parse(text: &str, collective: Collective) -> Result<Self> {
         let all = 0..u64::MAX;
-        let mut condition = Self { size_bytes: None, total_bytes: None, ranks: all, needs_power_of_two: false };
+        let mut condition =
+            Self { size_bytes: None, total_bytes: None, ranks: all, needs_power_of_two: false, elements: None };
         for (key, value) in pairs(text)? {
             match key {
-                "size" | "total" if !collective.size_is_known() => {
+                "size" | "total" | "elements" if !collective.size_is_known() => {
                     return Err(Error::new(format!(
                         "{collective}: got the condition {key}, expected ranks only, as a rank knows only its own blocks"
                     )));
@@ -105,14 +139,23 @@ impl Condition {
                 "total" => condition.total_bytes = Some(parse_range(value)?),
                 "ranks" if value == POWER_OF_TWO => condition.needs_power_of_two = true,
                 "ranks" => condition.ranks = parse_range(value)?,
-                _ => return Err(Error::new(format!("unknown condition {key:?}, expected size, total or ranks"))),
+                "elements" => condition.elements = Some(Elements::parse(value)?),
+                _ => {
+                    return Err(Error::new(format!(
+                        "unknown condition {key:?}, expected size, total, ranks or elements"
+                    )));
+                }
             }
         }
         Ok(condition)
     }
 
-    fn has_size(&self) -> bool {
-        self.size_bytes.is_some() || self.total_bytes.is_some()
+    /// The sizes at which it holds whatever the elements and the blocks.
+    fn certain_sizes(&self) -> Range<u64> {
+        match (&self.size_bytes, &self.total_bytes, self.elements) {
+            (size_bytes, None, None) => size_bytes.clone().unwrap_or(0..u64::MAX),
+            _ => 0..0,
+        }
     }
 
     fn holds_for_ranks(&self, ranks: usize) -> bool {
@@ -120,6 +163,11 @@ impl Condition {
     }
 
     fn holds(&self, call: &Call) -> bool {
+        self.holds_for_bytes(call) && self.elements.is_none_or(|elements| call.size_is_known() && elements.hold(call))
+    }
+
+    /// Whether it holds for a call of this size, of some number of elements.
+    fn holds_for_bytes(&self, call: &Call) -> bool {
         let total_bytes = || (call.total() * call.element_bytes) as u64;
         let is_in = |range: &Range<u64>, bytes: &dyn Fn() -> u64| call.size_is_known() && range.contains(&bytes());
         self.size_bytes.as_ref().is_none_or(|range| is_in(range, &|| call.size_bytes()))
@@ -238,8 +286,11 @@ impl Rules {
         let rules = || self.of(collective, is_nonblocking);
         let is_left = |&bytes: &u64| {
             let call = Call::new(collective, ranks, bytes as usize);
-            let first = rules().find(|rule| rule.condition.holds(&call));
-            first.is_none_or(|rule| matches!(rule.choice, Choice::Native))
+            let fitting = || rules().filter(|rule| rule.condition.holds_for_bytes(&call));
+            let certain = fitting().position(|rule| rule.condition.elements.is_none());
+            fitting()
+                .take(certain.map_or(usize::MAX, |last| last + 1))
+                .all(|rule| matches!(rule.choice, Choice::Native))
         };
         let edges = rules().flat_map(|rule| rule.condition.edges(ranks));
         let size_bytes = edges.chain([0]).filter(|bytes| !is_left(bytes)).min().unwrap_or(MOST_LEFT);

@@ -169,7 +169,7 @@ fn a_bad_rule_is_named_with_its_line() {
         ),
         ("allreduce[size=1..1]: ring", "range \"1..1\" is empty, expected FROM < TO"),
         ("allreduce[size=x]: ring", "got \"x\", expected one value, or FROM..TO such as 64KiB.. or 2..17"),
-        ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size, total or ranks"),
+        ("allreduce[bytes=7..]: ring", "unknown condition \"bytes\", expected size, total, ranks or elements"),
         ("allreduce[size=7..: ring", "got \"allreduce[size=7..\", expected COLLECTIVE"),
         ("broadcast: chain, segment=x", "broadcast chain: segment: got \"x\""),
         (
@@ -308,4 +308,38 @@ fn rules_together_have_one_order() {
         assert!(refused.starts_with("all rules together:"), "{refused}");
     }
     assert!(parse("order = fixed\nallreduce: linear").with_fallback(parse("alltoall: linear")).is_ok());
+}
+
+#[test]
+fn few_elements_are_fewer_than_ranks_or_than_a_power_of_two_of_them() {
+    let text = "allreduce[elements=..power_of_two]: recursive_doubling\nallreduce[elements=ranks..]: ring\n\
+                allreduce: rabenseifner";
+    let rules = Rules::parse(text, "rules").expect("good rules");
+    for (elements, expected) in [(3, "recursive_doubling"), (4, "rabenseifner"), (5, "rabenseifner"), (6, "ring")] {
+        let call = Call { element_bytes: 8, ..Call::new(Collective::Allreduce, 6, elements) };
+        assert_eq!(rules.decide(&call, false).map(|(entry, _)| entry.name), Ok(expected), "{elements} elements");
+    }
+    for condition in ["elements=8", "elements=ranks..9", "elements=..", "elements=4..ranks", "elements=..size"] {
+        let error = Rules::parse(&format!("allreduce[{condition}]: ring"), "rules").map(drop).unwrap_err().to_string();
+        let expected = "expected ..ranks, ..power_of_two, ranks.. or power_of_two..";
+        assert!(error.starts_with("rules:1: elements: got") && error.ends_with(expected), "{error}");
+    }
+}
+
+/// Calls are only left without a look if no number of elements gives an algorithm.
+#[test]
+fn a_size_may_have_few_elements() {
+    for (text, expected) in [
+        ("allreduce[elements=..ranks]: ring", 0),
+        ("allreduce[elements=..ranks]: native\nallreduce: ring", 0),
+        ("allreduce[size=..64]: native\nallreduce[elements=..ranks]: ring", 64),
+        ("allreduce[elements=..ranks]: native\nallreduce[size=64..]: ring", 64),
+    ] {
+        let rules = Rules::parse(text, "rules").expect("good rules");
+        assert_eq!(rules.bytes_left_to_mpi(Collective::Allreduce, 8, false), expected, "{text}");
+    }
+    let text = "order = fixed\nallreduce[elements=..ranks]: recursive_doubling\nallreduce: ";
+    assert!(Rules::parse(&format!("{text}recursive_doubling"), "rules").is_ok());
+    let error = Rules::parse(&format!("{text}reduce_broadcast"), "rules").map(drop).unwrap_err().to_string();
+    assert!(error.contains("combines in another order"), "{error}");
 }

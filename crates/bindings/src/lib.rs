@@ -196,6 +196,7 @@ fn rules(text: &str, file: &str) -> PyResult<String> {
             "parameters": rule.value_texts.iter().map(value).collect::<Vec<_>>(),
             "ranks": range(&rule.condition.ranks),
             "power_of_two": rule.condition.needs_power_of_two,
+            "elements": rule.condition.elements.map(|elements| (elements.are_fewer, elements.than_power_of_two)),
             "size": rule.condition.size_bytes.as_ref().map(range),
             "total": rule.condition.total_bytes.as_ref().map(range),
         })

@@ -136,13 +136,13 @@ def _calls(
 
 
 def _side(rules: Rules, call: Situation) -> Side:
-    rule = decided(rules, call)
+    library, rule = rules.library, decided(rules, call)
     line = rule.line if rule and rule.choice else None
-    if (rule is None or rule.choice is None) and rules.library in DEFAULTS:
-        rules = default_rules(rules.library)
+    if (rule is None or rule.choice is None) and library in DEFAULTS:
+        rules = default_rules(library)
         rule = decided(rules, call)
     if rule is None or rule.choice is None:
-        return Side(line, None, None, why=f"{call.function}: what {rules.runner} chooses by itself is not known")
+        return Side(line, None, None, why=f"{call.function}: what {library} chooses by itself is not known")
     runs = perform(rules, rule.choice, call)
     ours = to_hocket(call.function, runs.choice, rules.library)
     return Side(line, runs.name, str(ours.choice) if ours.choice else None, why=ours.note if not ours.choice else "")

@@ -7,9 +7,10 @@ import pytest
 from hocket.base.call import Call
 from hocket.definitions.machine import as_machine
 from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import situation, untuned
+from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
-from hocket.rules.tuning_files.formats import read
 from hocket.rules.tuning_files.translation import perform
 from hocket.tuning.comparing import differences
 
@@ -48,11 +49,24 @@ def test_what_open_mpi_does_without_a_file_is_priced_as_what_it_runs() -> None:
     short, long = (untuned("openmpi-5.0", "allreduce", call) for call in (few, enough))
     assert short.found is not None
     assert long.found is not None
-    assert (short.choice, short.found[0].name) == ("linear for rabenseifner", "linear")
+    assert (short.choice, short.found[0].name) == ("linear", "linear")
     assert (long.choice, long.found[0].name) == ("rabenseifner", "rabenseifner")
-    listed = read("openmpi-5.0")
-    why = perform(listed, Choice("rabenseifner"), situation("allreduce", 8192, 32768, element_bytes=8)).why
-    assert why.endswith("openmpi-5.0 runs basic_linear instead of rabenseifner")
+
+
+def test_rules_of_libraries_know_what_runs_in_place_of_their_algorithms() -> None:
+    """The line before an algorithm says what runs for few elements, on the same ranks."""
+    for function, known in LIBRARIES["openmpi-5.0"].algorithms.items():
+        short = {
+            each.hocket: each.short for each in known if each.short and each.hocket != "ring_or_recursive_doubling"
+        }
+        names = {each.name: each.hocket for each in known}
+        rules = default_rules("openmpi-5.0").of(function)
+        for number, rule in enumerate(rules):
+            if rule.choice and (other := short.get(rule.choice.algorithm)):
+                before = [each for each in rules[:number] if each.ranks == rule.ranks and each.conditions]
+                assert [(each.choice, each.conditions) for each in before[-1:]] == [
+                    (Choice(str(names[other.name])), ((other.condition, "yes"),))
+                ], rule
 
 
 def test_files_are_compared_by_what_runs() -> None:

@@ -67,8 +67,7 @@ fn deciding<'a>(
 ) -> std::result::Result<Vec<Decides<'a>>, (&'a Rule, Error)> {
     let (mut deciding, mut latest_refusal, mut covered_sizes) = (Vec::new(), None, Vec::new());
     for rule in rules {
-        let sizes =
-            if rule.condition.has_size() { rule.condition.size_bytes.clone().unwrap_or(0..0) } else { 0..u64::MAX };
+        let sizes = rule.condition.certain_sizes();
         if is_covered(&sizes, &covered_sizes) && !sizes.is_empty() {
             continue;
         }

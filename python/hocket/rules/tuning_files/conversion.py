@@ -9,7 +9,7 @@ from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES
 from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
-from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
+from hocket.rules.tuning_files.hocket_rules import FEW_ELEMENTS, collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.translation import HOCKET, Translation, passes_over, translate
 
 ALIKE = {"nccl-2", "rccl-2"}
@@ -144,14 +144,15 @@ class _Conversion:
         for name, value in rule.conditions:
             if name in ASSUMED and ASSUMED[name] != value:
                 return None
-            if name == "count<pow2":
-                if value == "yes":
+            if name in FEW_ELEMENTS:
+                if value == "yes" and self._library != HOCKET:
                     self.notes.append(f"{rule.function}: rules for fewer elements than ranks are left out")
                     return None
             elif name not in ASSUMED and name not in NOT_ASKED:
                 self.notes.append(f"{rule.function}: rules for {name} are left out")
                 return None
-        return replace(rule, ranks=ranks, placement="any", nodes=ANY, ranks_per_node=ANY, conditions=())
+        few = tuple(each for each in rule.conditions if each[0] in FEW_ELEMENTS and self._library == HOCKET)
+        return replace(rule, ranks=ranks, placement="any", nodes=ANY, ranks_per_node=ANY, conditions=few)
 
     def _words(self, function: str, choice: Choice | None, of: str) -> Translation:
         """Return the choice in the other library's words; note what is lost."""

@@ -28,30 +28,24 @@ class Short:
 
     Attributes:
         name: The algorithm that it runs.
-        fewest: The fewest elements for the algorithm itself: as many as "ranks", or as the largest "power of two" up to
-            the number of ranks.
+        condition: When the vector has too few, one of `fewest_elements`.
     """
 
     name: str
-    fewest: Literal["ranks", "power of two"] = "ranks"
+    condition: Literal["count<ranks", "count<pow2"] = "count<ranks"
 
     def is_for(self, elements: int, ranks: int) -> bool:
         """Return whether a vector has too few elements."""
-        return elements < fewest_elements(ranks)[self.fewest]
+        return elements < fewest_elements(ranks)[self.condition]
 
     def __str__(self) -> str:
-        limit = "ranks" if self.fewest == "ranks" else "the largest power of two of ranks"
+        limit = "ranks" if self.condition == "count<ranks" else "the largest power of two of ranks"
         return f"with fewer elements than {limit}"
 
 
 def fewest_elements(ranks: int) -> Mapping[str, int]:
-    """Return the numbers of elements below which libraries may take another algorithm."""
-    return {"ranks": ranks, "power of two": power_of_two_below(ranks)}
-
-
-def power_of_two_below(ranks: int) -> int:
-    """Return the largest power of two up to a number of ranks."""
-    return 1 << max(ranks.bit_length() - 1, 0)
+    """Return the numbers of elements below which libraries may take another algorithm, by conditions of rules."""
+    return {"count<ranks": ranks, "count<pow2": 1 << max(ranks.bit_length() - 1, 0)}
 
 
 @dataclass(frozen=True)
@@ -164,7 +158,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         Counterpart("recursive_doubling", 3, "recursive_doubling"),
         Counterpart("ring", 4, "ring_or_recursive_doubling", short=_DOUBLING_IF_SHORT, like=("ring", {})),
         Counterpart("segmented_ring", 5, what="a ring whose blocks go in segments", short=_DOUBLING_IF_SHORT),
-        Counterpart("rabenseifner", 6, "rabenseifner", short=Short("basic_linear", "power of two")),
+        Counterpart("rabenseifner", 6, "rabenseifner", short=Short("basic_linear", "count<pow2")),
     ),
     "alltoall": (
         Counterpart("linear", 1, "linear", fixed={"window": 0, **_ALL_AT_ONCE}, like=("linear", {"window": 0})),
@@ -212,7 +206,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         Counterpart("binary", 4, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
         Counterpart("binomial", 5, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
         Counterpart("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
-        Counterpart("rabenseifner", 7, "rabenseifner", short=Short("linear", "power of two")),
+        Counterpart("rabenseifner", 7, "rabenseifner", short=Short("linear", "count<pow2")),
     ),
     "reduce_scatter": (
         Counterpart("non-overlapping", 1, what="reduce to rank 0, then scatterv"),

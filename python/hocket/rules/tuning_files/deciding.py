@@ -11,7 +11,7 @@ from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.definitions.library import Algorithm
 from hocket.rules.choosing import choose
-from hocket.rules.tuning_files.counterparts import fewest_elements, power_of_two_below
+from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
@@ -55,13 +55,15 @@ def situation(
     function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int = 1
 ) -> Situation:
     """Return a call of which nothing else is said."""
-    is_short = size_bytes < power_of_two_below(ranks) * element_bytes
+    few = {
+        name: "yes" if size_bytes < limit * element_bytes else "no" for name, limit in fewest_elements(ranks).items()
+    }
     nodes = -(-ranks // ranks_per_node)
     conditions = {
         **ASSUMED,
         "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
         "comm_hierarchy": "flat" if nodes == ranks else "parent",
-        "count<pow2": "yes" if is_short else "no",
+        **few,
         EVEN_RANKS: "no" if ranks % 2 else "yes",
     }
     placement = "one-per-node" if ranks_per_node == 1 else "single-node" if ranks <= ranks_per_node else "any"
@@ -101,10 +103,18 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
         return f"the call has {format_count(size, 'byte')}, the line is for {rule.sizes}"
     for name, value in rule.conditions:
         if name not in NOT_ASKED and call.conditions.get(name) != value:
-            return f"{name} is {call.conditions.get(name, 'not known')}, the line is for {value}"
+            return _other_condition(name, value, call)
     if library == HOCKET and rule.choice and not accepts(call.function, rule.choice, call.ranks, call.size_bytes):
         return f"{rule.choice.algorithm} refuses the call"
     return ""
+
+
+def _other_condition(name: str, value: str, call: Situation) -> str:
+    fewest = fewest_elements(call.ranks).get(name)
+    if fewest is None:
+        return f"{name} is {call.conditions.get(name, 'not known')}, the line is for {value}"
+    limit = f"fewer than {fewest}" if value == "yes" else f"{fewest} and more"
+    return f"the call has {format_count(call.elements, 'element')}, the line is for {limit}"
 
 
 @cache

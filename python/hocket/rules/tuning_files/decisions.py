@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from hocket.base.names import unknown
@@ -58,4 +58,4 @@ def default_rules(name: str) -> Rules:
     defaults = defaults_of(name)
     format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == defaults.format)
     assert format.read is not None  # both formats have a reader
-    return replace(format.read(defaults.text, name), runner=name)
+    return format.read(defaults.text, name)

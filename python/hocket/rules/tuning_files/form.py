@@ -103,17 +103,11 @@ class Rules:
         library: Whose algorithms they name, with the version: "hocket", "openmpi-5.0", "mpich-5.0".
         rules: The rules.
         order_is_fixed: Whether sums must not depend on the size; only Hocket's rules can demand this.
-        runner: The library that runs the algorithms; another one than `library` where Hocket's names stand for its own.
     """
 
     library: str
     rules: tuple[Rule, ...]
     order_is_fixed: bool = False
-    runner: str = ""
-
-    def __post_init__(self) -> None:
-        """Let the library that the rules name run the algorithms, unless another one is given."""
-        object.__setattr__(self, "runner", self.runner or self.library)
 
     @property
     def functions(self) -> tuple[str, ...]:

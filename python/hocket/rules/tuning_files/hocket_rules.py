@@ -17,6 +17,8 @@ from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Spa
 
 _NATIVE = "native"
 _POWER_OF_TWO = "power_of_two"
+FEW_ELEMENTS = {"count<ranks": "ranks", "count<pow2": _POWER_OF_TWO}
+"""The conditions on few elements, and the limits of Hocket's condition `elements`."""
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -68,8 +70,13 @@ def _rule(data: Mapping[str, Any], file: str) -> Rule:
         power_of_two=data["power_of_two"] or None,
         sizes=_span(data[measure]) if measures else ANY,
         measure=measure,
+        conditions=() if data["elements"] is None else (_condition(*data["elements"]),),
         line=data["line"],
     )
+
+
+def _condition(are_fewer: bool, than_power_of_two: bool) -> tuple[str, str]:
+    return "count<pow2" if than_power_of_two else "count<ranks", "yes" if are_fewer else "no"
 
 
 def _span(ends: tuple[int, int | None]) -> Span:
@@ -86,7 +93,8 @@ def line_of(rule: Rule) -> str:
     form = collective_of(rule.function)
     if form is None:
         raise Error(f"{rule.function}: Hocket has no rules for it")
-    if rule.power_of_two is False or rule.placement != "any" or rule.conditions:
+    few = [(FEW_ELEMENTS[name], value) for name, value in rule.conditions if name in FEW_ELEMENTS]
+    if rule.power_of_two is False or rule.placement != "any" or len(few) < len(rule.conditions) or len(few) > 1:
         raise Error(f"{rule.function}: got a rule with other conditions, expected conditions that Hocket's rules have")
     collective, is_nonblocking = form
     conditions = []
@@ -98,6 +106,7 @@ def line_of(rule: Rule) -> str:
         if rule.measure not in ("size", "total"):
             raise Error(f"{rule.function}: got sizes that do not count the bytes of the message, expected no sizes")
         conditions.append(f"{rule.measure}={_range(rule.sizes, is_size=True)}")
+    conditions += [f"elements={f'..{limit}' if value == 'yes' else f'{limit}..'}" for limit, value in few]
     head = f"{'i' if is_nonblocking else ''}{collective}{'[' + ', '.join(conditions) + ']' if conditions else ''}"
     return f"{head}: {rule.choice or _NATIVE}"
 

@@ -98,24 +98,12 @@ class Performance:
 
 def perform(rules: Rules, choice: Choice, call: Situation) -> Performance:
     """Return what the library of rules runs for a choice: another algorithm if the vector has too few elements."""
-    counterpart = _run_as(call.function, choice, rules)
+    counterpart = counterpart_of(call.function, choice, rules.library)
     if counterpart is None or counterpart.short is None or not counterpart.short.is_for(call.elements, call.ranks):
         return Performance(choice, str(choice))
-    theirs = Choice(counterpart.short.name)
-    other = to_hocket(call.function, theirs, rules.runner).choice if rules.library == HOCKET else theirs
-    assert other is not None  # Hocket has what libraries run for short vectors
-    why = f"{counterpart.short}, {rules.runner} runs {theirs} instead of {counterpart.name}"
-    return Performance(other, f"{other} for {choice}", why)
-
-
-def _run_as(function: str, choice: Choice, rules: Rules) -> Counterpart | None:
-    """Return what the library of rules runs as an algorithm, which they may name in Hocket's words."""
-    if rules.library != HOCKET:
-        return counterpart_of(function, choice, rules.library)
-    if rules.runner == HOCKET:
-        return None
-    algorithms = LIBRARIES[rules.runner].algorithms.get(function, ())
-    return next((known for known in algorithms if known.short and known.hocket == choice.algorithm), None)
+    other = counterpart.short.name
+    why = f"{counterpart.short}, {rules.library} runs {other} instead of {counterpart.name}"
+    return Performance(Choice(other), f"{other} for {choice}", why)
 
 
 def to_hocket(function: str, choice: Choice, library: str) -> Translation:
