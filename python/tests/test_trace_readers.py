@@ -25,6 +25,7 @@ from hocket.traces import (
     write_simgrid,
 )
 from hocket.traces.lines import Budget, lines_of
+from tests.foreign.schedgen import read_by_schedgen
 from tests.foreign.simgrid import read_by_simgrid
 from tests.trace_programs import Program, traces
 
@@ -340,6 +341,7 @@ def test_a_file_of_another_rank_is_refused(tmp_path: Path) -> None:
 def test_what_is_written_as_logs_is_read_again(tmp_path: Path, trace: Trace) -> None:
     clear(tmp_path)
     again = read_allprof(write_allprof(tmp_path / "logs", trace))
+    read_by_schedgen([file.read_text() for file in (tmp_path / "logs").iterdir()])
     agrees(again, tmp_path)
     for before, after in zip(trace.ranks, again.ranks, strict=True):
         assert after.host == before.host and after.clock_offset_s == pytest.approx(before.clock_offset_s, abs=1e-12)

@@ -84,7 +84,9 @@ def hocket_rules(draw: st.DrawFn, *, is_simple: bool = False) -> Rules:
         measure = "size" if sizes == Span() else draw(st.sampled_from(measures))
         power = draw(st.sampled_from([None, True]))
         choice = Choice(name, parameters) if name else None
-        rules.append(Rule(function, choice, draw(ranges(5000)), power, sizes, measure))
+        few = draw(st.sampled_from([(), (), (("count<ranks", "yes"),), (("count<pow2", "no"),)]))
+        conditions = () if is_simple or function == "barrier" else few
+        rules.append(Rule(function, choice, draw(ranges(5000)), power, sizes, measure, conditions=conditions))
     return Rules("hocket", tuple(rules))
 
 

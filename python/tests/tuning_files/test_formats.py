@@ -18,9 +18,10 @@ from hocket.rules.tuning_files.deciding import decided, situation, verdicts
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
-from tests.foreign import open_mpi, ucc
+from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
+from tests.foreign import ncclx, open_mpi, ucc
 from tests.foreign.mpich import read_by_mpich
-from tests.foreign.nccl import read_by_nccl
+from tests.foreign.nccl import read_by_nccl, read_by_rccl_tuner
 
 from . import strategies
 
@@ -170,14 +171,14 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
     read_again = again(rules, rules.library)
     for function in rules.functions:
         assert read_again.of(function) == rules.of(function)
-    if rules.library == "nccl-2":
-        lines = read_by_nccl(write_rules(rules, FORMATS["nccl-2"]))
-        assert [(line.ranks, line.nodes, line.algorithm) for line in lines] == [
-            (rule.ranks.last or -1, rule.nodes.last or -1, rule.choice.algorithm)
-            for function in rules.functions
-            for rule in rules.of(function)
-            if rule.choice
-        ]
+    read_by_library = {"nccl-2": read_by_nccl, "rccl-2": read_by_rccl_tuner}[rules.library]
+    lines = read_by_library(write_rules(rules, FORMATS[rules.library]))
+    assert [(line.ranks, line.nodes, line.algorithm) for line in lines] == [
+        (rule.ranks.last or -1, rule.nodes.last or -1, rule.choice.algorithm)
+        for function in rules.functions
+        for rule in rules.of(function)
+        if rule.choice
+    ]
 
 
 @few
@@ -185,6 +186,13 @@ def test_lines_of_nccl_and_rccl_are_read_as_they_were_written(rules: Rules) -> N
 def test_lines_of_ncclx_are_read_as_they_were_written(rules: Rules) -> None:
     assert again(rules, "ncclx-2") == rules
     assert again(rules, "ncclx-2.json") == rules
+    lines = ncclx.read_csv(write_rules(rules, FORMATS["ncclx-2"]))
+    assert ncclx.read_json(write_rules(rules, FORMATS["ncclx-2.json"])) == lines
+    for (name, function), (nodes, per_node), size in product(FUNCTIONS.items(), [(1, 8), (2, 4), (7, 3)], SIZES):
+        line = ncclx.chosen(lines, name, nodes, per_node, size * nodes * per_node)
+        calls = (rule for rule in rules.of(function) if nodes in rule.nodes and per_node in rule.ranks_per_node)
+        rule = next((each for each in calls if size in each.sizes), None)
+        assert (line and line.algorithm) == (rule and rule.choice and rule.choice.algorithm)
 
 
 NCCL = """# Single-node, small allreduce: use tree algorithm, registered buffers only
@@ -298,6 +306,23 @@ def same_decisions(one: Rules, two: Rules) -> None:
                 call = situation(function, ranks, size)
                 choices = [rule and rule.choice for rule in (decided(one, call), decided(two, call))]
                 assert choices[0] == choices[1], (call, choices)
+
+
+FOREIGN = {
+    **dict.fromkeys(("openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic"), open_mpi.read_classic),
+    "openmpi-6.0": open_mpi.read_json,
+    "mpich-5.0": read_by_mpich,
+    "ucc-1": ucc.read_by_ucc,
+    "nccl-2": read_by_nccl,
+    "rccl-2": read_by_rccl_tuner,
+    "ncclx-2": ncclx.read_csv,
+    "ncclx-2.json": ncclx.read_json,
+}
+"""The readers of other tools that the tests above give what Hocket writes."""
+
+
+def test_every_format_of_another_tool_is_read_by_its_rules() -> None:
+    assert FOREIGN.keys() == FORMATS.keys() - {"hocket"}
 
 
 @few
