@@ -35,16 +35,17 @@ static inline int is_named(MPI_Datatype type)
 static inline int is_flat(MPI_Datatype type)
 {
     MPI_Count size, lower, extent;
-    struct envelope made = envelope_of(type);
+    struct envelope envelope = envelope_of(type);
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lower, &extent);
-    if (made.combiner == MPI_COMBINER_NAMED)
+    if (envelope.combiner == MPI_COMBINER_NAMED)
         return lower == 0 && extent == size;
-    if (made.is_large || (made.combiner != MPI_COMBINER_DUP && made.combiner != MPI_COMBINER_CONTIGUOUS))
+    if (envelope.is_large || (envelope.combiner != MPI_COMBINER_DUP && envelope.combiner != MPI_COMBINER_CONTIGUOUS))
         return 0;
     int count, flat;
     MPI_Datatype inner;
-    if (PMPI_Type_get_contents(type, made.integers, made.addresses, made.types, &count, NULL, &inner) != MPI_SUCCESS)
+    if (PMPI_Type_get_contents(type, envelope.integers, envelope.addresses, envelope.types, &count, NULL, &inner) !=
+        MPI_SUCCESS)
         return 0;
     flat = is_flat(inner);
     if (!is_named(inner))

@@ -15,13 +15,13 @@ static inline void set(MPI_Fint *error, int code)
 extern int mpi_fortran_in_place_ __attribute__((weak));
 extern int mpi_fortran_bottom_ __attribute__((weak));
 
-static inline void *address(void *given)
+static inline void *address(void *pointer)
 {
-    if (&mpi_fortran_in_place_ && given == (void *)&mpi_fortran_in_place_)
+    if (&mpi_fortran_in_place_ && pointer == (void *)&mpi_fortran_in_place_)
         return MPI_IN_PLACE;
-    if (&mpi_fortran_bottom_ && given == (void *)&mpi_fortran_bottom_)
+    if (&mpi_fortran_bottom_ && pointer == (void *)&mpi_fortran_bottom_)
         return MPI_BOTTOM;
-    return given;
+    return pointer;
 }
 #endif
 

@@ -50,10 +50,10 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
     static double samples[MOST_RULES][MOST_ROUNDS], others[MOST_RULES][MOST_ROUNDS];
     int (*called)(void) = are_nonblocking ? nonblocking_call : call;
     int takes_part[MOST_RULES], rounds = 0, goes_on = 1;
-    long made[MOST_RULES];
+    long sample_counts[MOST_RULES];
     for (int i = 0; i < count; i++) {
         takes_part[i] = prove(stdout, rules[i], i, called);
-        made[i] = 1;
+        sample_counts[i] = 1;
     }
     double start_s = PMPI_Wtime();
     while (goes_on) {
@@ -66,8 +66,8 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
             set_rule(rules[i]);
             calls_made = 0;
             sample_s(called); /* warms up after another rule's calls */
-            samples[i][rounds] = beside ? scene_sample_s(rounds, &others[i][rounds]) : sample_s(called);
-            made[i] += calls_made;
+            samples[i][rounds] = scene_fields ? scene_sample_s(rounds, &others[i][rounds]) : sample_s(called);
+            sample_counts[i] += calls_made;
         }
         rounds++;
         int is_open = rounds < least_rounds || rounds % patterns;
@@ -80,10 +80,10 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
     for (int i = 0; rank == 0 && i < count; i++) {
         if (!takes_part[i])
             continue;
-        printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld", bytes, i, made[i]);
+        printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld", bytes, i, sample_counts[i]);
         print_times("samples_s", samples[i], rounds);
-        if (beside)
-            print_times(beside, others[i], rounds);
+        if (scene_fields)
+            print_times(scene_fields, others[i], rounds);
         printf("}\n");
     }
     fflush(stdout);
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     root = atoi(argv[2]);
     begin(atoi(argv[7]));
     read_scene(argv[8]);
-    if (beside && !starts_together)
+    if (scene_fields && !starts_together)
         has_one_clock = compare_clocks();
     if (is("neighbor_allgather") || is("neighbor_alltoall"))
         make_neighbors(argv[3]);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         measure(argc - 10, argv + 10, atof(argv[4]), atof(argv[5]), atoi(argv[6]));
         free_buffers();
     }
-    if (starts_together || beside)
+    if (starts_together || scene_fields)
         print_clock_error();
     if (near != MPI_COMM_NULL)
         MPI_Comm_free(&near);

@@ -16,7 +16,7 @@
 
 enum { MOST_AT_A_TIME = 32 };
 
-const char *beside;
+const char *scene_fields;
 int patterns = 1, are_nonblocking;
 static int calls = 1, at_a_time = 1, parts, begun, ended, is_told;
 static double every_s = -1, computing_s, *late_s, *own_s, *all_s;
@@ -41,15 +41,15 @@ static double *first_s(double *values)
 
 static const char *next(const char *separators)
 {
-    const char *found = strtok(NULL, separators);
-    if (!found)
+    const char *word = strtok(NULL, separators);
+    if (!word)
         fail("scene", "expected another value");
-    return found;
+    return word;
 }
 
 static void read_late(void)
 {
-    beside = "arriving_s";
+    scene_fields = "arriving_s";
     patterns = atoi(next(":"));
     late_s = room(sizeof *late_s * (size_t)(patterns * ranks));
     for (int i = 0; i < patterns * ranks; i++)
@@ -58,7 +58,7 @@ static void read_late(void)
 
 static void read_cadence(void)
 {
-    beside = "interval_s";
+    scene_fields = "interval_s";
     calls = atoi(next(":"));
     every_s = atof(next(":"));
     at_a_time = atoi(next(":"));

@@ -13,7 +13,7 @@
 
 /* What a sample has beside its time; NULL without a scene. "arriving_s": the time from the first to the last arrival.
  * "interval_s": the time between the ends of two calls, in the second half of the calls. */
-extern const char *beside;
+extern const char *scene_fields;
 /* Samples differ in their arrivals, which repeat after so many. */
 extern int patterns;
 /* Whether calls are nonblocking. */

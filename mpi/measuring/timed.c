@@ -34,18 +34,18 @@ void fail(const char *what, const char *why)
 
 void *room(size_t size)
 {
-    void *found = malloc(size);
-    if (!found)
+    void *memory = malloc(size);
+    if (!memory)
         fail("memory", "none is left");
-    return found;
+    return memory;
 }
 
 static void *function(const char *name)
 {
-    void *found = dlsym(RTLD_DEFAULT, name);
-    if (!found)
+    void *function = dlsym(RTLD_DEFAULT, name);
+    if (!function)
         fail(name, "not found, expected Hocket's library to be preloaded");
-    return found;
+    return function;
 }
 
 int is(const char *name)
@@ -216,9 +216,9 @@ void set_rule(const char *rule)
 void write_input(void)
 {
     int used_blocks = is_or_v("alltoall") || is_or_v("scatter") ? ranks : is("neighbor_alltoall") ? neighbors : 1;
-    size_t used = bytes * (size_t)used_blocks;
+    size_t used_bytes = bytes * (size_t)used_blocks;
     volatile char *bytes_of_lines = input;
-    for (size_t i = 0; i < used; i += LINE_BYTES)
+    for (size_t i = 0; i < used_bytes; i += LINE_BYTES)
         bytes_of_lines[i] = bytes_of_lines[i];
 }
 
@@ -253,7 +253,7 @@ int must_repeat(int is_late)
 
 double sample_s(int (*called)(void))
 {
-    double found[2];
+    double maxima[2];
     do {
         calls_made++;
         write_input();
@@ -266,9 +266,9 @@ double sample_s(int (*called)(void))
         }
         called();
         double own[2] = {common_s() - start_s, is_late};
-        PMPI_Allreduce(own, found, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    } while (must_repeat(found[1] > 0));
-    return found[0];
+        PMPI_Allreduce(own, maxima, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    } while (must_repeat(maxima[1] > 0));
+    return maxima[0];
 }
 
 void print_text(FILE *out, const char *text)
@@ -313,8 +313,8 @@ static char *summary(void)
 static long calls_of(const char *summary, const char *end)
 {
     long calls = 0;
-    for (const char *found = strstr(summary, end); found; found = strstr(found + 1, end)) {
-        const char *line = found;
+    for (const char *match = strstr(summary, end); match; match = strstr(match + 1, end)) {
+        const char *line = match;
         while (line > summary && line[-1] != '\n')
             line--;
         calls += atol(line);

@@ -182,16 +182,16 @@ static int collect(hocket_mcast_domain *domain) {
     int code = MPI_Testsome(domain->under_way, domain->requests, &count, domain->indices, domain->statuses);
     if (code != MPI_SUCCESS || count == MPI_UNDEFINED || count == 0)
         return code;
-    size_t needed = (size_t)count;
-    if (needed > domain->ended_room) {
-        hocket_ended *ended = realloc(domain->ended, needed * sizeof *ended);
+    size_t least_room = (size_t)count;
+    if (least_room > domain->ended_room) {
+        hocket_ended *ended = realloc(domain->ended, least_room * sizeof *ended);
         if (!ended)
             return HOCKET_NO_MEMORY;
         domain->ended = ended;
-        domain->ended_room = needed;
+        domain->ended_room = least_room;
     }
     domain->ended_first = 0;
-    domain->ended_count = needed;
+    domain->ended_count = least_room;
     for (int i = 0; i < count; i++) {
         const pending *one = &domain->pendings[domain->indices[i]];
         MPI_Count bytes = 0;
@@ -199,13 +199,13 @@ static int collect(hocket_mcast_domain *domain) {
         size_t elements = bytes > 0 && one->size > 0 ? (size_t)bytes / one->size : 0;
         domain->ended[i] = (hocket_ended){one->slot, (uint32_t)domain->statuses[i].MPI_SOURCE, elements};
     }
-    int kept = 0;
+    int remaining = 0;
     for (int i = 0; i < domain->under_way; i++)
         if (domain->requests[i] != MPI_REQUEST_NULL) {
-            domain->requests[kept] = domain->requests[i];
-            domain->pendings[kept++] = domain->pendings[i];
+            domain->requests[remaining] = domain->requests[i];
+            domain->pendings[remaining++] = domain->pendings[i];
         }
-    domain->under_way = kept;
+    domain->under_way = remaining;
     return MPI_SUCCESS;
 }
 
@@ -220,12 +220,12 @@ static int do_test(void *user, int may_wait, hocket_ended *ended, size_t room, s
                 return code;
         }
     } while (may_wait && domain->ended_count == 0);
-    size_t taken = domain->ended_count - domain->ended_first;
-    taken = taken < room ? taken : room;
-    if (taken > 0)
-        memcpy(ended, domain->ended + domain->ended_first, taken * sizeof *ended);
-    domain->ended_first += taken;
-    *count = taken;
+    size_t number = domain->ended_count - domain->ended_first;
+    number = number < room ? number : room;
+    if (number > 0)
+        memcpy(ended, domain->ended + domain->ended_first, number * sizeof *ended);
+    domain->ended_first += number;
+    *count = number;
     return MPI_SUCCESS;
 }
 
@@ -463,10 +463,10 @@ int hocket_mcast_domain_free(hocket_mcast_domain **freed) {
     pthread_mutex_unlock(&domain->lock);
     int code = wait_for(domain, has_nothing_left, NULL);
     MPI_Request barrier;
-    int begun = MPI_Ibarrier(domain->comm, &barrier);
-    if (code == MPI_SUCCESS && begun == MPI_SUCCESS)
+    int barrier_code = MPI_Ibarrier(domain->comm, &barrier);
+    if (code == MPI_SUCCESS && barrier_code == MPI_SUCCESS)
         code = wait_for(domain, all_are_done, &barrier);
-    else if (begun == MPI_SUCCESS)
+    else if (barrier_code == MPI_SUCCESS)
         MPI_Wait(&barrier, MPI_STATUS_IGNORE);
     for (hocket_mcast_domain **at = &domains; *at; at = &(*at)->next)
         if (*at == domain) {
@@ -531,13 +531,13 @@ int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members,
     if (!members || (!buffer && of.is_flat && count > 0))
         return fail(HOCKET_ERR_ARGUMENT, "%s: got NULL, expected memory", members ? "buffer" : "members");
     void *data = NULL;
-    packed *kept = NULL;
+    packed *entry = NULL;
     if (!of.is_flat && count > 0) {
         code = pack(domain, buffer, count, &of, &data);
-        kept = malloc(sizeof *kept);
-        if (code != MPI_SUCCESS || !kept) {
+        entry = malloc(sizeof *entry);
+        if (code != MPI_SUCCESS || !entry) {
             free(data);
-            free(kept);
+            free(entry);
             return code != MPI_SUCCESS ? code : fail(HOCKET_ERR_BROKEN, "out of memory for a multicast");
         }
     }
@@ -546,12 +546,12 @@ int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members,
     if (hocket_domain_send(domain->domain, members, members_bytes, data ? data : buffer, (size_t)count * of.size, id,
                            &reason))
         code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
-    if (kept && code == MPI_SUCCESS) {
-        *kept = (packed){*id, data, domain->packed};
-        domain->packed = kept;
-    } else if (kept) {
+    if (entry && code == MPI_SUCCESS) {
+        *entry = (packed){*id, data, domain->packed};
+        domain->packed = entry;
+    } else if (entry) {
         free(data);
-        free(kept);
+        free(entry);
     }
     int failure = MPI_SUCCESS;
     advance(domain, &failure);

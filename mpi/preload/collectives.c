@@ -62,7 +62,7 @@ static int error_of_buffer(const struct call *call, const void *address)
 /* Checks elements of this rank in a buffer that begins at `base`, and returns the view that the algorithm works on. All
  * checks of a rank's own arguments are here. A refused rank still takes part, since the call may be valid on other
  * ranks. Zero elements may have any address and type. */
-static struct view judged_in(struct call *call, const void *base, struct view view)
+static struct view check_view(struct call *call, const void *base, struct view view)
 {
     MPI_Count count = (MPI_Count)view.count;
     if (count == 0)
@@ -81,9 +81,9 @@ static struct view judged_in(struct call *call, const void *base, struct view vi
     return missing(bytes_of(view));
 }
 
-static struct view judged(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
+static struct view check_buffer(struct call *call, const void *address, MPI_Count count, MPI_Datatype type)
 {
-    return judged_in(call, address, (struct view){(void *)address, (size_t)count, type, 0});
+    return check_view(call, address, (struct view){(void *)address, (size_t)count, type, 0});
 }
 
 /* Sets rank, ranks and root. A rank with an invalid root uses another rank as root. Returns 0 if all calls of the
@@ -133,13 +133,13 @@ static void reduction(struct call *call, const void *send, void *recv, MPI_Count
     if (op == MPI_OP_NULL)
         shim_refuse(call, "no operator", MPI_ERR_OP);
     if (!in_place)
-        judged(call, send, total, type);
+        check_buffer(call, send, total, type);
     if (send == recv && own && !call->is_refused) {
         call->wrong = "the same buffer as input and result";
         call->code = error_of_one_buffer(call->asked.collective, total);
         in_place = 1;
     }
-    judged(call, recv, in_place ? total : own, type);
+    check_buffer(call, recv, in_place ? total : own, type);
     call->asked.in_place = in_place;
     if (call->is_refused || type == MPI_DATATYPE_NULL) {
         reduce_nothing(call, elements(total, type), type);
@@ -172,7 +172,7 @@ static void reduce(struct call *call, const void *send, void *recv, MPI_Count co
         return;
     int is_root = rank == call->asked.root;
     if (send == MPI_IN_PLACE && !is_root)
-        judged(call, send, count, type);
+        check_buffer(call, send, count, type);
     reduction(call, send, is_root ? recv : NULL, count, is_root ? count : 0, type, op);
     call->asked.in_place = call->asked.in_place && is_root;
     call->asked.count = elements(count, type);
@@ -215,7 +215,7 @@ static void broadcast(struct call *call, void *buffer, MPI_Count count, MPI_Data
     int rank, ranks;
     if (!has_root(call, root, &rank, &ranks))
         return;
-    call->result = judged(call, buffer, count, type);
+    call->result = check_buffer(call, buffer, count, type);
     call->asked.count = bytes_of(call->result);
 }
 
@@ -250,8 +250,8 @@ static void allgather(struct call *call, const void *send, MPI_Count send_count,
     call->asked.in_place = send == MPI_IN_PLACE;
     if (!has_root(call, 0, &rank, &ranks))
         return;
-    struct view result = judged(call, recv, recv_count, recv_type);
-    struct view input = call->asked.in_place ? no_view : judged(call, send, send_count, send_type);
+    struct view result = check_buffer(call, recv, recv_count, recv_type);
+    struct view input = call->asked.in_place ? no_view : check_buffer(call, send, send_count, send_type);
     blocks(call, ranks, input, call->asked.collective == HOCKET_ALLTOALL, result, 1);
 }
 
@@ -263,8 +263,8 @@ static void gather(struct call *call, const void *send, MPI_Count send_count, MP
         return;
     int is_root = rank == call->asked.root;
     call->asked.in_place = is_root && send == MPI_IN_PLACE;
-    struct view input = call->asked.in_place ? no_view : judged(call, send, send_count, send_type);
-    blocks(call, ranks, input, 0, is_root ? judged(call, recv, recv_count, recv_type) : no_view, 1);
+    struct view input = call->asked.in_place ? no_view : check_buffer(call, send, send_count, send_type);
+    blocks(call, ranks, input, 0, is_root ? check_buffer(call, recv, recv_count, recv_type) : no_view, 1);
 }
 
 static void scatter(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
@@ -275,8 +275,8 @@ static void scatter(struct call *call, const void *send, MPI_Count send_count, M
         return;
     int is_root = rank == call->asked.root;
     call->asked.in_place = is_root && recv == MPI_IN_PLACE;
-    struct view result = call->asked.in_place ? no_view : judged(call, recv, recv_count, recv_type);
-    blocks(call, ranks, is_root ? judged(call, send, send_count, send_type) : no_view, 1, result, 0);
+    struct view result = call->asked.in_place ? no_view : check_buffer(call, recv, recv_count, recv_type);
+    blocks(call, ranks, is_root ? check_buffer(call, send, send_count, send_type) : no_view, 1, result, 0);
 }
 
 /* A checked block of a buffer. MPI_BOTTOM (NULL) is allowed only if places are addresses. */
@@ -287,12 +287,12 @@ static struct view judged_piece(struct call *call, const struct pieces *pieces, 
     struct view block = shim_piece(pieces, address, index);
     if (!pieces->places || (!address && !pieces->has_large_places))
         block.address = address;
-    return judged_in(call, address, block);
+    return check_view(call, address, block);
 }
 
 /* Describes the blocks of a buffer; sets `bytes` to their lengths. Blocks without a neighbour have no bytes. */
 static void describe_blocks(struct call *call, int number, void *address, struct pieces pieces, size_t *bytes,
-                            struct pieces *kept, struct view *all)
+                            struct pieces *pieces_out, struct view *all)
 {
     size_t total = 0;
     int is_missing = !pieces.counts || !pieces.places;
@@ -310,12 +310,12 @@ static void describe_blocks(struct call *call, int number, void *address, struct
         pieces.counts = NULL;
     if (!total)
         pieces.type = MPI_DATATYPE_NULL;
-    *kept = pieces;
+    *pieces_out = pieces;
     *all = is_missing ? missing(total) : (struct view){address, total, MPI_BYTE, 0};
 }
 
 /* Describes the block that this rank sends, and the blocks that it receives from all ranks. */
-static void gathered(struct call *call, int ranks, int rank, const void *send, MPI_Count send_count,
+static void describe_gather(struct call *call, int ranks, int rank, const void *send, MPI_Count send_count,
                      MPI_Datatype send_type, void *recv, struct pieces received)
 {
     size_t *bytes = shim_counts(call);
@@ -325,7 +325,7 @@ static void gathered(struct call *call, int ranks, int rank, const void *send, M
     call->asked.counts = bytes;
     if (call->asked.in_place)
         return;
-    call->input = judged(call, send, send_count, send_type);
+    call->input = check_buffer(call, send, send_count, send_type);
     if (bytes_of(call->input) != bytes[rank])
         is_of_another_length(call, bytes_of(call->input), bytes[rank]);
 }
@@ -336,7 +336,7 @@ static void allgatherv(struct call *call, const void *send, MPI_Count send_count
     int rank, ranks;
     call->asked.in_place = send == MPI_IN_PLACE;
     if (has_root(call, 0, &rank, &ranks))
-        gathered(call, ranks, rank, send, send_count, send_type, recv, received);
+        describe_gather(call, ranks, rank, send, send_count, send_type, recv, received);
 }
 
 static void gatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
@@ -347,9 +347,9 @@ static void gatherv(struct call *call, const void *send, MPI_Count send_count, M
         return;
     call->asked.in_place = rank == call->asked.root && send == MPI_IN_PLACE;
     if (rank == call->asked.root)
-        gathered(call, ranks, rank, send, send_count, send_type, recv, received);
+        describe_gather(call, ranks, rank, send, send_count, send_type, recv, received);
     else
-        call->input = judged(call, send, send_count, send_type);
+        call->input = check_buffer(call, send, send_count, send_type);
     call->asked.count = bytes_of(call->input);
 }
 
@@ -362,7 +362,7 @@ static void scatterv(struct call *call, const void *send, struct pieces sent, vo
         return;
     int is_root = rank == call->asked.root;
     call->asked.in_place = is_root && recv == MPI_IN_PLACE;
-    call->result = call->asked.in_place ? no_view : judged(call, recv, recv_count, recv_type);
+    call->result = call->asked.in_place ? no_view : check_buffer(call, recv, recv_count, recv_type);
     call->asked.count = bytes_of(call->result);
     if (!is_root)
         return;
@@ -398,7 +398,7 @@ static void alltoallv(struct call *call, const void *send, struct pieces sent, v
 }
 
 /* Sets the neighbours of a call; returns NULL if the call is left to MPI. */
-static struct neighbors *described(struct call *call)
+static struct neighbors *describe_neighbors(struct call *call)
 {
     int rank, ranks;
     if (!has_root(call, 0, &rank, &ranks))
@@ -413,13 +413,13 @@ static struct neighbors *described(struct call *call)
 }
 
 /* A checked block for `number` neighbours: one for each, or the same. Without neighbours it has no elements. */
-static struct view judged_for(struct call *call, const int32_t *ranks, int number, const void *address, MPI_Count count,
-                              MPI_Datatype type)
+static struct view check_block(struct call *call, const int32_t *ranks, int number, const void *address,
+                               MPI_Count count, MPI_Datatype type)
 {
     int i = 0;
     while (i < number && ranks[i] == HOCKET_NO_RANK)
         i++;
-    return judged(call, address, i < number ? count : 0, type);
+    return check_buffer(call, address, i < number ? count : 0, type);
 }
 
 /* Describes blocks of one size. In neighbor_alltoall a rank sends one block per neighbour, else the same block to all.
@@ -427,12 +427,12 @@ static struct view judged_for(struct call *call, const int32_t *ranks, int numbe
 static void neighbor_blocks(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
                             MPI_Count recv_count, MPI_Datatype recv_type)
 {
-    struct neighbors *neighbors = described(call);
+    struct neighbors *neighbors = describe_neighbors(call);
     if (!neighbors)
         return;
     const hocket_neighbors *graph = &neighbors->graph;
-    struct view input = judged_for(call, graph->destinations, graph->sent, send, send_count, send_type);
-    struct view result = judged_for(call, graph->sources, graph->received, recv, recv_count, recv_type);
+    struct view input = check_block(call, graph->destinations, graph->sent, send, send_count, send_type);
+    struct view result = check_block(call, graph->sources, graph->received, recv, recv_count, recv_type);
     for (int i = 0; i < graph->sent; i++)
         neighbors->to_bytes[i] = bytes_of(input);
     for (int i = 0; i < graph->received; i++)
@@ -448,11 +448,11 @@ static void neighbor_blocks(struct call *call, const void *send, MPI_Count send_
 static void neighbor_allgatherv(struct call *call, const void *send, MPI_Count send_count, MPI_Datatype send_type,
                                 void *recv, struct pieces received)
 {
-    struct neighbors *neighbors = described(call);
+    struct neighbors *neighbors = describe_neighbors(call);
     if (!neighbors)
         return;
     const hocket_neighbors *graph = &neighbors->graph;
-    call->input = judged_for(call, graph->destinations, graph->sent, send, send_count, send_type);
+    call->input = check_block(call, graph->destinations, graph->sent, send, send_count, send_type);
     call->asked.count = bytes_of(call->input);
     received.ranks = graph->sources;
     describe_blocks(call, graph->received, recv, received, neighbors->from_bytes, &call->result_pieces, &call->result);
@@ -461,7 +461,7 @@ static void neighbor_allgatherv(struct call *call, const void *send, MPI_Count s
 static void neighbor_alltoallv(struct call *call, const void *send, struct pieces sent, void *recv,
                                struct pieces received)
 {
-    struct neighbors *neighbors = described(call);
+    struct neighbors *neighbors = describe_neighbors(call);
     if (!neighbors)
         return;
     const hocket_neighbors *graph = &neighbors->graph;
@@ -616,9 +616,9 @@ static int keeps_form(const struct call *call)
                reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
     COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS, VECTOR,               \
                broadcast(&call, buffer, count, datatype, root))                                                        \
-    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,               \
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,              \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,                  \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,                 \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
     COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS, SENT,                        \
                gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \

@@ -13,41 +13,43 @@
         meeting;                                                                                                       \
         int code = PMPI_##name arguments;                                                                              \
         if (code == MPI_SUCCESS) {                                                                                     \
-            shim_made(*made);                                                                                          \
+            shim_made(*new_comm);                                                                                      \
             what_follows;                                                                                              \
         }                                                                                                              \
         return code;                                                                                                   \
     }
 #define MAKES(name, ...) MAKES_AND(name, (void)0, __VA_ARGS__)
 
-MAKES(Comm_dup, shim_meet(comm), (MPI_Comm comm, MPI_Comm *made), (comm, made))
-MAKES(Comm_dup_with_info, shim_meet(comm), (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
-MAKES(Comm_create, shim_meet(comm), (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made))
-MAKES(Comm_create_group, shim_meet_group(comm, group), (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
-      (comm, group, tag, made))
-MAKES(Comm_split, shim_meet(comm), (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
-MAKES(Comm_split_type, shim_meet(comm), (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
-      (comm, type, key, info, made))
-MAKES(Intercomm_merge, (void)0, (MPI_Comm comm, int is_high, MPI_Comm *made), (comm, is_high, made))
+MAKES(Comm_dup, shim_meet(comm), (MPI_Comm comm, MPI_Comm *new_comm), (comm, new_comm))
+MAKES(Comm_dup_with_info, shim_meet(comm), (MPI_Comm comm, MPI_Info info, MPI_Comm *new_comm), (comm, info, new_comm))
+MAKES(Comm_create, shim_meet(comm), (MPI_Comm comm, MPI_Group group, MPI_Comm *new_comm), (comm, group, new_comm))
+MAKES(Comm_create_group, shim_meet_group(comm, group), (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new_comm),
+      (comm, group, tag, new_comm))
+MAKES(Comm_split, shim_meet(comm), (MPI_Comm comm, int color, int key, MPI_Comm *new_comm),
+      (comm, color, key, new_comm))
+MAKES(Comm_split_type, shim_meet(comm), (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *new_comm),
+      (comm, type, key, info, new_comm))
+MAKES(Intercomm_merge, (void)0, (MPI_Comm comm, int is_high, MPI_Comm *new_comm), (comm, is_high, new_comm))
 MAKES(Cart_create, shim_meet(comm),
-      (MPI_Comm comm, int dims, const int sizes[], const int periods[], int may_reorder, MPI_Comm *made),
-      (comm, dims, sizes, periods, may_reorder, made))
-MAKES(Cart_sub, shim_meet(comm), (MPI_Comm comm, const int stays[], MPI_Comm *made), (comm, stays, made))
+      (MPI_Comm comm, int dims, const int sizes[], const int periods[], int may_reorder, MPI_Comm *new_comm),
+      (comm, dims, sizes, periods, may_reorder, new_comm))
+MAKES(Cart_sub, shim_meet(comm), (MPI_Comm comm, const int stays[], MPI_Comm *new_comm), (comm, stays, new_comm))
 MAKES(Graph_create, shim_meet(comm),
-      (MPI_Comm comm, int nodes, const int index[], const int edges[], int may_reorder, MPI_Comm *made),
-      (comm, nodes, index, edges, may_reorder, made))
-MAKES_AND(Dist_graph_create, shim_made_on(comm, *made), shim_meet(comm),
+      (MPI_Comm comm, int nodes, const int index[], const int edges[], int may_reorder, MPI_Comm *new_comm),
+      (comm, nodes, index, edges, may_reorder, new_comm))
+MAKES_AND(Dist_graph_create, shim_made_on(comm, *new_comm), shim_meet(comm),
       (MPI_Comm comm, int count, const int sources[], const int degrees[], const int destinations[],
-       const int weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
-      (comm, count, sources, degrees, destinations, weights, info, may_reorder, made))
-MAKES_AND(Dist_graph_create_adjacent, shim_made_on(comm, *made), shim_meet(comm),
+       const int weights[], MPI_Info info, int may_reorder, MPI_Comm *new_comm),
+      (comm, count, sources, degrees, destinations, weights, info, may_reorder, new_comm))
+MAKES_AND(Dist_graph_create_adjacent, shim_made_on(comm, *new_comm), shim_meet(comm),
       (MPI_Comm comm, int indegree, const int sources[], const int source_weights[], int outdegree,
-       const int destinations[], const int destination_weights[], MPI_Info info, int may_reorder, MPI_Comm *made),
-      (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, may_reorder, made))
+       const int destinations[], const int destination_weights[], MPI_Info info, int may_reorder, MPI_Comm *new_comm),
+      (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, may_reorder,
+       new_comm))
 #ifdef HAS_SESSIONS
 MAKES(Comm_create_from_group, (void)0,
-      (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
-      (group, tag, info, handler, made))
+      (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *new_comm),
+      (group, tag, info, handler, new_comm))
 #endif
 
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI

@@ -25,13 +25,13 @@ enum { ANY = -1, NOBODY = -2, THIS_ROOT = -3 };
 
 struct request {
     MPI_Request handle;
-    struct known known;
+    struct request_facts facts;
     struct request *next;
 };
 
 struct message {
     MPI_Message handle;
-    struct matched matched;
+    struct message_facts facts;
     struct message *next;
 };
 
@@ -143,21 +143,21 @@ static void write_looks(void)
 
 struct moment call_begins(void)
 {
-    struct moment begun = {0, depth++ == 0 && trace.is_on};
-    if (begun.is_traced)
-        begun.start_s = now_s();
-    return begun;
+    struct moment call_start = {0, depth++ == 0 && trace.is_on};
+    if (call_start.is_traced)
+        call_start.start_s = now_s();
+    return call_start;
 }
 
-int call_ends(struct moment begun, const char *function, int code)
+int call_ends(struct moment call_start, const char *function, int code)
 {
     depth--;
-    if (!begun.is_traced || code != MPI_SUCCESS)
+    if (!call_start.is_traced || code != MPI_SUCCESS)
         return 0;
     double end_s = now_s();
     pthread_mutex_lock(&trace.lock);
     write_looks();
-    line_begins(function, begun.start_s, end_s);
+    line_begins(function, call_start.start_s, end_s);
     return 1;
 }
 
@@ -169,10 +169,10 @@ void line_ends(void)
     pthread_mutex_unlock(&trace.lock);
 }
 
-void look_failed(struct moment begun, const char *function)
+void look_failed(struct moment call_start, const char *function)
 {
     depth--;
-    if (!begun.is_traced)
+    if (!call_start.is_traced)
         return;
     if (looks.tries && strcmp(looks.function, function) != 0) {
         pthread_mutex_lock(&trace.lock);
@@ -181,7 +181,7 @@ void look_failed(struct moment begun, const char *function)
     }
     if (!looks.tries++) {
         looks.function = function;
-        looks.start_s = begun.start_s;
+        looks.start_s = call_start.start_s;
     }
     looks.end_s = now_s();
 }
@@ -226,7 +226,7 @@ static int partner(int peer)
     return peer == MPI_PROC_NULL ? NOBODY : peer == MPI_ANY_SOURCE ? ANY : peer == MPI_ROOT ? THIS_ROOT : peer;
 }
 
-static void prefixed(const char *prefix, const char *name, long long value)
+static void put_prefixed(const char *prefix, const char *name, long long value)
 {
     put_name(prefix, name);
     put_number(value);
@@ -234,8 +234,8 @@ static void prefixed(const char *prefix, const char *name, long long value)
 
 void peer_fields(const char *prefix, int peer, int tag)
 {
-    prefixed(prefix, "peer", partner(peer));
-    prefixed(prefix, "tag", tag == MPI_ANY_TAG ? ANY : tag);
+    put_prefixed(prefix, "peer", partner(peer));
+    put_prefixed(prefix, "tag", tag == MPI_ANY_TAG ? ANY : tag);
 }
 
 void root_field(int root)
@@ -255,12 +255,12 @@ void type_fields(const char *prefix, MPI_Datatype type)
     put("\"");
     put(name);
     put("\"");
-    prefixed(prefix, "type_bytes", bytes);
+    put_prefixed(prefix, "type_bytes", bytes);
 }
 
 void data_fields(const char *prefix, MPI_Count count, MPI_Datatype type)
 {
-    prefixed(prefix, "count", count);
+    put_prefixed(prefix, "count", count);
     type_fields(prefix, type);
 }
 
@@ -344,10 +344,10 @@ void new_comm_field(MPI_Comm comm)
     groups_fields(comm, "new_ranks", "new_remote_ranks");
 }
 
-int coming_comm_field(MPI_Comm like)
+int coming_comm_field(MPI_Comm parent)
 {
     field("new", trace.comms);
-    groups_fields(like, "new_ranks", "new_remote_ranks");
+    groups_fields(parent, "new_ranks", "new_remote_ranks");
     return trace.comms++;
 }
 
@@ -382,51 +382,51 @@ static struct request **bucket(MPI_Request handle)
     return &trace.open[(bits * 0x9E3779B97F4A7C15u) >> 52];
 }
 
-static void keep(MPI_Request handle, struct known known)
+static void keep(MPI_Request handle, struct request_facts facts)
 {
     struct request *request = trace.unused, **place = bucket(handle);
     if (request)
         trace.unused = request->next;
     else
         request = memory(sizeof *request);
-    *request = (struct request){handle, known, *place};
+    *request = (struct request){handle, facts, *place};
     *place = request;
 }
 
-static struct known take(MPI_Request handle)
+static struct request_facts take(MPI_Request handle)
 {
-    struct known known = {.number = -1};
+    struct request_facts facts = {.number = -1};
     if (handle == MPI_REQUEST_NULL)
-        return known;
+        return facts;
     for (struct request **place = bucket(handle); *place; place = &(*place)->next)
         if ((*place)->handle == handle) {
-            struct request *found = *place;
-            known = found->known;
-            *place = found->next;
-            found->next = trace.unused;
-            trace.unused = found;
+            struct request *entry = *place;
+            facts = entry->facts;
+            *place = entry->next;
+            entry->next = trace.unused;
+            trace.unused = entry;
             break;
         }
-    return known;
+    return facts;
 }
 
-void request_field(MPI_Request request, struct known known)
+void request_field(MPI_Request request, struct request_facts facts)
 {
-    known.number = trace.requests++;
-    keep(request, known);
-    field("request", known.number);
+    facts.number = trace.requests++;
+    keep(request, facts);
+    field("request", facts.number);
 }
 
-struct known *take_requests(int count, const MPI_Request *requests)
+struct request_facts *take_requests(int count, const MPI_Request *requests)
 {
     if (!trace.is_on || depth != 1 || count < 0 || (count && !requests))
         return NULL;
-    struct known *known = memory(sizeof *known * (size_t)(count > 0 ? count : 1));
+    struct request_facts *facts = memory(sizeof *facts * (size_t)(count > 0 ? count : 1));
     pthread_mutex_lock(&trace.lock);
     for (int i = 0; i < count; i++)
-        known[i] = take(requests[i]);
+        facts[i] = take(requests[i]);
     pthread_mutex_unlock(&trace.lock);
-    return known;
+    return facts;
 }
 
 static void got(const MPI_Status *status)
@@ -454,13 +454,13 @@ void got_field(const MPI_Status *status)
     got(status);
 }
 
-void completed_fields(int count, struct known *known, const MPI_Request *before, int completed, const int *indices,
-                      const MPI_Status *statuses)
+void completed_fields(int count, struct request_facts *facts, const MPI_Request *before, int completed,
+                      const int *indices, const MPI_Status *statuses)
 {
     const char *separator = "";
     put(",\"requests\":[");
     for (int i = 0; i < completed; i++) {
-        const struct known *one = &known[indices ? indices[i] : i];
+        const struct request_facts *one = &facts[indices ? indices[i] : i];
         if (one->number >= 0) {
             put(separator);
             put_number(one->number);
@@ -470,7 +470,7 @@ void completed_fields(int count, struct known *known, const MPI_Request *before,
     put("],\"got\":[");
     separator = "";
     for (int i = 0; i < completed; i++) {
-        struct known *one = &known[indices ? indices[i] : i];
+        struct request_facts *one = &facts[indices ? indices[i] : i];
         if (one->number < 0)
             continue;
         put(separator);
@@ -486,21 +486,21 @@ void completed_fields(int count, struct known *known, const MPI_Request *before,
     }
     put("]");
     for (int i = 0; i < count; i++)
-        if (known[i].number >= 0)
-            keep(before[i], known[i]);
-    free(known);
+        if (facts[i].number >= 0)
+            keep(before[i], facts[i]);
+    free(facts);
 }
 
-void keep_requests(int count, struct known *known, const MPI_Request *requests)
+void keep_requests(int count, struct request_facts *facts, const MPI_Request *requests)
 {
-    if (!known)
+    if (!facts)
         return;
     pthread_mutex_lock(&trace.lock);
     for (int i = 0; i < count; i++)
-        if (known[i].number >= 0)
-            keep(requests[i], known[i]);
+        if (facts[i].number >= 0)
+            keep(requests[i], facts[i]);
     pthread_mutex_unlock(&trace.lock);
-    free(known);
+    free(facts);
 }
 
 /* Messages that a probe matched. A list suffices: there are few at a time. */
@@ -515,29 +515,29 @@ void keep_message(MPI_Message handle, MPI_Comm comm, const MPI_Status *status)
     trace.messages = message;
 }
 
-struct matched take_message(MPI_Message handle)
+struct message_facts take_message(MPI_Message handle)
 {
-    struct matched matched = {0, NOBODY, ANY};
+    struct message_facts facts = {0, NOBODY, ANY};
     if (!trace.is_on || depth != 0)
-        return matched;
+        return facts;
     pthread_mutex_lock(&trace.lock);
     for (struct message **place = &trace.messages; *place; place = &(*place)->next)
         if ((*place)->handle == handle) {
-            struct message *found = *place;
-            matched = found->matched;
-            *place = found->next;
-            free(found);
+            struct message *entry = *place;
+            facts = entry->facts;
+            *place = entry->next;
+            free(entry);
             break;
         }
     pthread_mutex_unlock(&trace.lock);
-    return matched;
+    return facts;
 }
 
-void matched_fields(struct matched matched)
+void matched_fields(struct message_facts facts)
 {
-    field("comm", matched.comm);
-    field("peer", matched.peer);
-    field("tag", matched.tag);
+    field("comm", facts.comm);
+    field("peer", facts.peer);
+    field("tag", facts.tag);
 }
 
 void named_fields(int count, const MPI_Request *requests)
@@ -545,12 +545,12 @@ void named_fields(int count, const MPI_Request *requests)
     const char *separator = "";
     put(",\"requests\":[");
     for (int i = 0; i < count; i++) {
-        struct known known = take(requests[i]);
-        if (known.number < 0)
+        struct request_facts facts = take(requests[i]);
+        if (facts.number < 0)
             continue;
-        keep(requests[i], known);
+        keep(requests[i], facts);
         put(separator);
-        put_number(known.number);
+        put_number(facts.number);
         separator = ",";
     }
     put("]");

@@ -22,10 +22,10 @@ void trace_end(void);
 
 struct moment call_begins(void);
 /* Opens the line of a call that returned `code`; fields and line_ends() follow. Returns 0 if the call has no line. */
-int call_ends(struct moment begun, const char *function, int code);
+int call_ends(struct moment call_start, const char *function, int code);
 void line_ends(void);
 /* A test or probe that found nothing. Successive ones of a thread share a line. */
-void look_failed(struct moment begun, const char *function);
+void look_failed(struct moment call_start, const char *function);
 
 void field(const char *name, long long value);
 void fields(const char *name, const void *values, size_t element_bytes, int count);
@@ -34,8 +34,8 @@ void text_field(const char *name, const char *text);
 /* Writes the number of a communicator, and its ranks if it is new. */
 void comm_field(MPI_Comm comm);
 void new_comm_field(MPI_Comm comm);
-/* Writes the number of a communicator that MPI has yet to create, with the ranks of `like`; returns the number. */
-int coming_comm_field(MPI_Comm like);
+/* Writes the number of a communicator that MPI has yet to create, with the ranks of `parent`; returns the number. */
+int coming_comm_field(MPI_Comm parent);
 /* <prefix>peer, <prefix>tag */
 void peer_fields(const char *prefix, int peer, int tag);
 /* <prefix>count, <prefix>type, <prefix>type_bytes */
@@ -51,7 +51,7 @@ int blocks_of(MPI_Comm comm);
 int comm_number(MPI_Comm comm);
 
 /* The library's knowledge of a request. */
-struct known {
+struct request_facts {
     int number;
     int is_receive;
     int is_persistent;
@@ -61,24 +61,24 @@ struct known {
 };
 
 /* Numbers the request of a call, and writes the field "request". */
-void request_field(MPI_Request request, struct known known);
+void request_field(MPI_Request request, struct request_facts facts);
 /* Takes the knowledge of requests before a call that may complete them; NULL if the call is not traced. */
-struct known *take_requests(int count, const MPI_Request *requests);
-/* Writes the `completed` requests, chosen by `indices` or the first ones; keeps the others and frees `known`. */
-void completed_fields(int count, struct known *known, const MPI_Request *before, int completed, const int *indices,
-                      const MPI_Status *statuses);
-/* No request has completed: keeps all, and frees `known`. */
-void keep_requests(int count, struct known *known, const MPI_Request *requests);
+struct request_facts *take_requests(int count, const MPI_Request *requests);
+/* Writes the `completed` requests, chosen by `indices` or the first ones; keeps the others and frees `facts`. */
+void completed_fields(int count, struct request_facts *facts, const MPI_Request *before, int completed,
+                      const int *indices, const MPI_Status *statuses);
+/* No request has completed: keeps all, and frees `facts`. */
+void keep_requests(int count, struct request_facts *facts, const MPI_Request *requests);
 /* Writes the numbers of requests that a call only names. */
 void named_fields(int count, const MPI_Request *requests);
 /* A message that a probe matched, until it is received: its communicator, source and tag. */
-struct matched {
+struct message_facts {
     int comm, peer, tag;
 };
 
 void keep_message(MPI_Message message, MPI_Comm comm, const MPI_Status *status);
-struct matched take_message(MPI_Message message);
-void matched_fields(struct matched matched);
+struct message_facts take_message(MPI_Message message);
+void matched_fields(struct message_facts facts);
 /* Writes the result of a receive: "got": [source, tag, bytes]. */
 void got_field(const MPI_Status *status);
 

@@ -5,9 +5,9 @@
 /* Runs a call and writes `fields` to its line. */
 #define TRACED(function, call, fields)                                                                                 \
     do {                                                                                                               \
-        struct moment begun = call_begins();                                                                           \
+        struct moment call_start = call_begins();                                                                      \
         int code = call;                                                                                               \
-        if (call_ends(begun, function, code)) {                                                                        \
+        if (call_ends(call_start, function, code)) {                                                                   \
             fields;                                                                                                    \
             line_ends();                                                                                               \
         }                                                                                                              \
@@ -61,12 +61,12 @@ static void receive_part(int from, int tag, const MPI_Status *status)
     got_field(status);
 }
 
-static const struct known a_send = {0}, a_receive = {.is_receive = 1}, a_collective = {0};
-static const struct known a_persistent_send = {.is_persistent = 1};
-static const struct known a_persistent_receive = {.is_receive = 1, .is_persistent = 1};
+static const struct request_facts a_send = {0}, a_receive = {.is_receive = 1}, a_collective = {0};
+static const struct request_facts a_persistent_send = {.is_persistent = 1};
+static const struct request_facts a_persistent_receive = {.is_receive = 1, .is_persistent = 1};
 
 /* The caller's status, or a local one if the caller ignores it. */
-#define STATUS MPI_Status ignored, *seen = status == MPI_STATUS_IGNORE ? &ignored : status
+#define STATUS MPI_Status own_status, *seen = status == MPI_STATUS_IGNORE ? &own_status : status
 
 #define SEND(name, large)                                                                                              \
     int MPI_##name##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)            \
@@ -74,19 +74,19 @@ static const struct known a_persistent_receive = {.is_receive = 1, .is_persisten
         TRACED("MPI_" #name, PMPI_##name##large(data, count, type, to, tag, comm),                                     \
                message(comm, to, tag, count, type));                                                                   \
     }
-#define STARTED_SEND(name, large, known)                                                                               \
+#define STARTED_SEND(name, large, facts)                                                                       \
     int MPI_##name##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm,            \
                           MPI_Request *request)                                                                        \
     {                                                                                                                  \
         TRACED("MPI_" #name, PMPI_##name##large(data, count, type, to, tag, comm, request),                            \
-               (message(comm, to, tag, count, type), request_field(*request, known)));                                 \
+               (message(comm, to, tag, count, type), request_field(*request, facts)));                         \
     }
-#define STARTED_RECEIVE(name, large, known)                                                                            \
+#define STARTED_RECEIVE(name, large, facts)                                                                    \
     int MPI_##name##large(void *into, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm,                \
                           MPI_Request *request)                                                                        \
     {                                                                                                                  \
         TRACED("MPI_" #name, PMPI_##name##large(into, count, type, from, tag, comm, request),                          \
-               (message(comm, from, tag, count, type), request_field(*request, known)));                               \
+               (message(comm, from, tag, count, type), request_field(*request, facts)));                       \
     }
 
 #define MESSAGES(large)                                                                                                \
@@ -114,15 +114,15 @@ static const struct known a_persistent_receive = {.is_receive = 1, .is_persisten
     int MPI_Mrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)         \
     {                                                                                                                  \
         STATUS;                                                                                                        \
-        struct matched matched = take_message(*message);                                                               \
+        struct message_facts facts = take_message(*message);                                                   \
         TRACED("MPI_Mrecv", PMPI_Mrecv##large(into, count, type, message, seen),                                       \
-               (matched_fields(matched), data_fields("", count, type), got_field(seen)));                              \
+               (matched_fields(facts), data_fields("", count, type), got_field(seen)));                        \
     }                                                                                                                  \
     int MPI_Imrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)      \
     {                                                                                                                  \
-        struct matched matched = take_message(*message);                                                               \
+        struct message_facts facts = take_message(*message);                                                   \
         TRACED("MPI_Imrecv", PMPI_Imrecv##large(into, count, type, message, request),                                  \
-               (matched_fields(matched), data_fields("", count, type), request_field(*request, a_receive)));           \
+               (matched_fields(facts), data_fields("", count, type), request_field(*request, a_receive)));     \
     }                                                                                                                  \
     int MPI_Sendrecv##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, void *into,             \
                             COUNT room, MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,                 \
@@ -167,11 +167,11 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
 /* A call that may find nothing: `flag` is 0 then. */
 #define LOOKS(function, call, fields)                                                                                  \
     do {                                                                                                               \
-        struct moment begun = call_begins();                                                                           \
+        struct moment call_start = call_begins();                                                                      \
         int code = call;                                                                                               \
         if (code == MPI_SUCCESS && !*flag) {                                                                           \
-            look_failed(begun, function);                                                                              \
-        } else if (call_ends(begun, function, code)) {                                                                 \
+            look_failed(call_start, function);                                                                         \
+        } else if (call_ends(call_start, function, code)) {                                                            \
             fields;                                                                                                    \
             line_ends();                                                                                               \
         }                                                                                                              \
@@ -211,24 +211,24 @@ int MPI_Cancel(MPI_Request *request)
 /* A call that completes `completed` of `count` requests: all, or the ones in `indices`. */
 #define COMPLETES(function, count, requests, call, is_done, completed, indices)                                        \
     do {                                                                                                               \
-        struct moment begun = call_begins();                                                                           \
+        struct moment call_start = call_begins();                                                                      \
         MPI_Request before_few[16], *before = before_few;                                                              \
-        MPI_Status seen_few[16], *seen = given;                                                                        \
-        struct known *known = take_requests(count, requests);                                                          \
-        if (known && (count) > 16)                                                                                     \
+        MPI_Status seen_few[16], *seen = status_out;                                                                   \
+        struct request_facts *facts = take_requests(count, requests);                                          \
+        if (facts && (count) > 16)                                                                             \
             before = malloc(sizeof *before * (size_t)(count));                                                         \
-        if (known && (count) > 0)                                                                                      \
+        if (facts && (count) > 0)                                                                              \
             memcpy(before, requests, sizeof *before * (size_t)(count));                                                \
         if (is_ignored)                                                                                                \
             seen = (count) > 16 ? malloc(sizeof *seen * (size_t)(count)) : seen_few;                                   \
         int code = call;                                                                                               \
-        if (!known) {                                                                                                  \
-            call_ends(begun, function, MPI_ERR_OTHER);                                                                 \
+        if (!facts) {                                                                                          \
+            call_ends(call_start, function, MPI_ERR_OTHER);                                                            \
         } else if (code != MPI_SUCCESS || !(is_done)) {                                                                \
-            code == MPI_SUCCESS ? look_failed(begun, function) : (void)call_ends(begun, function, code);               \
-            keep_requests(count, known, before);                                                                       \
-        } else if (call_ends(begun, function, code)) {                                                                 \
-            completed_fields(count, known, before, completed, indices, seen);                                          \
+            code == MPI_SUCCESS ? look_failed(call_start, function) : (void)call_ends(call_start, function, code);     \
+            keep_requests(count, facts, before);                                                               \
+        } else if (call_ends(call_start, function, code)) {                                                            \
+            completed_fields(count, facts, before, completed, indices, seen);                                  \
             line_ends();                                                                                               \
         }                                                                                                              \
         if (is_ignored && seen != seen_few)                                                                            \
@@ -238,73 +238,73 @@ int MPI_Cancel(MPI_Request *request)
         return code;                                                                                                   \
     } while (0)
 
-int MPI_Wait(MPI_Request *request, MPI_Status *given)
+int MPI_Wait(MPI_Request *request, MPI_Status *status_out)
 {
-    int is_ignored = given == MPI_STATUS_IGNORE;
+    int is_ignored = status_out == MPI_STATUS_IGNORE;
     COMPLETES("MPI_Wait", 1, request, PMPI_Wait(request, seen), 1, 1, NULL);
 }
 
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *given)
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status_out)
 {
-    int is_ignored = given == MPI_STATUS_IGNORE;
+    int is_ignored = status_out == MPI_STATUS_IGNORE;
     COMPLETES("MPI_Test", 1, request, PMPI_Test(request, flag, seen), *flag, 1, NULL);
 }
 
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status given[])
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status status_out[])
 {
-    int is_ignored = given == MPI_STATUSES_IGNORE;
+    int is_ignored = status_out == MPI_STATUSES_IGNORE;
     COMPLETES("MPI_Waitall", count, requests, PMPI_Waitall(count, requests, seen), 1, count, NULL);
 }
 
-int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status given[])
+int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status status_out[])
 {
-    int is_ignored = given == MPI_STATUSES_IGNORE;
+    int is_ignored = status_out == MPI_STATUSES_IGNORE;
     COMPLETES("MPI_Testall", count, requests, PMPI_Testall(count, requests, flag, seen), *flag, count, NULL);
 }
 
-int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *given)
+int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status_out)
 {
-    int is_ignored = given == MPI_STATUS_IGNORE;
+    int is_ignored = status_out == MPI_STATUS_IGNORE;
     COMPLETES("MPI_Waitany", count, requests, PMPI_Waitany(count, requests, index, seen), 1, *index != MPI_UNDEFINED,
               index);
 }
 
-int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *given)
+int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status_out)
 {
-    int is_ignored = given == MPI_STATUS_IGNORE;
+    int is_ignored = status_out == MPI_STATUS_IGNORE;
     COMPLETES("MPI_Testany", count, requests, PMPI_Testany(count, requests, index, flag, seen), *flag,
               *index != MPI_UNDEFINED, index);
 }
 
-int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[], MPI_Status given[])
+int MPI_Waitsome(int count, MPI_Request requests[], int *completed, int indices[], MPI_Status status_out[])
 {
-    int is_ignored = given == MPI_STATUSES_IGNORE;
+    int is_ignored = status_out == MPI_STATUSES_IGNORE;
     COMPLETES("MPI_Waitsome", count, requests, PMPI_Waitsome(count, requests, completed, indices, seen), 1,
               *completed == MPI_UNDEFINED ? 0 : *completed, indices);
 }
 
-int MPI_Testsome(int count, MPI_Request requests[], int *completed, int indices[], MPI_Status given[])
+int MPI_Testsome(int count, MPI_Request requests[], int *completed, int indices[], MPI_Status status_out[])
 {
-    int is_ignored = given == MPI_STATUSES_IGNORE;
+    int is_ignored = status_out == MPI_STATUSES_IGNORE;
     COMPLETES("MPI_Testsome", count, requests, PMPI_Testsome(count, requests, completed, indices, seen), *completed != 0,
               *completed == MPI_UNDEFINED ? 0 : *completed, indices);
 }
 
 int MPI_Request_free(MPI_Request *request)
 {
-    struct moment begun = call_begins();
+    struct moment call_start = call_begins();
     MPI_Request before = *request;
-    struct known *known = take_requests(1, request);
+    struct request_facts *facts = take_requests(1, request);
     int code = PMPI_Request_free(request);
-    if (call_ends(begun, "MPI_Request_free", code)) {
-        if (known->number >= 0)
-            fields("requests", &known->number, sizeof(int), 1);
+    if (call_ends(call_start, "MPI_Request_free", code)) {
+        if (facts->number >= 0)
+            fields("requests", &facts->number, sizeof(int), 1);
         else
             fields("requests", NULL, sizeof(int), 0);
         line_ends();
-        free(known);
+        free(facts);
     } else {
-        keep_requests(1, known, &before);
+        keep_requests(1, facts, &before);
     }
     return code;
 }
@@ -369,7 +369,7 @@ static void blocks(const void *sent, MPI_Count count, MPI_Datatype type, MPI_Cou
     data_fields("recv_", room, recv_type);
 }
 
-static void gathered(MPI_Comm comm, const void *sent, MPI_Count count, MPI_Datatype type, MPI_Count room,
+static void gather_fields(MPI_Comm comm, const void *sent, MPI_Count count, MPI_Datatype type, MPI_Count room,
                      MPI_Datatype recv_type, int root)
 {
     root_field(root);
@@ -380,7 +380,7 @@ static void gathered(MPI_Comm comm, const void *sent, MPI_Count count, MPI_Datat
         data_fields("recv_", room, recv_type);
 }
 
-static void scattered(MPI_Comm comm, MPI_Count count, MPI_Datatype type, const void *into, MPI_Count room,
+static void scatter_fields(MPI_Comm comm, MPI_Count count, MPI_Datatype type, const void *into, MPI_Count room,
                       MPI_Datatype recv_type, int root)
 {
     root_field(root);
@@ -523,9 +523,9 @@ static void typed_blocks(MPI_Comm comm, const void *sent, const void *counts, co
     COLLECTIVE(Alltoall, alltoall, large, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS,                                         \
                blocks(sent, count, type, room, recv_type))                                                             \
     COLLECTIVE(Gather, gather, large, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                                             \
-               gathered(comm, sent, count, type, room, recv_type, root))                                               \
+               gather_fields(comm, sent, count, type, room, recv_type, root))                                          \
     COLLECTIVE(Scatter, scatter, large, ROOTED_PARAMETERS, ROOTED_ARGUMENTS,                                           \
-               scattered(comm, count, type, into, room, recv_type, root))                                              \
+               scatter_fields(comm, count, type, into, room, recv_type, root))                                         \
     COLLECTIVE(Allgatherv, allgatherv, large, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS,                             \
                uneven_gathered(comm, sent, count, type, counts, sizeof *counts, recv_type))                            \
     COLLECTIVE(Gatherv, gatherv, large, GATHERV_PARAMETERS, GATHERV_ARGUMENTS,                                         \
@@ -557,43 +557,45 @@ COLLECTIVES(_c)
 #define NEW_COMM(name, parameters, arguments, parent)                                                                  \
     int MPI_##name parameters                                                                                          \
     {                                                                                                                  \
-        TRACED("MPI_" #name, PMPI_##name arguments, (comm_field(parent), new_comm_field(*created)));                   \
+        TRACED("MPI_" #name, PMPI_##name arguments, (comm_field(parent), new_comm_field(*new_comm)));                  \
     }
 
-NEW_COMM(Comm_dup, (MPI_Comm comm, MPI_Comm *created), (comm, created), comm)
-NEW_COMM(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created), (comm, info, created), comm)
-NEW_COMM(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *created), (comm, group, created), comm)
-NEW_COMM(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created), (comm, group, tag, created), comm)
-NEW_COMM(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *created), (comm, color, key, created), comm)
-NEW_COMM(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *created),
-         (comm, type, key, info, created), comm)
-NEW_COMM(Cart_create, (MPI_Comm comm, int axes, const int dims[], const int periods[], int reorder, MPI_Comm *created),
-         (comm, axes, dims, periods, reorder, created), comm)
-NEW_COMM(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *created), (comm, remain, created), comm)
-NEW_COMM(Graph_create, (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *created),
-         (comm, nodes, index, edges, reorder, created), comm)
+NEW_COMM(Comm_dup, (MPI_Comm comm, MPI_Comm *new_comm), (comm, new_comm), comm)
+NEW_COMM(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *new_comm), (comm, info, new_comm), comm)
+NEW_COMM(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *new_comm), (comm, group, new_comm), comm)
+NEW_COMM(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new_comm),
+         (comm, group, tag, new_comm), comm)
+NEW_COMM(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *new_comm), (comm, color, key, new_comm), comm)
+NEW_COMM(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *new_comm),
+         (comm, type, key, info, new_comm), comm)
+NEW_COMM(Cart_create, (MPI_Comm comm, int axes, const int dims[], const int periods[], int reorder, MPI_Comm *new_comm),
+         (comm, axes, dims, periods, reorder, new_comm), comm)
+NEW_COMM(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *new_comm), (comm, remain, new_comm), comm)
+NEW_COMM(Graph_create,
+         (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *new_comm),
+         (comm, nodes, index, edges, reorder, new_comm), comm)
 NEW_COMM(Dist_graph_create,
          (MPI_Comm comm, int n, const int nodes[], const int degrees[], const int targets[], const int weights[],
-          MPI_Info info, int reorder, MPI_Comm *created),
-         (comm, n, nodes, degrees, targets, weights, info, reorder, created), comm)
+          MPI_Info info, int reorder, MPI_Comm *new_comm),
+         (comm, n, nodes, degrees, targets, weights, info, reorder, new_comm), comm)
 NEW_COMM(Dist_graph_create_adjacent,
          (MPI_Comm comm, int indegree, const int sources[], const int source_weights[], int outdegree,
-          const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *created),
-         (comm, indegree, sources, source_weights, outdegree, targets, target_weights, info, reorder, created), comm)
+          const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *new_comm),
+         (comm, indegree, sources, source_weights, outdegree, targets, target_weights, info, reorder, new_comm), comm)
 NEW_COMM(Intercomm_create,
-         (MPI_Comm comm, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *created),
-         (comm, leader, peers, remote_leader, tag, created), comm)
-NEW_COMM(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *created), (comm, high, created), comm)
+         (MPI_Comm comm, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *new_comm),
+         (comm, leader, peers, remote_leader, tag, new_comm), comm)
+NEW_COMM(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *new_comm), (comm, high, new_comm), comm)
 
-static void duplicate(MPI_Comm comm, MPI_Comm *created, MPI_Request request)
+static void duplicate(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request request)
 {
     comm_field(comm);
-    request_field(request, (struct known){.comm = created, .comm_number = coming_comm_field(comm)});
+    request_field(request, (struct request_facts){.comm = new_comm, .comm_number = coming_comm_field(comm)});
 }
 
-int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *created, MPI_Request *request)
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *new_comm, MPI_Request *request)
 {
-    TRACED("MPI_Comm_idup", PMPI_Comm_idup(comm, created, request), duplicate(comm, created, *request));
+    TRACED("MPI_Comm_idup", PMPI_Comm_idup(comm, new_comm, request), duplicate(comm, new_comm, *request));
 }
 
 int MPI_Comm_free(MPI_Comm *comm)

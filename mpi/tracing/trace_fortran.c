@@ -63,9 +63,9 @@ CALL(finalize, (MPI_Fint * error), MPI_Finalize())
             (void *data, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm,               \
              MPI_Fint *request, MPI_Fint *error),                                                                      \
             {                                                                                                          \
-                MPI_Request started = MPI_REQUEST_NULL;                                                                \
-                int code = function(address(data), *count, TYPE(type), *peer, *tag, COMM, &started);                   \
-                set(error, with_request(code, started, request));                                                      \
+                MPI_Request c_request = MPI_REQUEST_NULL;                                                              \
+                int code = function(address(data), *count, TYPE(type), *peer, *tag, COMM, &c_request);                 \
+                set(error, with_request(code, c_request, request));                                                    \
             })
 
 SEND(send, MPI_Send)
@@ -99,39 +99,39 @@ FORTRAN(sendrecv,
 
 FORTRAN(wait, (MPI_Fint * request, MPI_Fint *status, MPI_Fint *error), {
     MPI_Status seen;
-    MPI_Request waited = PMPI_Request_f2c(*request);
-    int code = MPI_Wait(&waited, &seen);
-    *request = PMPI_Request_c2f(waited);
+    MPI_Request c_request = PMPI_Request_f2c(*request);
+    int code = MPI_Wait(&c_request, &seen);
+    *request = PMPI_Request_c2f(c_request);
     set(error, with_status(code, &seen, status));
 })
 
 FORTRAN(test, (MPI_Fint * request, MPI_Fint *flag, MPI_Fint *status, MPI_Fint *error), {
     MPI_Status seen;
-    MPI_Request looked = PMPI_Request_f2c(*request);
+    MPI_Request c_request = PMPI_Request_f2c(*request);
     int is_done = 0;
-    int code = MPI_Test(&looked, &is_done, &seen);
+    int code = MPI_Test(&c_request, &is_done, &seen);
     *flag = is_done;
-    *request = PMPI_Request_c2f(looked);
+    *request = PMPI_Request_c2f(c_request);
     set(error, is_done ? with_status(code, &seen, status) : code);
 })
 
 static int wait_all(int count, MPI_Fint *requests, MPI_Fint *statuses)
 {
     size_t room = (size_t)(count > 0 ? count : 1);
-    MPI_Request *waited = malloc(room * sizeof *waited);
+    MPI_Request *c_request = malloc(room * sizeof *c_request);
     MPI_Status *seen = malloc(room * sizeof *seen);
     int code = MPI_ERR_NO_MEM;
-    if (waited && seen) {
+    if (c_request && seen) {
         for (int i = 0; i < count; i++)
-            waited[i] = PMPI_Request_f2c(requests[i]);
-        code = MPI_Waitall(count, waited, seen);
+            c_request[i] = PMPI_Request_f2c(requests[i]);
+        code = MPI_Waitall(count, c_request, seen);
         for (int i = 0; i < count; i++) {
-            requests[i] = PMPI_Request_c2f(waited[i]);
+            requests[i] = PMPI_Request_c2f(c_request[i]);
             if ((code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) && !is_ignored(statuses))
                 PMPI_Status_c2f(&seen[i], statuses + (size_t)i * sizeof(MPI_Status) / sizeof(MPI_Fint));
         }
     }
-    free(waited);
+    free(c_request);
     free(seen);
     return code;
 }
@@ -181,22 +181,22 @@ CALL(alltoallv,
      MPI_Alltoallv(address(sent), counts, places, TYPE(type), address(into), recv_counts, recv_places, TYPE(recv_type),
                    COMM))
 
-FORTRAN(comm_dup, (MPI_Fint * comm, MPI_Fint *created, MPI_Fint *error), {
-    MPI_Comm made = MPI_COMM_NULL;
-    int code = MPI_Comm_dup(COMM, &made);
-    set(error, with_comm(code, made, created));
+FORTRAN(comm_dup, (MPI_Fint * comm, MPI_Fint *new_comm, MPI_Fint *error), {
+    MPI_Comm c_comm = MPI_COMM_NULL;
+    int code = MPI_Comm_dup(COMM, &c_comm);
+    set(error, with_comm(code, c_comm, new_comm));
 })
 
-FORTRAN(comm_split, (MPI_Fint * comm, MPI_Fint *color, MPI_Fint *key, MPI_Fint *created, MPI_Fint *error), {
-    MPI_Comm made = MPI_COMM_NULL;
-    int code = MPI_Comm_split(COMM, *color, *key, &made);
-    set(error, with_comm(code, made, created));
+FORTRAN(comm_split, (MPI_Fint * comm, MPI_Fint *color, MPI_Fint *key, MPI_Fint *new_comm, MPI_Fint *error), {
+    MPI_Comm c_comm = MPI_COMM_NULL;
+    int code = MPI_Comm_split(COMM, *color, *key, &c_comm);
+    set(error, with_comm(code, c_comm, new_comm));
 })
 
 FORTRAN(comm_free, (MPI_Fint * comm, MPI_Fint *error), {
-    MPI_Comm freed = COMM;
-    int code = MPI_Comm_free(&freed);
-    set(error, with_comm(code, freed, comm));
+    MPI_Comm c_comm = COMM;
+    int code = MPI_Comm_free(&c_comm);
+    set(error, with_comm(code, c_comm, comm));
 })
 
 #endif

@@ -19,7 +19,7 @@ static const char *reason_against(MPI_Comm comm, int **nodes)
     PMPI_Comm_group(comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
     PMPI_Group_size(group, &ranks);
-    int *numbers = grown(NULL, sizeof(int) * 2 * (size_t)ranks), *translated = numbers + ranks;
+    int *numbers = resize(NULL, sizeof(int) * 2 * (size_t)ranks), *translated = numbers + ranks;
     for (int i = 0; i < ranks; i++)
         numbers[i] = i;
     PMPI_Group_translate_ranks(group, ranks, numbers, world, translated);
@@ -42,7 +42,7 @@ static void clear_messages(MPI_Comm comm)
     int flag, bytes;
     while (PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status) == MPI_SUCCESS && flag) {
         PMPI_Get_count(&status, MPI_BYTE, &bytes);
-        void *data = bytes >= 0 ? grown(NULL, (size_t)bytes) : NULL;
+        void *data = bytes >= 0 ? resize(NULL, (size_t)bytes) : NULL;
         PMPI_Recv(data, bytes < 0 ? 0 : bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm, MPI_STATUS_IGNORE);
         free(data);
     }
@@ -109,7 +109,7 @@ static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 
 static struct communicator *new_communicator(MPI_Comm comm)
 {
-    struct communicator *state = grown(NULL, sizeof *state);
+    struct communicator *state = resize(NULL, sizeof *state);
     *state = (struct communicator){.private_comm = MPI_COMM_NULL, .users = 1};
     pthread_mutex_init(&state->lock, NULL);
     state->reason = reason_against(comm, &state->nodes);
@@ -118,7 +118,7 @@ static struct communicator *new_communicator(MPI_Comm comm)
         PMPI_Comm_size(comm, &state->ranks);
         state->algorithms = hocket_communicator_new(state->rank, state->ranks, transport);
         hocket_communicator_nodes(state->algorithms, state->nodes);
-        state->counts = grown(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
+        state->counts = resize(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
     }
     return state;
 }
@@ -134,9 +134,9 @@ void end_communicators(void)
     MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     for (int i = 0; i < 2; i++) {
         void *state;
-        int found;
-        PMPI_Comm_get_attr(comms[i], keyval, &state, &found);
-        if (found)
+        int has_state;
+        PMPI_Comm_get_attr(comms[i], keyval, &state, &has_state);
+        if (has_state)
             PMPI_Comm_delete_attr(comms[i], keyval);
     }
     free_unused_communicators();
@@ -167,18 +167,18 @@ int has_private(MPI_Comm comm, struct communicator *state)
 struct communicator *state_of(MPI_Comm comm)
 {
     struct communicator *state;
-    int found = -1;
-    unsigned freed = __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED);
-    if (last_used.state && last_used.comm == comm && last_used.freed == freed)
+    int has_state = -1;
+    unsigned freed_count = __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED);
+    if (last_used.state && last_used.comm == comm && last_used.freed_count == freed_count)
         return last_used.state;
-    PMPI_Comm_get_attr(comm, keyval, &state, &found);
-    if (found < 0)
+    PMPI_Comm_get_attr(comm, keyval, &state, &has_state);
+    if (has_state < 0)
         return NULL;
-    if (!found) {
+    if (!has_state) {
         state = new_communicator(comm);
         PMPI_Comm_set_attr(comm, keyval, state);
     }
-    last_used = (struct last_used){comm, state, freed};
+    last_used = (struct last_used){comm, state, freed_count};
     return state;
 }
 
@@ -190,23 +190,23 @@ void shim_learn_left(MPI_Comm comm)
     left = comm;
     struct communicator *state = !is_first && has_rule(HOCKET_ANY, 0) ? state_of(comm) : NULL;
     const void *rules = __atomic_load_n(&hocket_rules, __ATOMIC_ACQUIRE);
-    if (!state || state->reason || __atomic_load_n(&state->left_by, __ATOMIC_ACQUIRE) == rules)
+    if (!state || state->reason || __atomic_load_n(&state->left_rules, __ATOMIC_ACQUIRE) == rules)
         return;
     lock(&state->lock);
-    if (state->left_by != rules)
+    if (state->left_rules != rules)
         for (int i = 0; i < HOCKET_COLLECTIVES; i++)
             state->left_below[i] = hocket_left_below(i, state->ranks);
-    __atomic_store_n(&state->left_by, rules, __ATOMIC_RELEASE);
+    __atomic_store_n(&state->left_rules, rules, __ATOMIC_RELEASE);
     unlock(&state->lock);
 }
 
 struct communicator *known_state_of(MPI_Comm comm)
 {
     struct communicator *state;
-    int found = 0;
+    int has_state = 0;
     if (shim.is_ready && comm != MPI_COMM_NULL)
-        PMPI_Comm_get_attr(comm, keyval, &state, &found);
-    return found ? state : NULL;
+        PMPI_Comm_get_attr(comm, keyval, &state, &has_state);
+    return has_state ? state : NULL;
 }
 
 MPI_Comm shim_revoked(MPI_Comm comm)

@@ -21,9 +21,9 @@ struct communicator {
     int has_asked_for_memory;
     /* The numbers of the next operations, one per form: ranks may order calls of different forms differently. */
     unsigned sequences[FORMS];
-    /* Per collective: blocking calls below these bytes are left to MPI. `left_by` are the rules behind this; atomic. */
+    /* Per collective: blocking calls below these bytes are left to MPI, by the rules `left_rules`, which is atomic. */
     uint64_t left_below[HOCKET_COLLECTIVES];
-    const void *left_by;
+    const void *left_rules;
     /* Two counts per rank for the call that is being described. */
     size_t *counts;
     /* The neighbours of this rank; NULL until they are needed. */
@@ -42,11 +42,11 @@ struct communicator {
 void begin_communicators(const hocket_transport *by);
 void end_communicators(void);
 
-/* The communicator that this thread used last; `freed` is the value of freed_communicators at that time. */
+/* The communicator that this thread used last; `freed_count` is the value of freed_communicators at that time. */
 struct last_used {
     MPI_Comm comm;
     struct communicator *state;
-    unsigned freed;
+    unsigned freed_count;
 };
 extern THREAD_OWNED struct last_used last_used;
 /* Counts freed communicators with a state: once it changes, last_used is invalid; atomic. */

@@ -19,8 +19,8 @@ static inline int is_left_at_once(MPI_Comm comm, hocket_collective collective, M
 {
     const struct communicator *state = last_used.state;
     if (bytes < 0 || is_counting() || !state || last_used.comm != comm ||
-        last_used.freed != __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&state->left_by, __ATOMIC_ACQUIRE) != __atomic_load_n(&hocket_rules, __ATOMIC_RELAXED))
+        last_used.freed_count != __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&state->left_rules, __ATOMIC_ACQUIRE) != __atomic_load_n(&hocket_rules, __ATOMIC_RELAXED))
         return 0;
     return (uint64_t)bytes < state->left_below[collective];
 }

@@ -29,7 +29,7 @@ struct texts {
 
 static char *make_room_for(struct texts *texts, size_t bytes)
 {
-    texts->bytes = grown(texts->bytes, (size_t)texts->length + bytes + 1);
+    texts->bytes = resize(texts->bytes, (size_t)texts->length + bytes + 1);
     return texts->bytes + texts->length;
 }
 
@@ -58,8 +58,8 @@ static const char *add_text(struct texts *texts, const char *name)
  * differ, but their choices must agree. */
 static void read_rules(struct texts *texts, char *problem, size_t room)
 {
-    const char *named = getenv("HOCKET_RULES"), *wrong = NULL;
-    char *names = strdup(named ? named : ""), *rest = names, *file;
+    const char *value = getenv("HOCKET_RULES"), *wrong = NULL;
+    char *names = strdup(value ? value : ""), *rest = names, *file;
     while (!wrong && (file = strsep(&rest, ":"))) {
         wrong = *file ? add_text(texts, file) : NULL;
         if (wrong)
@@ -89,17 +89,17 @@ static void read_shared_memory(char *problem, size_t room)
 /* Returns the lowest rank on this node. Also finds out whether its ranks may need more processors than it has. */
 static int find_node(void)
 {
-    MPI_Comm here;
+    MPI_Comm node_comm;
     MPI_Group group, world;
     int on_node, first = 0, lowest;
-    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    PMPI_Comm_size(here, &on_node);
-    PMPI_Comm_group(here, &group);
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node_comm);
+    PMPI_Comm_size(node_comm, &on_node);
+    PMPI_Comm_group(node_comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
     PMPI_Group_translate_ranks(group, 1, &first, world, &lowest);
     PMPI_Group_free(&group);
     PMPI_Group_free(&world);
-    PMPI_Comm_free(&here);
+    PMPI_Comm_free(&node_comm);
     shim.is_crowded = shim.has_threads || on_node > sysconf(_SC_NPROCESSORS_ONLN);
     return lowest;
 }
@@ -109,9 +109,9 @@ static int greet(struct greeting own, struct texts *texts)
 {
     int ranks, first = -1;
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    struct greeting *all = grown(NULL, sizeof *all * (size_t)ranks);
+    struct greeting *all = resize(NULL, sizeof *all * (size_t)ranks);
     PMPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
-    shim.nodes = grown(NULL, sizeof(int) * (size_t)ranks);
+    shim.nodes = resize(NULL, sizeof(int) * (size_t)ranks);
     for (int i = 0; i < ranks; i++) {
         shim.nodes[i] = all[i].node;
         shim.leaves_started |= all[i].leaves_started;
@@ -121,7 +121,7 @@ static int greet(struct greeting own, struct texts *texts)
     texts->length = first < 0 ? all[0].rules_length : 0;
     free(all);
     if (texts->length) {
-        texts->bytes = grown(texts->bytes, (size_t)texts->length);
+        texts->bytes = resize(texts->bytes, (size_t)texts->length);
         PMPI_Bcast(texts->bytes, texts->length, MPI_CHAR, 0, MPI_COMM_WORLD);
     }
     return first;

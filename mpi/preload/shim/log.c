@@ -18,8 +18,8 @@ static int has_summary;
 
 /* On rank 0: the folder of the job's log. On all ranks: when the job began. */
 static char folder[PATH_ROOM];
-static struct timespec begun;
-static double begun_s;
+static struct timespec job_start;
+static double job_start_s;
 
 /* Counting calls */
 
@@ -148,7 +148,7 @@ void print_summary(void)
         return;
     has_summary = 1;
     size_t length = hocket_log_summary(NULL, 0);
-    char *text = grown(NULL, length + 1);
+    char *text = resize(NULL, length + 1);
     hocket_log_summary(text, length + 1);
     fprintf(stderr, "hocket: rank 0:\n%s", text);
     free(text);
@@ -164,13 +164,13 @@ static void tell_no_log(const char *path, const char *problem)
 int has_job_log(void)
 {
     struct stat about;
-    const char *named = getenv("HOCKET_JOB_LOG");
-    if (!named || !*named)
+    const char *folder_name = getenv("HOCKET_JOB_LOG");
+    if (!folder_name || !*folder_name)
         return 0;
-    if (stat(named, &about) || (S_ISDIR(about.st_mode) && access(named, W_OK | X_OK)))
-        tell_no_log(named, strerror(errno));
-    else if (!S_ISDIR(about.st_mode) || !realpath(named, folder))
-        tell_no_log(named, "not a folder");
+    if (stat(folder_name, &about) || (S_ISDIR(about.st_mode) && access(folder_name, W_OK | X_OK)))
+        tell_no_log(folder_name, strerror(errno));
+    else if (!S_ISDIR(about.st_mode) || !realpath(folder_name, folder))
+        tell_no_log(folder_name, "not a folder");
     else
         return 1;
     return 0;
@@ -178,15 +178,15 @@ int has_job_log(void)
 
 void begin_job_log(void)
 {
-    clock_gettime(CLOCK_REALTIME, &begun);
-    begun_s = PMPI_Wtime();
+    clock_gettime(CLOCK_REALTIME, &job_start);
+    job_start_s = PMPI_Wtime();
 }
 
 /* The lines of this process's log; the caller frees them. */
 static char *lines(void)
 {
     size_t length = hocket_log_lines(NULL, 0);
-    char *text = grown(NULL, length + 1);
+    char *text = resize(NULL, length + 1);
     hocket_log_lines(text, length + 1);
     return text;
 }
@@ -198,7 +198,7 @@ static int merge_from(int rank, MPI_Comm comm)
     if (code != MPI_SUCCESS)
         return code;
     PMPI_Get_count(&status, MPI_CHAR, &length);
-    char *text = grown(NULL, (size_t)length + 1);
+    char *text = resize(NULL, (size_t)length + 1);
     code = PMPI_Recv(text, length, MPI_CHAR, rank, 0, comm, MPI_STATUS_IGNORE);
     text[length] = 0;
     if (code == MPI_SUCCESS)
@@ -278,9 +278,9 @@ static void write_job_log(void)
         *program = 0;
     gethostname(host, TEXT_ROOM / 4 - 1);
     snprintf(user, sizeof user, "%ld", (long)getuid());
-    gmtime_r(&begun.tv_sec, &at);
+    gmtime_r(&job_start.tv_sec, &at);
     strftime(date, sizeof date, "%Y%m%dT%H%M%S", &at);
-    snprintf(path, sizeof path, "%s/%s.%09ldZ-%.64s-%ld.jsonl", folder, date, begun.tv_nsec, host, (long)getpid());
+    snprintf(path, sizeof path, "%s/%s.%09ldZ-%.64s-%ld.jsonl", folder, date, job_start.tv_nsec, host, (long)getpid());
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &at);
     const char *rules = getenv("HOCKET_RULES");
     hocket_job job = {.mpi = library,
@@ -290,11 +290,11 @@ static void write_job_log(void)
                       .job = first_set(jobs),
                       .rules = rules && *rules ? rules : NULL,
                       .start = date,
-                      .elapsed_s = PMPI_Wtime() - begun_s,
+                      .elapsed_s = PMPI_Wtime() - job_start_s,
                       .ranks = ranks,
                       .nodes = count_nodes(ranks)};
     size_t room = hocket_log_job(&job, NULL, 0) + 1;
-    char *about = grown(NULL, room), *entries = lines();
+    char *about = resize(NULL, room), *entries = lines();
     hocket_log_job(&job, about, room);
     if (write_file(path, about, entries))
         tell_no_log(path, strerror(errno));

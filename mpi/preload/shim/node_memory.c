@@ -24,7 +24,7 @@ struct cell {
 struct lane {
     _Alignas(CACHE_LINE) struct cell cells[CELLS];
     /* Cells that the receiver has taken. */
-    _Alignas(CACHE_LINE) uint32_t taken;
+    _Alignas(CACHE_LINE) uint32_t read_cells;
 };
 
 _Static_assert(sizeof(struct cell) == CACHE_LINE, "a cell is a cache line");
@@ -50,7 +50,7 @@ struct parcel {
 struct peer {
     struct lane *to, *from;
     /* Cells sent and taken by this rank, and cells that the other rank had taken when last looked at. */
-    uint32_t sent, taken, known_taken;
+    uint32_t sent, read_cells, known_taken;
     /* Messages sent to the other rank, and messages that have left; the rest waits. */
     uint32_t messages, left;
     struct waiting *waiting;
@@ -116,7 +116,7 @@ static void give_up(size_t bytes)
 
 /* The first rank of the node creates the memory and sends its name, empty on failure, to the others. They answer
  * whether they have mapped it; the first rank then tells them whether all have. Returns NULL unless all have. */
-static void *agreed(MPI_Comm comm, const int *others, int count, int is_first, size_t bytes, int tag)
+static void *map_on_node(MPI_Comm comm, const int *others, int count, int is_first, size_t bytes, int tag)
 {
     char name[NAME] = "";
     int may = may_share(bytes), is_here, are_all;
@@ -162,11 +162,11 @@ static int others_of(const int *nodes, int rank, int ranks, int *others, int *nu
     return count;
 }
 
-static struct node_memory *made(void *base, size_t bytes, int *numbers, int own, int on_node)
+static struct node_memory *new_state(void *base, size_t bytes, int *numbers, int own, int on_node)
 {
-    struct node_memory *memory = grown(NULL, sizeof *memory);
+    struct node_memory *memory = resize(NULL, sizeof *memory);
     struct lane *lanes = base;
-    *memory = (struct node_memory){base, bytes, numbers, grown(NULL, sizeof(struct peer) * (size_t)on_node)};
+    *memory = (struct node_memory){base, bytes, numbers, resize(NULL, sizeof(struct peer) * (size_t)on_node)};
     for (int i = 0; i < on_node; i++)
         memory->peers[i] = (struct peer){.to = &lanes[own * on_node + i], .from = &lanes[i * on_node + own]};
     return memory;
@@ -177,12 +177,12 @@ struct node_memory *new_node_memory(MPI_Comm comm, const int *nodes, int tag)
     int rank, ranks;
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &ranks);
-    int *numbers = grown(NULL, sizeof(int) * 2 * (size_t)ranks), *others = numbers + ranks;
+    int *numbers = resize(NULL, sizeof(int) * 2 * (size_t)ranks), *others = numbers + ranks;
     int count = others_of(nodes, rank, ranks, others, numbers), on_node = count + 1;
     size_t bytes = sizeof(struct lane) * (size_t)on_node * (size_t)on_node;
-    void *base = count ? agreed(comm, others, count, numbers[rank] == 0, bytes, tag) : NULL;
+    void *base = count ? map_on_node(comm, others, count, numbers[rank] == 0, bytes, tag) : NULL;
     if (base)
-        return made(base, bytes, numbers, numbers[rank], on_node);
+        return new_state(base, bytes, numbers, numbers[rank], on_node);
     free(numbers);
     return NULL;
 }
@@ -219,7 +219,7 @@ static int has_room(struct peer *peer, uint32_t cells)
 {
     if (peer->sent + cells - peer->known_taken <= CELLS)
         return 1;
-    peer->known_taken = __atomic_load_n(&peer->to->taken, __ATOMIC_ACQUIRE);
+    peer->known_taken = __atomic_load_n(&peer->to->read_cells, __ATOMIC_ACQUIRE);
     return peer->sent + cells - peer->known_taken <= CELLS;
 }
 
@@ -248,7 +248,7 @@ int put(struct node_memory *memory, int rank, int tag, const void *data, size_t 
         send_now(peer, tag, data, bytes);
         return 1;
     }
-    struct waiting *waiting = grown(NULL, sizeof *waiting), **last = &peer->waiting;
+    struct waiting *waiting = resize(NULL, sizeof *waiting), **last = &peer->waiting;
     *waiting = (struct waiting){NULL, tag, data, bytes};
     while (*last)
         last = &(*last)->next;
@@ -271,22 +271,22 @@ int has_left(struct node_memory *memory, int rank, uint32_t number)
 /* The first cell of the next message of a lane; NULL if cells of it are missing. */
 static const struct cell *next_message(const struct peer *peer)
 {
-    const struct cell *cells = peer->from->cells, *first = &cells[peer->taken % CELLS];
-    if (__atomic_load_n(&first->turn, __ATOMIC_ACQUIRE) != peer->taken + 1)
+    const struct cell *cells = peer->from->cells, *first = &cells[peer->read_cells % CELLS];
+    if (__atomic_load_n(&first->turn, __ATOMIC_ACQUIRE) != peer->read_cells + 1)
         return NULL;
-    uint32_t last = peer->taken + cells_of(first->bytes_of_message);
+    uint32_t last = peer->read_cells + cells_of(first->bytes_of_message);
     return __atomic_load_n(&cells[(last - 1) % CELLS].turn, __ATOMIC_ACQUIRE) == last ? first : NULL;
 }
 
 static void take_next(struct peer *peer, size_t bytes, char *into, size_t room)
 {
-    size_t copied = bytes < room ? bytes : room;
-    for (size_t at = 0; at < copied; at += BYTES_OF_CELL) {
-        const struct cell *cell = &peer->from->cells[(peer->taken + (uint32_t)(at / BYTES_OF_CELL)) % CELLS];
-        memcpy(into + at, cell->data, copied - at < BYTES_OF_CELL ? copied - at : BYTES_OF_CELL);
+    size_t length = bytes < room ? bytes : room;
+    for (size_t at = 0; at < length; at += BYTES_OF_CELL) {
+        const struct cell *cell = &peer->from->cells[(peer->read_cells + (uint32_t)(at / BYTES_OF_CELL)) % CELLS];
+        memcpy(into + at, cell->data, length - at < BYTES_OF_CELL ? length - at : BYTES_OF_CELL);
     }
-    peer->taken += cells_of(bytes);
-    __atomic_store_n(&peer->from->taken, peer->taken, __ATOMIC_RELEASE);
+    peer->read_cells += cells_of(bytes);
+    __atomic_store_n(&peer->from->read_cells, peer->read_cells, __ATOMIC_RELEASE);
 }
 
 /* The first parcel with a tag, as a place in the list; the end of the list if there is none. */
@@ -303,7 +303,7 @@ static const struct cell *look_for(struct peer *peer, int tag)
 {
     const struct cell *next;
     while ((next = next_message(peer)) && next->tag != tag) {
-        struct parcel *parcel = grown(NULL, sizeof *parcel + next->bytes_of_message), **last = &peer->parcels;
+        struct parcel *parcel = resize(NULL, sizeof *parcel + next->bytes_of_message), **last = &peer->parcels;
         *parcel = (struct parcel){NULL, next->tag, next->bytes_of_message};
         take_next(peer, parcel->bytes, parcel->data, parcel->bytes);
         while (*last)
@@ -316,9 +316,9 @@ static const struct cell *look_for(struct peer *peer, int tag)
 int take(struct node_memory *memory, int rank, int tag, void *into, size_t room, size_t *bytes)
 {
     struct peer *peer = peer_of(memory, rank);
-    struct parcel **kept = find(peer, tag), *parcel = *kept;
+    struct parcel **place = find(peer, tag), *parcel = *place;
     if (parcel) {
-        *kept = parcel->next;
+        *place = parcel->next;
         *bytes = parcel->bytes;
         memcpy(into, parcel->data, parcel->bytes < room ? parcel->bytes : room);
         free(parcel);

@@ -7,7 +7,7 @@
 #include "started.h"
 
 /* Guarded by the lock of the calls under way. */
-static MPI_Op *freed;
+static MPI_Op *freed_operators;
 static int freed_count;
 
 static int is_needed(MPI_Op op)
@@ -17,13 +17,13 @@ static int is_needed(MPI_Op op)
 
 static void free_unneeded(void)
 {
-    int kept = 0;
+    int remaining = 0;
     for (int i = 0; i < freed_count; i++)
-        if (is_needed(freed[i]))
-            freed[kept++] = freed[i];
+        if (is_needed(freed_operators[i]))
+            freed_operators[remaining++] = freed_operators[i];
         else
-            PMPI_Op_free(&freed[i]);
-    freed_count = kept;
+            PMPI_Op_free(&freed_operators[i]);
+    freed_count = remaining;
 }
 
 int shim_free_op(MPI_Op *op)
@@ -34,8 +34,8 @@ int shim_free_op(MPI_Op *op)
         unlock_active();
         return PMPI_Op_free(op);
     }
-    freed = grown(freed, sizeof(MPI_Op) * (size_t)(freed_count + 1));
-    freed[freed_count++] = *op;
+    freed_operators = resize(freed_operators, sizeof(MPI_Op) * (size_t)(freed_count + 1));
+    freed_operators[freed_count++] = *op;
     *op = MPI_OP_NULL;
     unlock_active();
     return MPI_SUCCESS;

@@ -20,17 +20,17 @@ void print_line(const char *format, ...)
     fprintf(stderr, "hocket: %s\n", line);
 }
 
-void *grown(void *memory, size_t bytes)
+void *resize(void *memory, size_t bytes)
 {
-    void *grown = realloc(memory, bytes ? bytes : 1);
-    if (!grown) {
+    void *resize = realloc(memory, bytes ? bytes : 1);
+    if (!resize) {
         print_line("out of memory: %zu bytes requested", bytes);
         PMPI_Abort(MPI_COMM_WORLD, 1);
     }
-    return grown;
+    return resize;
 }
 
 void *shim_room(size_t bytes)
 {
-    return grown(NULL, bytes);
+    return resize(NULL, bytes);
 }

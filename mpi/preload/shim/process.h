@@ -16,7 +16,7 @@
  *     memory_lock              how much memory is shared                              none
  *         (node_memory.c)
  *
- * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_by`,
+ * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_rules`,
  * `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for persistent calls
  * `planned_count`, `started_count` and `state`.
  */
@@ -87,7 +87,7 @@ enum { MOST_AT_ONCE = 1 << 30 };
 void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Resizes memory and keeps its contents; aborts the program if there is no memory. */
-void *grown(void *memory, size_t bytes);
+void *resize(void *memory, size_t bytes);
 
 /* Only programs with MPI_THREAD_MULTIPLE need the locks. */
 static inline void lock(pthread_mutex_t *mutex)

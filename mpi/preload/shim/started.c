@@ -79,14 +79,14 @@ static int cancel_request(void *state, int is_complete)
 /* Calls */
 
 /* A copy of the type that stays when the caller frees its own. */
-static MPI_Datatype held(MPI_Datatype type)
+static MPI_Datatype lasting_type(MPI_Datatype type)
 {
     if (type != MPI_DATATYPE_NULL && !is_named(type))
         PMPI_Type_dup(type, &type);
     return type;
 }
 
-static void *copied(const void *array, size_t bytes)
+static void *copy_of(const void *array, size_t bytes)
 {
     return memcpy(shim_room(bytes), array, bytes);
 }
@@ -97,14 +97,14 @@ static void hold_pieces(struct pieces *pieces)
     size_t number = (size_t)pieces->number;
     if (!pieces->counts)
         return;
-    pieces->counts = copied(pieces->counts, number * (pieces->has_large_counts ? sizeof(MPI_Count) : sizeof(int)));
-    pieces->places = copied(pieces->places, number * (pieces->has_large_places ? sizeof(MPI_Aint) : sizeof(int)));
-    pieces->type = held(pieces->type);
+    pieces->counts = copy_of(pieces->counts, number * (pieces->has_large_counts ? sizeof(MPI_Count) : sizeof(int)));
+    pieces->places = copy_of(pieces->places, number * (pieces->has_large_places ? sizeof(MPI_Aint) : sizeof(int)));
+    pieces->type = lasting_type(pieces->type);
     if (!pieces->types)
         return;
     MPI_Datatype *types = shim_room(sizeof *types * number);
     for (size_t i = 0; i < number; i++)
-        types[i] = shim_piece(pieces, NULL, (int)i).count ? held(pieces->types[i]) : MPI_DATATYPE_NULL;
+        types[i] = shim_piece(pieces, NULL, (int)i).count ? lasting_type(pieces->types[i]) : MPI_DATATYPE_NULL;
     pieces->types = types;
 }
 
@@ -118,23 +118,23 @@ void hold(struct started *started)
 {
     struct call *call = &started->call;
     size_t ranks = (size_t)started->operation.comm->ranks;
-    call->input.type = held(call->input.type);
-    call->result.type = held(call->result.type);
+    call->input.type = lasting_type(call->input.type);
+    call->result.type = lasting_type(call->result.type);
     hold_pieces(&call->input_pieces);
     hold_pieces(&call->result_pieces);
     if (call->op != MPI_OP_NULL)
         started->operation.type = call->result.type;
     if (!has_own_counts(call))
         return;
-    call->asked.counts = copied(call->asked.counts, 2 * ranks * sizeof(size_t));
+    call->asked.counts = copy_of(call->asked.counts, 2 * ranks * sizeof(size_t));
     if (call->asked.counts_from)
         call->asked.counts_from = call->asked.counts + ranks;
 }
 
-static void release(MPI_Datatype held)
+static void release(MPI_Datatype type)
 {
-    if (held != MPI_DATATYPE_NULL && !is_named(held))
-        PMPI_Type_free(&held);
+    if (type != MPI_DATATYPE_NULL && !is_named(type))
+        PMPI_Type_free(&type);
 }
 
 static void release_pieces(const struct pieces *pieces)
@@ -249,7 +249,7 @@ void unlock_active(void)
 
 int shim_start(struct call *call, MPI_Request *request)
 {
-    MPI_Request unseen;
+    MPI_Request own_request;
     if (!request)
         shim_refuse(call, "no request", MPI_ERR_ARG);
     reap_ended();
@@ -270,13 +270,13 @@ int shim_start(struct call *call, MPI_Request *request)
     }
     hold(started);
     place(&started->operation);
-    MPI_Request *made = call->is_refused ? &unseen : request;
-    PMPI_Grequest_start(query_request, free_request, cancel_request, started, made);
-    started->request = *made;
+    MPI_Request *target = call->is_refused ? &own_request : request;
+    PMPI_Grequest_start(query_request, free_request, cancel_request, started, target);
+    started->request = *target;
     __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
     activate(started);
     if (call->is_refused)
-        PMPI_Request_free(&unseen);
+        PMPI_Request_free(&own_request);
     return 1;
 }
 

@@ -16,7 +16,7 @@ void note(struct operation *operation, int code)
 char *make_room(struct room *room, size_t bytes)
 {
     if (room->size < bytes) {
-        room->bytes = grown(room->bytes, bytes);
+        room->bytes = resize(room->bytes, bytes);
         room->size = bytes;
     }
     return room->bytes;
@@ -24,17 +24,17 @@ char *make_room(struct room *room, size_t bytes)
 
 int send_to_self(const struct operation *operation, struct view from, struct view into)
 {
-    struct counted sent, received;
-    int self = operation->comm->rank, tag = operation->first_tag, code = counted(from.count, from.type, &sent);
+    struct large_count sent, received;
+    int self = operation->comm->rank, tag = operation->first_tag, code = count_as(from.count, from.type, &sent);
     if (code != MPI_SUCCESS)
         return code;
-    code = counted(into.count, into.type, &received);
+    code = count_as(into.count, into.type, &received);
     if (code == MPI_SUCCESS) {
         code = PMPI_Sendrecv(from.address, sent.count, sent.type, self, tag, into.address, received.count,
                              received.type, self, tag, operation->comm->private_comm, MPI_STATUS_IGNORE);
-        release_counted(&received);
+        release_count(&received);
     }
-    release_counted(&sent);
+    release_count(&sent);
     return code;
 }
 
@@ -70,7 +70,7 @@ static struct message *next_message(struct operation *operation)
     if (operation->under_way == operation->message_room) {
         size_t bytes = sizeof(struct message) * (size_t)operation->message_room;
         int are_few = operation->messages == operation->few;
-        operation->messages = grown(are_few ? NULL : operation->messages, 2 * bytes);
+        operation->messages = resize(are_few ? NULL : operation->messages, 2 * bytes);
         if (are_few)
             memcpy(operation->messages, operation->few, bytes);
         operation->message_room *= 2;
@@ -93,10 +93,10 @@ static int completes_when_received(struct operation *operation, int peer)
 static int start_message(struct operation *operation, int sends, uint32_t slot, void *at, size_t count, int peer,
                          int tag)
 {
-    struct counted elements;
+    struct large_count elements;
     size_t bytes = count * operation->call->asked.element_bytes;
     int are_bytes = operation->type == MPI_BYTE || !count;
-    int code = counted(are_bytes ? bytes : count, are_bytes ? MPI_BYTE : operation->type, &elements);
+    int code = count_as(are_bytes ? bytes : count, are_bytes ? MPI_BYTE : operation->type, &elements);
     if (code != MPI_SUCCESS)
         return code;
     struct message *message = next_message(operation);
@@ -109,7 +109,7 @@ static int start_message(struct operation *operation, int sends, uint32_t slot, 
     else
         code = PMPI_Isend(at, elements.count, elements.type, peer, tag, comm, &message->request);
     operation->under_way += code == MPI_SUCCESS;
-    release_counted(&elements);
+    release_count(&elements);
     return code;
 }
 
@@ -236,7 +236,7 @@ static int look(struct operation *operation, hocket_ended *ended, size_t room, s
 {
     int may_share = operation->call->form == BLOCKING && operation->comm->memory;
     int is_elsewhere = may_share && ++operation->looks % LOOKS_BETWEEN == 0;
-    int kept = 0, code = MPI_SUCCESS;
+    int remaining = 0, code = MPI_SUCCESS;
     for (int i = 0; i < operation->under_way; i++) {
         struct message *message = &operation->messages[i];
         hocket_ended *one = &ended[*count];
@@ -249,10 +249,10 @@ static int look(struct operation *operation, hocket_ended *ended, size_t room, s
                 continue;
             }
         }
-        if (kept++ < i)
-            operation->messages[kept - 1] = *message;
+        if (remaining++ < i)
+            operation->messages[remaining - 1] = *message;
     }
-    operation->under_way = kept;
+    operation->under_way = remaining;
     return code;
 }
 

@@ -116,17 +116,17 @@ static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
     return code;
 }
 
-int counted(size_t count, MPI_Datatype type, struct counted *counted)
+int count_as(size_t count, MPI_Datatype type, struct large_count *result)
 {
-    *counted = (struct counted){(int)count, type, count > INT_MAX};
-    if (!counted->is_made)
+    *result = (struct large_count){(int)count, type, count > INT_MAX};
+    if (!result->is_made)
         return MPI_SUCCESS;
-    counted->count = 1;
-    return large_type(count, type, &counted->type);
+    result->count = 1;
+    return large_type(count, type, &result->type);
 }
 
-void release_counted(struct counted *counted)
+void release_count(struct large_count *count)
 {
-    if (counted->is_made)
-        PMPI_Type_free(&counted->type);
+    if (count->is_made)
+        PMPI_Type_free(&count->type);
 }

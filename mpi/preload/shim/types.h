@@ -27,14 +27,14 @@ static inline char *element(const void *base, size_t index, ptrdiff_t extent)
 }
 
 /* A count and a type for MPI. If the count exceeds an int, it is one element of a type made for this. */
-struct counted {
+struct large_count {
     int count;
     MPI_Datatype type;
     int is_made;
 };
 
-int counted(size_t count, MPI_Datatype type, struct counted *counted);
-void release_counted(struct counted *counted);
+int count_as(size_t count, MPI_Datatype type, struct large_count *result);
+void release_count(struct large_count *count);
 
 /* Creates and frees the communicator for MPI's checks of types and operators. */
 void begin_types(void);
