@@ -241,11 +241,11 @@ class Simulator:
         on_done = self.on_done
         with self.shown(label, simulations) as advance:
 
-            def both() -> None:
+            def report() -> None:
                 on_done()
                 advance()
 
-            self.on_done = both
+            self.on_done = report
             try:
                 yield
             finally:
@@ -266,13 +266,13 @@ class Simulator:
             for dims in {cell.dims for cell in cells}
         }
 
-        def done(*_: object) -> None:
+        def report_done(*_: object) -> None:
             self.on_done()
             if monotonic() > self.until_s:
                 raise TimeOverError
 
         tasks = [(machines[number, cell.dims], cell) for number in range(len(points)) for cell in cells]
-        results = do_all(_time_s, tasks, executor=self.executor, on_done=done)
+        results = do_all(_time_s, tasks, executor=self.executor, on_done=report_done)
         return np.asarray(results).reshape(len(points), len(cells))
 
 

@@ -74,7 +74,7 @@ def fit(
     conditions_held_out = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
     source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
     skeleton = Skeleton.parse(*source)
-    measurements_taken = [one for one in _taken(measurements) if all(each.holds(one) for each in conditions)]
+    measurements_taken = [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
     unmet = [one.text for one in conditions_held_out if not any(map(one.holds, measurements_taken))]
     if unmet:
         raise Error(
@@ -153,7 +153,7 @@ class _Split:
         return tuple(judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
 
 
-def _taken(measurements: Measurements) -> list[Measurement]:
+def _as_list(measurements: Measurements) -> list[Measurement]:
     if isinstance(measurements, str | PathLike):
         measurements = [measurements]
     measurements_taken: list[Measurement] = []
@@ -187,8 +187,8 @@ def _machine(
         f"# Fitted on {date.today()} by hocket fit (Hocket {version()}) to {len(fitted)} measured calls",
         f"# {where}{condition}.",
         *([f"# Note: {ENDED[ended]}."] if ended in ENDED else []),
-        f"# {_told('Fitted calls', fitted)}",
-        *([f"# {_told('Held out: ' + ' or '.join(hold_out), held)}"] if held else []),
+        f"# {_sentence('Fitted calls', fitted)}",
+        *([f"# {_sentence('Held out: ' + ' or '.join(hold_out), held)}"] if held else []),
         "# A line above a value has its 95 % confidence interval.",
     ]
     parts = text.split("\n")
@@ -202,7 +202,7 @@ def _comment(one: Value) -> str:
     return f"{one.interval}{bound}{unknown}"
 
 
-def _told(what: str, cells: Sequence[Judged]) -> str:
+def _sentence(what: str, cells: Sequence[Judged]) -> str:
     deviations = deviation(cells)
     assert deviations is not None  # `cells` is not empty
     return f"{what}: median of |ln(simulated / measured)| {deviations.median:.3f} over {deviations.cells}."

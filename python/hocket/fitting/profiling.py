@@ -26,19 +26,19 @@ from hocket.fitting.result import WIDE, Pair, Value
 from hocket.fitting.searching import SCALE, bounds_of, cost_of, jacobian, weights
 from hocket.fitting.skeleton import Place
 
-_COVERED = 0.975  # both tails beyond it have 5 %
+_QUANTILE = 0.975  # both tails beyond it have 5 %
 _LEAST_VARIANCE = 1e-4  # variance of residuals: 1 % is the best accuracy of a measurement
 _LEAST_SHARE = 1e-3  # of a time in the linear model
 _POINTS = 7  # at most, on a side of a value
-_NEAR = 0.15  # how far from an end, as a share of its distance from the best value, the last point may be
+_END_SHARE = 0.15  # how far from an end, as a share of its distance from the best value, the last point may be
 _FARTHEST = 3.0  # times as far is the next point at most
-_STEPPED = 1.0  # more than the linear model predicts, in units of chance: there is a step
+_STEP_EXCESS = 1.0  # more than the linear model predicts, in units of chance: there is a step
 _STEP_SHARE = 1 / 3  # of the cells have a step at most; otherwise the model is not linear there
 _REACHES = (0.95, 0.7, 0.45, 0.2)  # of what chance allows the other values, to search the other side of a step
 _BETTER = 0.1  # in units of chance: a point is better than the best
 _ROUNDS = 3  # of moving to a better point
-_CORRELATED = 0.95
-_NEAR_BOUND = 1e-3  # difference of logarithms
+_HIGH_CORRELATION = 0.95
+_BOUND_MARGIN = 1e-3  # difference of logarithms
 
 _SMALL = "a ping-pong of small messages"
 _LARGE = "a ping-pong of large messages, and a collective without combining, such as an allgather"
@@ -177,7 +177,7 @@ class _Profiler:
         self._measured = np.log([cell.measurement.time_s for cell in cells])
         self._least_squares = optional("scipy.optimize", extra="fit").least_squares
         freedom = max(len(cells) - len(self._places), 1)
-        self._limit = float(optional("scipy.special", extra="fit").stdtrit(freedom, _COVERED)) ** 2
+        self._limit = float(optional("scipy.special", extra="fit").stdtrit(freedom, _QUANTILE)) ** 2
         (self._best,) = self._simulated([values])
         self._look_around()
 
@@ -194,7 +194,7 @@ class _Profiler:
                         for side, sign in enumerate((-1, 1)):
                             ends[side, number] = self._end(number, sign)
                             on_done()
-                if self._excess(base.cost) < _STEPPED:
+                if self._excess(base.cost) < _STEP_EXCESS:
                     break
                 self._look_around()
         values = self._best.values
@@ -205,7 +205,7 @@ class _Profiler:
         rows = self._simulator.times_s(points, self._cells)
         return [_Point(values, row, self._cost(row)) for values, row in zip(points, rows, strict=True)]
 
-    def _tried(self, values: Floats) -> _Point:
+    def _point(self, values: Floats) -> _Point:
         """Simulate with some values, which may be better than the best."""
         (found,) = self._simulated([values])
         if found.cost < self._best.cost:
@@ -239,7 +239,7 @@ class _Profiler:
         """Move to better points, as long as the linear model has them."""
         for _ in range(_ROUNDS):
             start = self._best
-            self._refitted(self._linear, start.values, self._free)
+            self._refit(self._linear, start.values, self._free)
             if self._excess(start.cost) < _BETTER:
                 return
             self._look_around()
@@ -264,9 +264,9 @@ class _Profiler:
                 outside = distance
             else:
                 inside, at = distance, point
-            if inside == bound or abs(end - distance) <= _NEAR * distance:
+            if inside == bound or abs(end - distance) <= _END_SHARE * distance:
                 break
-            if outside - inside <= _NEAR * distance:
+            if outside - inside <= _END_SHARE * distance:
                 end = outside
                 break
             reach = end if inside < end < outside else (inside + outside) / 2
@@ -279,7 +279,7 @@ class _Profiler:
         choices = np.log(self._places[number].choices)
         for choice in sorted((each for each in choices if sign * (each - end) > 1e-9), key=lambda each: sign * each):
             is_it = np.arange(len(at.values)) == number
-            point = self._tried(np.where(is_it, choice, at.values))
+            point = self._point(np.where(is_it, choice, at.values))
             if self._excess(point.cost) > self._limit:
                 point = self._moved(number, float(choice), point)
             if self._excess(point.cost) > self._limit:
@@ -290,29 +290,29 @@ class _Profiler:
     def _moved(self, number: int, x: float, at: _Point) -> _Point:
         """Return the best fit with a value there, starting from a point nearby."""
         is_it = np.arange(len(at.values)) == number
-        return self._refitted(replace(self._linear, at=at), np.where(is_it, x, at.values), self._free & ~is_it)
+        return self._refit(replace(self._linear, at=at), np.where(is_it, x, at.values), self._free & ~is_it)
 
-    def _refitted(self, linear: _Linear, values: Floats, free: Any) -> _Point:
+    def _refit(self, linear: _Linear, values: Floats, free: Any) -> _Point:
         """Return the best fit with some values free, by a linear model and across steps."""
-        values = self._fitted(linear, values, free)
+        values = self._fit(linear, values, free)
         predicted = linear.times_s(values)
-        found = self._tried(values)
+        found = self._point(values)
         expected = self._excess(self._cost(predicted))
         excess = self._limit - expected
-        if not free.any() or excess <= 0 or self._excess(found.cost) - expected < _STEPPED:
+        if not free.any() or excess <= 0 or self._excess(found.cost) - expected < _STEP_EXCESS:
             return found
         has_step = self._has_step(found.times_s, predicted)
         if has_step.mean() <= _STEP_SHARE:
-            other = self._across(linear, values, free, has_step, excess)
+            other = self._search_steps(linear, values, free, has_step, excess)
         else:
-            other = self._fitted(replace(linear, at=found), values, free)
-        return min(found, self._tried(other), key=lambda each: each.cost)
+            other = self._fit(replace(linear, at=found), values, free)
+        return min(found, self._point(other), key=lambda each: each.cost)
 
     def _has_step(self, times_s: Floats, predicted_s: Floats) -> Any:
         """Return which times are far from those of a linear model."""
         return np.abs(np.log(times_s / predicted_s)) > np.sqrt(self._chance) / 4
 
-    def _fitted(self, linear: _Linear, values: Floats, free: Any) -> Floats:
+    def _fit(self, linear: _Linear, values: Floats, free: Any) -> Floats:
         """Return the best values by a linear model."""
         if not free.any():
             return values
@@ -333,7 +333,7 @@ class _Profiler:
         )
         return whole(end.x)
 
-    def _across(self, linear: _Linear, values: Floats, free: Any, stepped: Any, allowed: float) -> Floats:
+    def _search_steps(self, linear: _Linear, values: Floats, free: Any, stepped: Any, allowed: float) -> Floats:
         """Return the best of the values around some; only the cells that have a step there are simulated."""
         slopes = linear.logarithmic(values)[:, free]
         spread = covariance(slopes, self._chance, [p for p, is_free in zip(self._places, free, strict=True) if is_free])
@@ -378,7 +378,7 @@ def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
         Pair(one.name, other.name, float(correlations[i, j]), _advice(one, other))
         for i, one in enumerate(places)
         for j, other in enumerate(places)
-        if i < j and abs(correlations[i, j]) > _CORRELATED
+        if i < j and abs(correlations[i, j]) > _HIGH_CORRELATION
     )
 
 
@@ -394,7 +394,7 @@ def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mappin
 
 
 def _value(place: Place, logarithm: float, low: float, high: float) -> Value:
-    is_near = (abs(logarithm - np.log(bound)) < _NEAR_BOUND for bound in (place.low, place.high))
+    is_near = (abs(logarithm - np.log(bound)) < _BOUND_MARGIN for bound in (place.low, place.high))
     is_known = high / low <= WIDE
     return Value(
         name=place.name,

@@ -81,14 +81,14 @@ class _Best:
         """Return how many simulations so many steps of a search take at most."""
         return steps * (1 + int(self._free.sum()) + 1) * len(self.cells)
 
-    def improved(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
+    def improve(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
         """Search from a point; return the final robust sum and point, and whether the search converged."""
-        cost, point, has_converged = self._descended(optimize, point, steps)
+        cost, point, has_converged = self._descend(optimize, point, steps)
         for _ in range(_ROUNDS):
-            point_scanned = self._scanned(point, cost)
+            point_scanned = self._scan_sizes(point, cost)
             if (point_scanned == point).all():
                 break
-            cost, point, has_converged = self._descended(optimize, point_scanned, steps)
+            cost, point, has_converged = self._descend(optimize, point_scanned, steps)
         return cost, point, has_converged
 
     def _residuals(self, points: Sequence[Floats]) -> Floats:
@@ -99,7 +99,7 @@ class _Best:
                 self.values, self.cost = point, cost
         return values
 
-    def _descended(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
+    def _descend(self, optimize: Any, point: Floats, steps: int) -> tuple[float, Floats, bool]:
         """Improve all values except sizes: times do not depend smoothly on sizes."""
         free = self._free
         if not free.any():
@@ -124,7 +124,7 @@ class _Best:
         )
         return float(end.cost), whole(end.x), end.status != 0
 
-    def _scanned(self, point: Floats, cost: float) -> Floats:
+    def _scan_sizes(self, point: Floats, cost: float) -> Floats:
         """Try all sizes of one place after the other; return the point with the improvements."""
         for number, place in enumerate(self._places):
             points = _points_along(point, number, place)
@@ -159,11 +159,11 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
         cost_compared = few.cost
         for start, number in enumerate(np.argsort(costs, kind="stable")[:starts], start=1):
             with simulator.stage(f"improving start {start}", few.simulations(_FEW_STEPS)):
-                cost, end, _ = few.improved(optimize, points[number], _FEW_STEPS)
+                cost, end, _ = few.improve(optimize, points[number], _FEW_STEPS)
             ends.append((cost, end))
         ends.sort(key=lambda one: one[0])
         with simulator.stage("improving on all calls", every.simulations(_STEPS)):
-            _, _, has_converged = every.improved(optimize, ends[0][1], _STEPS)
+            _, _, has_converged = every.improve(optimize, ends[0][1], _STEPS)
         ended = "converged" if has_converged else "steps"
     except TimeOverError:
         if not few.cost < cost_compared < np.inf:

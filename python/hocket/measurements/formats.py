@@ -11,7 +11,7 @@ from hocket.base.checks import instance
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
-from hocket.measurements.margins import outputs, readable, unlabelled
+from hocket.measurements.margins import outputs, readable, remove_labels
 from hocket.measurements.measurement import Format, Measurement, Reading, Told, at
 
 FORMATS: tuple[Format, ...] = tuple(
@@ -44,7 +44,7 @@ def _read(text: str, file: str, facts: Told | None) -> Reading:
     )
     if not (whole.measurements or whole.unknown):
         raise Error(f"{file}: has no measurements, expected at least one in {format.what}")
-    return _placed(whole, facts.ranks_per_node)
+    return _with_ranks_per_node(whole, facts.ranks_per_node)
 
 
 def _format_of(text: str, file: str) -> Format:
@@ -63,18 +63,20 @@ def _format_of(text: str, file: str) -> Format:
 
 def _outputs(text: str, file: str, format: Format) -> list[str]:
     outputs_apart = outputs(text, file, format.title)
-    return outputs_apart if format.row is None else [unlabelled(output, file, format.row) for output in outputs_apart]
+    return (
+        outputs_apart if format.row is None else [remove_labels(output, file, format.row) for output in outputs_apart]
+    )
 
 
-def _placed(reading: Reading, ranks_per_node: int | None) -> Reading:
+def _with_ranks_per_node(reading: Reading, ranks_per_node: int | None) -> Reading:
     """Return a reading in which measurements that do not tell it have this number of ranks on a node."""
     if ranks_per_node is None:
         return reading
 
-    def placed(measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
+    def with_ranks(measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
         return tuple(
             one if one.ranks_per_node is not None else replace(one, ranks_per_node=ranks_per_node)
             for one in measurements
         )
 
-    return Reading(placed(reading.measurements), placed(reading.unknown))
+    return Reading(with_ranks(reading.measurements), with_ranks(reading.unknown))

@@ -31,7 +31,7 @@ _FRAMES = str.maketrans(
         **dict.fromkeys("┌┬┐├┼┤└┴┘╒╤╕╞╪╡╘╧╛╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┡╇┩", "+"),
     }
 )
-_ESCAPED = re.compile(r"(?<!\\)\\([#_*<>|])")
+_ESCAPE = re.compile(r"(?<!\\)\\([#_*<>|])")
 _FENCE = re.compile(r"\s*(?:```.*|~~~.*|</?[a-z]+>)\s*")
 
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
@@ -53,7 +53,7 @@ _TOKEN = re.compile(rf"(?P<blank>\s+)|(?P<time>{_TIME})|(?P<number>[0-9]+)|(?P<w
 def readable(text: str) -> str:
     """Return a text without colours, invisible characters, and the escapes and fences of Markdown and HTML."""
     text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), _COLOURS.sub("", text))
-    text = _ESCAPED.sub(r"\1", _BLANKS.sub(" ", _INVISIBLE.sub("", text.translate(_FRAMES))))
+    text = _ESCAPE.sub(r"\1", _BLANKS.sub(" ", _INVISIBLE.sub("", text.translate(_FRAMES))))
     return "\n".join("" if _FENCE.fullmatch(line) else line for line in text.split("\n"))
 
 
@@ -91,7 +91,7 @@ def outputs(text: str, file: str, mark: Mark) -> list[str]:
     ]
 
 
-def unlabelled(text: str, file: str, row: Mark) -> str:
+def remove_labels(text: str, file: str, row: Mark) -> str:
     """Return a text whose rows have no label, such as `Ring/Simple:`.
 
     Args:

@@ -27,8 +27,10 @@ from hocket.measurements.measurement import (
     positive,
 )
 
-_NEEDED = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
-_COLUMNS = Columns(lambda names: set(_NEEDED) <= set(names), lambda name: name in _NEEDED, re.compile("median_us"))
+_COLUMN_NAMES = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
+_COLUMNS = Columns(
+    lambda names: set(_COLUMN_NAMES) <= set(names), lambda name: name in _COLUMN_NAMES, re.compile("median_us")
+)
 _ELEMENT_BYTES = 4
 
 Values: TypeAlias = Mapping[str, "int | str"]
@@ -118,7 +120,7 @@ _LAST_SEGMENT = 64 << 10
 
 def _read(text: str, file: str, _: Told) -> Reading:
     rules = [
-        _measurement(_filled(dict(zip(head.names, cells, strict=False)), where), where)
+        _measurement(_check_cells(dict(zip(head.names, cells, strict=False)), where), where)
         for head, cells, where in rows_of(text, file, _COLUMNS)
     ]
     return Reading(
@@ -126,8 +128,8 @@ def _read(text: str, file: str, _: Told) -> Reading:
     )
 
 
-def _filled(cells: Mapping[str, str], where: tuple[str, int]) -> Mapping[str, str]:
-    missing = [name for name in _NEEDED if not cells[name]]
+def _check_cells(cells: Mapping[str, str], where: tuple[str, int]) -> Mapping[str, str]:
+    missing = [name for name in _COLUMN_NAMES if not cells[name]]
     if missing:
         raise at(*where, f"{missing[0]}: is empty, expected a value")
     return cells

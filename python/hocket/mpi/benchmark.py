@@ -18,7 +18,7 @@ from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher, command, environment, environment_of_crowd
 from hocket.mpi.preload import cached_build
-from hocket.mpi.scene import Director, play, played
+from hocket.mpi.scene import Director, bench_scene, play
 
 _Z = 1.96  # the quantile for 95 %
 
@@ -204,8 +204,8 @@ def bench(
     check_sizes(collective, sizes, call.ranks)
     names = tuple(one.name if one else NATIVE_NAME for one in candidates)
     is_plain = arrivals is None and cadence is None
-    scene = played([0.0] * call.ranks if director and is_plain else arrivals, cadence, call.ranks)
-    scene = scene.told() if director else scene
+    scene = bench_scene([0.0] * call.ranks if director and is_plain else arrivals, cadence, call.ranks)
+    scene = scene.with_director() if director else scene
     rules = [rule_of(scene.rule_of(collective), one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")

@@ -89,7 +89,7 @@ def build(mpicc: str | None = None) -> Path:
     return cached_build(installation, "libhocket_multicast.so", "multicast/mcast.c", ["-shared", "-pthread"])
 
 
-def _loaded(comm: Any, mpicc: str | None) -> ctypes.CDLL:
+def _load(comm: Any, mpicc: str | None) -> ctypes.CDLL:
     """Load the library; rank 0 compiles it for all."""
     from mpi4py import MPI
 
@@ -154,11 +154,11 @@ class Domain:
 
         if comm.Is_inter():  # check this before rank 0 broadcasts the path of the library
             raise Error("comm: got an intercommunicator, expected an intracommunicator")
-        self._library = _loaded(comm, mpicc)
+        self._library = _load(comm, mpicc)
         self._byte = _handle(MPI.BYTE)
         self._ranks = comm.size
         self._sent: dict[int, Any] = {}
-        self._held: dict[int, Multicast] = {}
+        self._multicasts: dict[int, Multicast] = {}
         self._domain = ctypes.c_void_p()
         self._call(
             "domain_create",
@@ -180,7 +180,7 @@ class Domain:
     def close(self) -> None:
         """Release what is held, wait until all multicasts are complete, and free the domain; all ranks call this."""
         if self._domain:
-            for multicast in tuple(self._held.values()):
+            for multicast in tuple(self._multicasts.values()):
                 multicast.release()
             self._call("domain_free", ctypes.byref(self._domain))
             self._sent.clear()
@@ -293,9 +293,9 @@ class Multicast:
     """
 
     def __init__(self, domain: Domain, multicast: _Multicast) -> None:
-        self._domain, self._held = domain, multicast
+        self._domain, self._multicasts = domain, multicast
         self._is_held = True
-        domain._held[multicast.id] = self
+        domain._multicasts[multicast.id] = self
         self.id, self.rank, self.size = int(multicast.id), int(multicast.rank), int(multicast.size)
         self.ranks = tuple(multicast.ranks[: multicast.size])
 
@@ -304,9 +304,13 @@ class Multicast:
         """The message, without a copy; invalid after the release."""
         if not self._is_held:
             raise Error(f"multicast {self.id}: its data was released, expected a held multicast")
-        if not self._held.bytes:
+        if not self._multicasts.bytes:
             return memoryview(b"")
-        return memoryview((ctypes.c_uint8 * self._held.bytes).from_address(self._held.data)).cast("B").toreadonly()
+        return (
+            memoryview((ctypes.c_uint8 * self._multicasts.bytes).from_address(self._multicasts.data))
+            .cast("B")
+            .toreadonly()
+        )
 
     def __enter__(self) -> Multicast:
         """Return the multicast."""
@@ -322,7 +326,7 @@ class Multicast:
         if self._is_held:
             self._domain._call("release", self._domain._domain, ctypes.c_uint64(self.id))
             self._is_held = False
-            del self._domain._held[self.id]
+            del self._domain._multicasts[self.id]
 
     def collective(
         self,
@@ -383,7 +387,7 @@ class Multicast:
         self._domain._call(
             "collective_start",
             self._domain._domain,
-            ctypes.byref(self._held),
+            ctypes.byref(self._multicasts),
             ctypes.c_int(tuple(COLLECTIVES).index(name)),
             address,
             into,
@@ -424,12 +428,12 @@ class Request:
     """A running collective over a group. Until it ends, its arrays must not change, and its multicast is held."""
 
     def __init__(self, multicast: Multicast, held: tuple[Any, ...]) -> None:
-        self._multicast, self._held = multicast, held
+        self._multicast, self._multicasts = multicast, held
 
     def wait(self) -> None:
         """Wait until this member's part is complete."""
         self._domain._call("collective_wait", self._domain._domain, self._id)
-        self._held = ()
+        self._multicasts = ()
 
     def test(self) -> bool:
         """Make progress, and return whether this member's part is complete."""

@@ -71,7 +71,7 @@ def _answer(director: Director | None, line: Mapping[str, Any]) -> str | None:
 
 
 @dataclass(frozen=True)
-class Played:
+class BenchScene:
     """A scene for `bench.c` or `jobs.c`.
 
     Attributes:
@@ -90,7 +90,7 @@ class Played:
         """Return the name of a collective in rules: that of its nonblocking form if the calls are."""
         return f"i{collective}" if self.is_nonblocking else collective
 
-    def told(self) -> Played:
+    def with_director(self) -> BenchScene:
         """Return the same scene, in which a director tells the start of each sample."""
         return replace(self, argument=f"told:{self.argument}")
 
@@ -100,7 +100,7 @@ def draws(ranks: int) -> int:
     return min(_MOST_DRAWS, max(_MOST_TIMES // ranks, 1))
 
 
-def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: int) -> Played:
+def bench_scene(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: int) -> BenchScene:
     """Return the scene of these arrivals, or of this cadence.
 
     Raises:
@@ -111,13 +111,13 @@ def played(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: i
         patterns = draws(ranks) if scene_arrivals.is_drawn else 1
         times_s = scene_arrivals.arrival_times_s(ranks, patterns)
         times_text = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
-        return Played(f"late:{patterns}:{times_text}", patterns=patterns)
+        return BenchScene(f"late:{patterns}:{times_text}", patterns=patterns)
     if (values := _native.Scene(cadence=cadence).cadence) is not None:
         calls, every_s, at_a_time, computing_s, parts = values
         every = -1 if every_s is None else every_s
-        return Played(
+        return BenchScene(
             f"cadence:{calls}:{every:.9g}:{at_a_time}:{computing_s:.9g}:{parts}",
             calls=calls,
             is_nonblocking=at_a_time > 1 or parts > 0,
         )
-    return Played()
+    return BenchScene()

@@ -12,7 +12,7 @@ from hocket.definitions.library import Algorithm
 from hocket.mpi.benchmark import check_right, check_sizes, compiled_program, reason, rule_of
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import Launcher, environment, environment_of_crowd
-from hocket.mpi.scene import Director, play, played
+from hocket.mpi.scene import Director, bench_scene, play
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def time_together(
     for part in parts:
         collective, size = part.algorithm.collective, part.call.size_bytes
         check_sizes(collective, [size], part.call.ranks, f"job {part.algorithm.label}")
-        scene = played(None, part.cadence, part.call.ranks)
+        scene = bench_scene(None, part.cadence, part.call.ranks)
         rule = rule_of(scene.rule_of(collective), part.algorithm, part.call)
         check_rules(rule, f"job {part.algorithm.label}")
-        scene = scene.told() if director else scene
+        scene = scene.with_director() if director else scene
         arguments += [collective, str(size), scene.argument, str(part.call.ranks), rule]
     times_by_rank: dict[int, PartTimes] = {}
 

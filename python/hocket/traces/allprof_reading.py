@@ -199,7 +199,7 @@ class _Rank:
                 f"{name}: liballprof does not record its arguments, expected a function with recorded arguments"
             )
         else:
-            self._told(name, function, words)
+            self._add_call(name, function, words)
 
     def _init(self, words: Sequence[str]) -> None:
         began_us, ended_us = (_number(word) for word in (words[0], words[-1])) if words else (None, None)
@@ -221,7 +221,7 @@ class _Rank:
         self._end_s = end_s
         self.log.call(name, start_s, end_s, self._line, arguments)
 
-    def _told(self, name: str, function: Function, words: Sequence[str]) -> None:
+    def _add_call(self, name: str, function: Function, words: Sequence[str]) -> None:
         values = self._values(name, function, words)
         arguments: dict[str, Any] = {}
         if function.kind in (Kind.SEND, Kind.RECEIVE, Kind.EXCHANGE):

@@ -117,7 +117,7 @@ class _Reader:
         if head and index < count - 1 and (call := state.call_like(head, text)):
             return Call(*call, self._lines.number)
         what = f"call {index + 1} of {count}"
-        values = self._parsed(text, what)
+        values = self._parse(text, what)
         name, start_s, end_s = values.pop("call", None), values.pop("start_s", None), values.pop("end_s", None)
         function = FUNCTIONS.get(name) if isinstance(name, str) else None
         if function is None:
@@ -134,9 +134,9 @@ class _Reader:
         return Call(str(name), start_s, end_s, values, self._lines.number)
 
     def _object(self, what: str) -> dict[str, Any]:
-        return self._parsed(self._lines.next(), what)
+        return self._parse(self._lines.next(), what)
 
-    def _parsed(self, line: bytes, what: str) -> dict[str, Any]:
+    def _parse(self, line: bytes, what: str) -> dict[str, Any]:
         if not line:
             raise self._error(f"the file ends, expected {what}")
         try:
@@ -205,16 +205,16 @@ class _State:
         self._rank, self._ranks = rank, len(world.ranks)
         self._error = error
         self._seen = Counter(communicator.both_sides for communicator in self.communicators.values())
-        self._freed: set[int] = set()
+        self._freed_requests: set[int] = set()
         self._requests: dict[int, bool] = {}
         self._next_request = 0
         self._ends_s: dict[int, float] = {}
-        self._like: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
+        self._heads: dict[tuple[bytes, bytes], tuple[str, Function, dict[str, Any]]] = {}
 
     def call_like(self, head: re.Match[bytes], line: bytes) -> tuple[str, float, float, dict[str, Any]] | None:
         """If a line is like an earlier one, advance the state and return its function, times and values; else None."""
         common, request = _common(head, line)
-        call = self._like.get(common)
+        call = self._heads.get(common)
         start_s, end_s = float(head[2]), float(head[3])
         if call is None or not self._ends_s.get(0, 0.0) <= start_s <= end_s < math.inf:
             return None
@@ -240,10 +240,10 @@ class _State:
             and _OF_THIS_LINE.isdisjoint(values)
             and ("request" in values) == bool(request)
             and ("requests" in values) == bool(head[4])
-            and len(self._like) < _MOST_KINDS
+            and len(self._heads) < _MOST_KINDS
         ):
             values_shared = {key: value for key, value in values.items() if key not in ("request", "requests")}
-            self._like[common] = name, function, values_shared
+            self._heads[common] = name, function, values_shared
 
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
         """Check the values of a call, and advance the state."""
@@ -281,7 +281,7 @@ class _State:
         number = values["comm"]
         if "ranks" in values:
             self._define(number, "ranks", values)
-        if number not in self.communicators or number in self._freed:
+        if number not in self.communicators or number in self._freed_requests:
             raise self._error(f"comm: got {number}, expected an existing communicator, or `ranks` for a new one")
         if "new_ranks" in values and "new" in values:
             self._define(values["new"], "new_ranks", values)
@@ -301,8 +301,8 @@ class _State:
                 got = len(values[key])
                 raise self._error(f"{key}: got {got} numbers, expected {len(communicator.peers)}, one per rank")
         if function.kind is Kind.FREE_COMMUNICATOR:
-            self._freed.add(number)
-            self._like.clear()
+            self._freed_requests.add(number)
+            self._heads.clear()
 
     def _define(self, number: int, key: str, values: Mapping[str, Any]) -> None:
         ranks = tuple(values[key])

@@ -83,7 +83,7 @@ class _Rank:
         elif kind in (Kind.SEND, Kind.RECEIVE) and function.is_started:
             self._requests[call["request"]] = call
             if not function.is_persistent:
-                yield from self._started(call, call["request"])
+                yield from self._start(call, call["request"])
         elif kind is Kind.SEND:
             yield from self._send("send", call)
         elif kind is Kind.RECEIVE:
@@ -94,14 +94,14 @@ class _Rank:
             yield from self._end(call, call["got"])
         elif kind is Kind.START:
             for number in call["requests"]:
-                yield from self._started(self._requests[number], number)
+                yield from self._start(self._requests[number], number)
         elif kind is Kind.COMPLETE:
             for number in call.arguments.get("requests", ()):
                 yield from self._wait(number)
         elif kind is Kind.COLLECTIVE:
             yield self._collective(call)
 
-    def _started(self, call: Call, number: int) -> Iterator[str]:
+    def _start(self, call: Call, number: int) -> Iterator[str]:
         if FUNCTIONS[call.function].kind is Kind.SEND:
             yield from self._send("isend", call)
         else:

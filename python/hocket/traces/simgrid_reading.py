@@ -167,17 +167,17 @@ def is_meant(line: bytes) -> bool:
 
 def begins_trace(index: str, line: bytes) -> bool:
     """Return whether the first line with content may begin a trace: an action, or the name of a file."""
-    return line.split(None, 1)[0].isdigit() or _listed(index, line) is not None
+    return line.split(None, 1)[0].isdigit() or _file_of(index, line) is not None
 
 
 def _path(index: str, number: int, line: bytes) -> str:
-    path = _listed(index, line)
+    path = _file_of(index, line)
     if path is None:
         raise Error(f"{index}: got {excerpt(line)} as file {number}, expected an existing file")
     return path
 
 
-def _listed(index: str, line: bytes) -> str | None:
+def _file_of(index: str, line: bytes) -> str | None:
     """Return the path of the file that a line names, if it exists beside the index or in the current folder."""
     name = os.fsdecode(line.strip())
     path_beside = os.path.join(os.path.dirname(index), name)
@@ -220,7 +220,7 @@ class _Rank:
         cache: dict[bytes, tuple[str, dict[str, Any]]] = {}
         for number, line in lines:
             self._line = number
-            action, values = cache.get(line) or self._parsed(line)
+            action, values = cache.get(line) or self._parse(line)
             if (action == "init") != (not calls):
                 raise self._error(f"got {action}, expected init exactly once, as the first action")
             if calls and calls[-1].function == "MPI_Finalize":
@@ -235,7 +235,7 @@ class _Rank:
     def _error(self, message: str) -> Error:
         return Error(f"{self._where(self._line)}: {message}")
 
-    def _parsed(self, line: bytes) -> tuple[str, dict[str, Any]]:
+    def _parse(self, line: bytes) -> tuple[str, dict[str, Any]]:
         """Return the action of a line, and its values by name."""
         words = line.decode("ascii", errors="replace").split()
         if len(words) < 2 or words[1] not in _ACTIONS:

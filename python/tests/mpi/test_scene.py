@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hocket
 from hocket.definitions.library import COLLECTIVES, find
 from hocket.mpi.benchmark import bench
-from hocket.mpi.scene import played
+from hocket.mpi.scene import bench_scene
 from tests.conftest import Ran
 
 from .conftest import Mpi
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("as_root")
     arrivals=st.sampled_from(["rank 0, 20 us", "one rank, 0..5 ms", "every rank, exponential 1e5 s"]),
 )
 def test_an_argument_has_a_time_for_each_rank_and_is_short(ranks: int, arrivals: str) -> None:
-    found = played(arrivals, None, ranks)
+    found = bench_scene(arrivals, None, ranks)
     kind, patterns, times = found.argument.split(":")
     assert (kind, int(patterns), found.calls) == ("late", found.patterns, 1)
     assert len(times.split(",")) == ranks * found.patterns
@@ -36,10 +36,10 @@ def test_an_argument_has_a_time_for_each_rank_and_is_short(ranks: int, arrivals:
 
 
 def test_a_cadence_is_an_argument() -> None:
-    assert played(None, "7 calls, every 20 ms, 3 at a time", 4).argument == "cadence:7:0.02:3:0:0"
-    assert played(None, "7 calls", 4).argument == "cadence:7:-1:1:0:0"
-    assert played(None, "7 calls, computing 5 ms in 4 parts", 4).argument == "cadence:7:-1:1:0.005:4"
-    assert played(None, None, 4).argument == "none"
+    assert bench_scene(None, "7 calls, every 20 ms, 3 at a time", 4).argument == "cadence:7:0.02:3:0:0"
+    assert bench_scene(None, "7 calls", 4).argument == "cadence:7:-1:1:0:0"
+    assert bench_scene(None, "7 calls, computing 5 ms in 4 parts", 4).argument == "cadence:7:-1:1:0.005:4"
+    assert bench_scene(None, None, 4).argument == "none"
 
 
 def measured(mpi: Mpi, hocket_command: Callable[..., Ran], words: str, *more: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class BenchRequest:
     scene: Scene = NO_SCENE
 
     @property
-    def played(self) -> dict[str, Any]:
+    def scene_arguments(self) -> dict[str, Any]:
         """The scene, as arguments of `hocket.mpi.benchmark.bench`."""
         texts = self.scene.texts
         return {name: texts[name] for name in ("arrivals", "cadence")}
@@ -82,7 +82,7 @@ class BenchRequest:
             least_s: Time of the fewest samples allowed of all algorithms at a size, if it is known.
             more: Other arguments of `hocket.mpi.benchmark.bench`.
         """
-        more |= {"share": self.share, "limit_s": self.limit_s, **self.played}
+        more |= {"share": self.share, "limit_s": self.limit_s, **self.scene_arguments}
         tell(sum(max(self.limit_s, least_s(size)) for size in self.sizes_bytes), "up to ")
         with progress("measuring", len(self.sizes_bytes) * len(self.candidates)) as on_done:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
