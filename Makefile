@@ -87,8 +87,9 @@ lint-python:
 	$(BIN)/ruff format --check python lab studies tools benchmarks docs
 	$(BIN)/ruff check python lab studies tools benchmarks docs
 	$(BIN)/mypy
+	$(BIN)/stubtest hocket._native --mypy-config-file pyproject.toml > /dev/null || $(BIN)/stubtest hocket._native
 	$(BIN)/python tools/house.py
-	$(BIN)/python tools/crossings.py --most 9 simulate allreduce ring --ranks 16 --size 64KiB --json > /dev/null
+	$(BIN)/python tools/crossings.py --most 5 simulate allreduce ring --ranks 16 --size 64KiB --json > /dev/null
 
 # The site.
 SITE := docs/_build/html

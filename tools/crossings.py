@@ -2,8 +2,9 @@
 
     tools/crossings.py [--most N] simulate allreduce ring --ranks 16 --size 64KiB
 
-Prints each function, class and method with the number of its calls. Exits with status 1 if there are more than N calls.
-What does not depend on the command (the catalogue and the facts of collectives) is read before.
+Prints each function, class and method with the number of its calls; reading a field is no call. Exits with status 1 if
+there are more than N calls. What does not depend on the command (the catalogue and the facts of collectives) is read
+before.
 """
 
 from __future__ import annotations

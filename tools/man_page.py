@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.cli.app import hocket
 from hocket.cli.group import Group
 
@@ -20,7 +20,7 @@ def main() -> None:
 def page() -> Iterator[str]:
     """Give the lines of the page."""
     context = click.Context(hocket, info_name="hocket", **hocket.context_settings)
-    yield f'.TH HOCKET 1 "" "Hocket {version()}" "User Commands"'
+    yield f'.TH HOCKET 1 "" "Hocket {VERSION}" "User Commands"'
     yield from (".SH NAME", rf"hocket \- {roff(help_of(hocket))}")
     yield from (".SH SYNOPSIS", *synopsis(context))
     yield from (".SH OPTIONS", *options(context))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hocket._native import Error
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.mpi.benchmark import deviation
 from hocket.mpi.installation import Installation
 from hocket.mpi.scene import Director
@@ -103,7 +103,7 @@ def compare_together(
         clock_error_s=clock_error_s,
         faults=simulated.faults,
         faults_late_s=None if director is None else director.late_s,
-        version=version(),
+        version=VERSION,
     )
 
 

@@ -25,7 +25,7 @@ draw_with(lambda: import_module("hocket.drawing.pictures"))
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use, so that Ctrl-C already works during the load."""
     if name == "__version__":
-        return import_module("hocket.base.version").version()
+        return import_module("hocket.base.version").VERSION
     if util.find_spec(f"hocket.{name}"):
         return import_module(f"hocket.{name}")
     public = import_module("hocket.api")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import hocket
-from hocket.definitions.calls import prepare, values
+from hocket.definitions.calls import prepare
 from hocket.typing import Call, Rank, Steps
 from hocket_studies import jitter
 from hocket_studies.trinaryx3_model import best_segment_bytes
@@ -38,7 +38,7 @@ def machine(text: str) -> hocket.Machine:
 
 def automatic(label: str, call: hocket.Call, where: hocket.Machine) -> int | str:
     (name,) = (name for name, value in call.parameters.items() if value == "auto")
-    return values(prepare(hocket.find(label), call, where))[name]
+    return prepare(hocket.find(label), call, where).values()[name]
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "reduce", "allreduce"])

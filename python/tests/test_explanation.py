@@ -243,7 +243,7 @@ def test_a_grid_keeps_the_lists_and_numbers_of_a_machine_whose_noise_it_changes(
     noise = '[noises.quiet.noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "1 us"\n'
     (tmp_path / "grid.toml").write_text(spec + noise)
     (cell,) = hocket.Grid.load(tmp_path / "grid.toml").cells
-    assert cell.setting.machine.quantities["network.dims"] == [4, 4]
+    assert cell.setting.machine.quantities["network.dims"] == (4, 4)
 
 
 def test_variants_change_what_they_say() -> None:
@@ -254,7 +254,7 @@ def test_variants_change_what_they_say() -> None:
     less = halve(machine, "bandwidth")
     assert less is not None
     assert less.quantities["network.link_bandwidth_bytes_per_s"] == 8e9
-    assert less.quantities["network.dims"] == [4, 4]
+    assert less.quantities["network.dims"] == (4, 4)
     less = halve(_MACHINES["host"], "overhead")
     assert less is not None
     assert less.quantities["host.o_send_s"] == 0.5e-6

@@ -197,7 +197,7 @@ def test_a_result_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     ask = _native.simulate_together
     monkeypatch.setattr(_native, "simulate_together", lambda *given: answers.append(ask(*given)) or answers[-1])
     hocket.simulate_together(RINGS, machine=hocket.Machine.parse(LINE))
-    (meeting, _) = json.loads(answers[0])["meetings"]
+    (meeting, _) = answers[0]["meetings"]
     assert meeting.keys() == {field.name for field in fields(hocket.Meeting)}
 
 

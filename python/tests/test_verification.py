@@ -189,7 +189,7 @@ def test_a_barrier_has_to_synchronise() -> None:
 
     found = hocket.verify(lonely, range(1, 5)).counterexamples
     assert [counterexample["ranks"] for counterexample in found] == [2, 3, 4]
-    assert (found[0]["kind"], found[0]["at_ranks"]) == ("barrier left too early", [0, 1])
+    assert (found[0]["kind"], found[0]["at_ranks"]) == ("barrier left too early", (0, 1))
 
 
 def test_the_input_may_not_be_written() -> None:
@@ -200,7 +200,7 @@ def test_the_input_may_not_be_written() -> None:
         yield r.copy(c.result(r), c.input(r))
 
     found = hocket.verify(scribbling, [1]).counterexamples[0]
-    assert (found["kind"], found["at_ranks"], found["span"]) == ("write to the input", [0], "input[0..1]")
+    assert (found["kind"], found["at_ranks"], found["span"]) == ("write to the input", (0,), "input[0..1]")
     with pytest.raises(
         hocket.Error, match=r"^rank 0: copy writes input\[0..3\], expected a program that only reads the input$"
     ):
@@ -395,7 +395,7 @@ def test_a_mistake_of_a_python_program_is_a_finding(
 
     verdict = hocket.verify([mistaken, hocket.find("barrier/dissemination")], [3])
     (found,) = verdict.counterexamples
-    assert (found["kind"], found["ranks"], found["at_ranks"], found["step"]) == ("exception", 3, [1], 2)
+    assert (found["kind"], found["ranks"], found["at_ranks"], found["step"]) == ("exception", 3, (1,), 2)
     assert found["call"]["root"] == 0
     assert re.match(rf".*test_verification\.py:\d+: {told}", found["got"])
     assert verdict.findings[1].checked > 0
@@ -480,7 +480,7 @@ def test_another_order_of_the_same_steps_is_a_finding(is_joined: bool) -> None:
             yield receives[1]
 
     (found,) = hocket.verify(flipping, [3], count=2).counterexamples
-    assert (found["kind"], found["at_ranks"]) == ("other steps when run again", [0])
+    assert (found["kind"], found["at_ranks"]) == ("other steps when run again", (0,))
     assert found["got"] == "the same 4 steps, in another order when run again"
     assert found["details"] == [
         "step 2 at first: recv result[4..6] from rank 2",

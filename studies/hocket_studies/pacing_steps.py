@@ -7,7 +7,6 @@ if no message uses a link. `gap="auto-2"` asks for G_i - 2.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from hocket import _native
@@ -52,8 +51,7 @@ def steps(algorithm: Algorithm | str, call: Call, *, machine: MachineLike) -> tu
         Error: The algorithm refuses the call, or the algorithm or the machine cannot make the gap.
     """
     found, known = as_algorithm(algorithm), as_machine(machine)
-    answer = _native.steps(known.handle, prepare(found, call, known))
-    return tuple(StepGap(**step) for step in json.loads(answer))
+    return tuple(StepGap(**step) for step in _native.steps(known.handle, prepare(found, call, known)))
 
 
 def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine: MachineLike) -> StepTime:
@@ -69,4 +67,4 @@ def simulate_step(algorithm: Algorithm | str, call: Call, step: int, *, machine:
         Error: There are no steps, no such step, or no topology; or the network deadlocks.
     """
     found, known = as_algorithm(algorithm), as_machine(machine)
-    return StepTime(**json.loads(_native.simulate_step(known.handle, prepare(found, call, known), step)))
+    return StepTime(**_native.simulate_step(known.handle, prepare(found, call, known), step))

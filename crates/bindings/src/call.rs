@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket::request::{CallValues, Setting, Signature};
+use hocket::request::{CallRequest, CallValues, Setting, Signature, collective};
 use hocket_algorithms::automatic::has_none;
 use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::{Entry, find};
@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::program::PythonProgram;
-use crate::request::{self, CallRequest, OwnParameter, OwnProgram, ResultValues, parameters, signature};
+use crate::request::{OwnParameter, OwnProgram, ResultValues, signature};
 use crate::runnable::{Runnable, sentence};
-use crate::wire::{Error, interned, raise, write};
+use crate::wire::{Error, Plain, interned, raise};
 
 /// The memory that a simulation keeps per rank of a schedule, in bytes.
 const RANK_BYTES: f64 = 400.0;
@@ -49,16 +49,16 @@ impl PythonCall {
     #[new]
     #[pyo3(signature = (request, own = None, machine = None))]
     fn new(
-        request: CallRequest,
+        request: Plain<CallRequest>,
         own: Option<OwnProgram>,
         machine: Option<&Bound<'_, PythonMachine>>,
     ) -> PyResult<Self> {
-        Self::from_request(request, machine.map(Bound::get), own, None)
+        Self::from_request(request.0, machine.map(Bound::get), own, None)
     }
 
     /// The values of all parameters, in the form of results.
-    fn values(&self) -> PyResult<String> {
-        write(&self.repeated(&self.call).1)
+    fn values(&self) -> Plain<ResultValues> {
+        Plain(self.repeated(&self.call).1)
     }
 
     /// The values of all parameters as numbers, and of further names in the formulas of a catalogue algorithm.
@@ -240,17 +240,15 @@ pub fn complete(
     collective: &str,
     algorithm: &str,
     own: Option<Vec<OwnParameter>>,
-    #[pyo3(from_py_with = parameters)] settings: Vec<(String, Setting)>,
+    settings: Plain<Vec<(String, Setting)>>,
     element_bytes: u64,
-) -> PyResult<String> {
+) -> PyResult<Plain<ResultValues>> {
     let entry = match &own {
         Some(_) => None,
-        None => {
-            Some(request::collective(collective).and_then(|collective| find(collective, algorithm)).map_err(raise)?)
-        }
+        None => Some(self::collective(collective).and_then(|collective| find(collective, algorithm)).map_err(raise)?),
     };
     let own = own.map(|declared| signature(format!("{collective} {algorithm}"), &declared));
     let signature = own.or_else(|| entry.map(Signature::from));
-    let values = signature.map(|signature| signature.values(&settings, element_bytes)).transpose().map_err(raise)?;
-    write(&ResultValues::new(&values.unwrap_or_default(), entry))
+    let values = signature.map(|signature| signature.values(&settings.0, element_bytes)).transpose().map_err(raise)?;
+    Ok(Plain(ResultValues::new(&values.unwrap_or_default(), entry)))
 }

@@ -1,4 +1,5 @@
-//! The interface between Rust and Python: handles of machines, calls and schedules go in, JSON results come out.
+//! The interface between Rust and Python: handles of machines, calls and schedules go in, results come out as Python's
+//! own objects.
 
 mod aside;
 mod call;
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aside::{aside, aside_unless_python};
 use call::PythonCall;
-use hocket::pacing;
+use hocket::pacing::{self, Step};
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
@@ -39,7 +40,7 @@ use pyo3::types::PyBytes;
 use request::ResultValues;
 use result::StepTime;
 use serde_json::{Value, json};
-use wire::{Error, raise, write};
+use wire::{Error, Plain, raise};
 
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
@@ -77,16 +78,10 @@ fn describe(entry: &Entry) -> Value {
     })
 }
 
-/// The version of Hocket.
-#[pyfunction]
-fn version() -> &'static str {
-    wire::VERSION
-}
-
 /// Every algorithm of the catalogue.
 #[pyfunction]
-fn catalogue() -> PyResult<String> {
-    write(&CATALOGUE.iter().map(describe).collect::<Vec<_>>())
+fn catalogue() -> Plain<Vec<Value>> {
+    Plain(CATALOGUE.iter().map(describe).collect())
 }
 
 /// A size such as "64KiB", in bytes.
@@ -145,7 +140,7 @@ fn one_line(message: &str) -> String {
 
 /// The properties of all collectives, in their order.
 #[pyfunction]
-fn collectives() -> PyResult<String> {
+fn collectives() -> Plain<Vec<Value>> {
     let facts = |collective: Collective| {
         json!({
             "name": collective.name(),
@@ -160,7 +155,7 @@ fn collectives() -> PyResult<String> {
             "with_equal_blocks": collective.with_equal_blocks().name(),
         })
     };
-    write(&Collective::ALL.map(facts))
+    Plain(Collective::ALL.map(facts).to_vec())
 }
 
 /// The name of a collective as in `hocket list`; None for an unknown name.
@@ -177,7 +172,7 @@ fn check_rules(text: &str, file: &str) -> PyResult<()> {
 
 /// The rules of a text; `file` names it in errors. Ranges end before their second value, null if open.
 #[pyfunction]
-fn rules(text: &str, file: &str) -> PyResult<String> {
+fn rules(text: &str, file: &str) -> PyResult<Plain<Value>> {
     let range = |range: &Range<u64>| (range.start, Some(range.end).filter(|end| *end < u64::MAX));
     let rule = |rule: &Rule| {
         let unit = |name: &str| rule.entry()?.about.parameters.iter().find(|p| p.name == name).map(|p| p.unit);
@@ -203,7 +198,8 @@ fn rules(text: &str, file: &str) -> PyResult<String> {
     };
     let rules = Rules::parse(text, file).map_err(raise)?;
     let all: Vec<_> = rules.iter().cloned().chain(rules.of_other_forms()).collect();
-    write(&json!({ "order_is_fixed": rules.order_is_fixed(), "rules": all.iter().map(rule).collect::<Vec<_>>() }))
+    let all: Vec<_> = all.iter().map(rule).collect();
+    Ok(Plain(json!({ "order_is_fixed": rules.order_is_fixed(), "rules": all })))
 }
 
 /// The dimensions of a stencil (see `Stencil::parse`; default: a torus), and its number of neighbours per rank.
@@ -221,19 +217,19 @@ fn rules_of_libraries() -> Vec<(&'static str, &'static str)> {
 
 /// The algorithm that rules choose for a call, and the values of its parameters; None if they leave the call to MPI.
 #[pyfunction]
-fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'static str, String)>> {
+fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'static str, Plain<ResultValues>)>> {
     let rules = Rules::parse(rules, file).map_err(raise)?;
     let Ok((entry, call)) = rules.decide(&call.content(), false) else { return Ok(None) };
-    Ok(Some((entry.name, write(&ResultValues::of(entry, &call))?)))
+    Ok(Some((entry.name, Plain(ResultValues::of(entry, &call)))))
 }
 
 /// For each step of an algorithm of the catalogue, its M_i and its gap.
 #[pyfunction]
-fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<String> {
+fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<Plain<Vec<Step>>> {
     let (platform, entry, gap) = (machine.platform(), call.entry()?, call.gap().map_err(raise)?);
     let call = call.content();
     let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
-    write(&steps)
+    Ok(Plain(steps))
 }
 
 /// The lower bounds of a call on a machine: latency, bandwidth and computation, in seconds.
@@ -246,13 +242,13 @@ fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
 
 /// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap and its time.
 #[pyfunction]
-fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, step: usize) -> PyResult<String> {
+fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, step: usize) -> PyResult<Plain<StepTime>> {
     let (platform, entry, gap) = (machine.platform(), call.entry()?, call.gap().map_err(raise)?);
     let call = call.content();
     let (step, outcome) = aside(py, move || {
         pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
     })?;
-    write(&StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes })
+    Ok(Plain(StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes }))
 }
 
 /// The bytes per segment with which Trinaryx3 takes the least time, see [`Pipeline::best_segment_bytes`].
@@ -266,7 +262,7 @@ fn best_segment_bytes(
     reduce_bytes_per_s: f64,
 ) -> PyResult<f64> {
     let links = Links { latency_s, link_bytes_per_s, reduce_bytes_per_s };
-    let collective = request::collective(collective).map_err(raise)?;
+    let collective = hocket::request::collective(collective).map_err(raise)?;
     Ok(Pipeline { size_bytes, height_links, trees: TRINARYX3, links }.best_segment_bytes(collective))
 }
 
@@ -325,7 +321,7 @@ mod _native {
     use super::{
         best_segment_bytes, bound, catalogue, check_memory, check_rules, choose, collective_named, collectives,
         counted, hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time,
-        rules, rules_of_libraries, run, run_with, simulate_step, steps, version,
+        rules, rules_of_libraries, run, run_with, simulate_step, steps,
     };
     #[pymodule_export]
     use crate::call::{PythonCall, complete};
@@ -347,4 +343,8 @@ mod _native {
     use crate::verification::{verification_effort_s, verify, verify_schedule};
     #[pymodule_export]
     use crate::wire::Error;
+
+    /// The version of Hocket.
+    #[pymodule_export]
+    const VERSION: &str = crate::wire::VERSION;
 }

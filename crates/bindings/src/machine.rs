@@ -9,17 +9,17 @@ use hocket_machine::{Machine, Section};
 use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::topology;
-use crate::wire::{Error, raise, write};
+use crate::wire::{Error, Plain, raise};
 
 /// A machine file.
 #[pyclass(frozen, name = "Machine", module = "hocket._native")]
 pub struct PythonMachine {
     text: String,
     file: String,
-    said: String,
+    sections: Value,
     platform: Arc<Platform>,
     surroundings: Arc<Surroundings>,
 }
@@ -31,28 +31,28 @@ impl PythonMachine {
         let machine = Machine::parse(&text, &file).map_err(raise)?;
         let platform = Platform::new(&machine).map_err(raise)?;
         let surroundings = Arc::new(hocket::surroundings(&platform));
-        Ok(Self { said: said(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
+        Ok(Self { sections: sections(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
     }
 
-    /// The content of the file as JSON.
+    /// The name of the machine and its model, the texts of all keys by section, and their values.
     #[getter]
-    fn said(&self) -> &str {
-        &self.said
+    fn sections(&self) -> Plain<&Value> {
+        Plain(&self.sections)
     }
 
     /// The facts and the picture of the machine's network; none without a topology.
-    fn topology(&self) -> PyResult<Option<String>> {
-        self.platform.network.fabric().map(|fabric| write(&topology::facts(fabric))).transpose()
+    fn topology(&self) -> Option<Plain<Value>> {
+        self.platform.network.fabric().map(|fabric| Plain(topology::facts(fabric)))
     }
 
     /// The first nodes and switches of the network, and the first links, at most `most` of each.
-    fn topology_parts(&self, most: usize) -> PyResult<String> {
-        write(&topology::parts(self.fabric()?, most))
+    fn topology_parts(&self, most: usize) -> PyResult<Plain<Value>> {
+        Ok(Plain(topology::parts(self.fabric()?, most)))
     }
 
     /// The links from the node of one rank to the node of another, with the virtual channel of each.
-    fn topology_route(&self, from: usize, to: usize) -> PyResult<String> {
-        write(&topology::route(self.fabric()?, from, to)?)
+    fn topology_route(&self, source: usize, target: usize) -> PyResult<Plain<Value>> {
+        Ok(Plain(topology::route(self.fabric()?, source, target)?))
     }
 
     /// Pickles the machine.
@@ -85,7 +85,7 @@ impl PythonMachine {
     }
 }
 
-fn said(machine: &Machine, platform: &Platform) -> PyResult<String> {
+fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
     let texts = |section: &Section| {
         section.values().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
     };
@@ -96,7 +96,7 @@ fn said(machine: &Machine, platform: &Platform) -> PyResult<String> {
             noise.insert(kind, texts(&section));
         }
     }
-    write(&json!({
+    Ok(json!({
         "name": platform.name,
         "model": platform.network.name(),
         "network": texts(&machine.network),

@@ -12,12 +12,12 @@ use serde::Deserialize;
 use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::result::Delivery;
-use crate::wire::{raise, read, write};
+use crate::wire::{Plain, raise};
 
 /// Messages from one master to groups of ranks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MulticastRequest {
+pub struct MulticastRequest {
     /// Number of ranks.
     ranks: usize,
     /// The sender.
@@ -99,10 +99,14 @@ impl MulticastRequest {
 
 /// Simulates dynamic multicasts.
 #[pyfunction]
-pub fn simulate_multicast(py: Python<'_>, machine: &PythonMachine, request: &str) -> PyResult<String> {
-    let request: MulticastRequest = read(request)?;
+pub fn simulate_multicast(
+    py: Python<'_>,
+    machine: &PythonMachine,
+    request: Plain<MulticastRequest>,
+) -> PyResult<Plain<Delivery>> {
+    let Plain(request) = request;
     let platform = machine.platform();
     let outcome = aside(py, move || request.simulate(&platform).map_err(raise))?;
     let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
-    write(&Delivery { time_s: outcome.time_s(), messages, message_bytes })
+    Ok(Plain(Delivery { time_s: outcome.time_s(), messages, message_bytes }))
 }

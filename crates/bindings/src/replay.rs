@@ -10,14 +10,14 @@ use serde::Deserialize;
 use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::request::TrialsRequest;
-use crate::result::{Found, Replay, ReplayTrace};
+use crate::result::{Replay, ReplayTrace, TrialsResult};
 use crate::watch::Watch;
-use crate::wire::{raise, read, write};
+use crate::wire::{Plain, raise};
 
 /// The options of a replay.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ReplayRequest {
+pub struct ReplayRequest {
     /// The meaning of the columns of the trace.
     meaning: Meaning,
     /// Texts of rules that choose algorithms, and their names in errors; earlier texts win.
@@ -46,15 +46,20 @@ impl ReplayRequest {
         let ReplayResult { many: Many { ends, mut first }, accounts, calls } =
             hocket_replay::replay(meaning, columns, &rules, platform, options)?;
         let events = std::mem::take(&mut first.trace);
-        let found = Found::new(first, ends.iter().map(|ends| ends.last_s).collect(), platform, seed);
-        Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, found }, events, calls })
+        let result = TrialsResult::new(first, ends.iter().map(|ends| ends.last_s).collect(), platform, seed);
+        Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, result }, events, calls })
     }
 }
 
 /// Replays a trace: four columns of numbers for each rank, see [`Columns`].
 #[pyfunction]
-pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: Vec<[Vec<u8>; 4]>) -> PyResult<String> {
-    let request: ReplayRequest = read(request)?;
+pub fn replay(
+    py: Python<'_>,
+    machine: &PythonMachine,
+    request: Plain<ReplayRequest>,
+    columns: Vec<[Vec<u8>; 4]>,
+) -> PyResult<Plain<ReplayTrace>> {
+    let Plain(request) = request;
     let (platform, surroundings) = (machine.platform(), machine.surroundings());
     let result = aside(py, move || {
         let columns: Vec<_> = columns
@@ -66,7 +71,7 @@ pub fn replay(py: Python<'_>, machine: &PythonMachine, request: &str, columns: V
             .replay(&platform, &surroundings, &columns, &|| watch.says_stop())
             .map_err(|error| watch.why(raise(error)))
     })?;
-    write(&result)
+    Ok(Plain(result))
 }
 
 /// The rules for calls that no rule of the user decides.

@@ -1,10 +1,9 @@
 //! Requests from Python.
 
-use hocket::cases::check_root;
-use hocket::request::{CallValues, GAP, Setting, Signature};
+use hocket::request::{CallValues, GAP, Signature};
 use hocket::{Scene, Way};
-use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, budget, names};
+use hocket_algorithms::Entry;
+use hocket_core::{Call, Error, Parameter, Result, Unit, budget};
 use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -12,54 +11,6 @@ use serde_json::{Value, json};
 
 use crate::scene::PythonScene;
 use crate::wire::interned;
-
-/// A call as Python requests it. Results echo it, without fields that they show in another
-/// form or ignore.
-#[derive(Clone, Debug, FromPyObject, Serialize)]
-#[pyo3(from_item_all)]
-pub struct CallRequest {
-    /// Name of the collective.
-    pub collective: String,
-    /// Name of the algorithm; empty if none is needed.
-    #[pyo3(default)]
-    pub algorithm: String,
-    /// Number of ranks.
-    pub ranks: usize,
-    /// Message of the MPI call, in bytes.
-    pub size_bytes: u64,
-    /// The root, where the collective has one.
-    pub root: usize,
-    /// The stencil of a neighbourhood, see [`Stencil::parse`].
-    pub neighbors: Option<String>,
-    /// Size of an element; messages are cut between elements.
-    pub element_bytes: usize,
-    /// Whether input and result share memory.
-    pub in_place: bool,
-    /// Whether operands may be swapped.
-    #[serde(skip)]
-    pub commutative: bool,
-    /// What the algorithm's parameters are set to.
-    #[serde(skip)]
-    #[pyo3(default, from_py_with = parameters)]
-    pub parameters: Vec<(String, Setting)>,
-}
-
-/// What parameters are set to.
-pub fn parameters(settings: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Setting)>> {
-    #[derive(FromPyObject)]
-    enum Kind {
-        Whole(u64),
-        Real(f64),
-        Text(String),
-    }
-    let kind = |kind| match kind {
-        Kind::Whole(number) => Setting::Whole(number),
-        Kind::Real(number) => Setting::Real(number),
-        Kind::Text(text) => Setting::Text(text),
-    };
-    let settings: Vec<(String, Kind)> = settings.extract()?;
-    Ok(settings.into_iter().map(|(name, value)| (name, kind(value))).collect())
-}
 
 /// A program of the user.
 #[derive(FromPyObject)]
@@ -87,79 +38,6 @@ pub fn signature(label: String, declared: &[OwnParameter]) -> Signature {
         meaning: "",
     };
     Signature::own(label, declared.iter().map(parameter).collect())
-}
-
-/// An upper bound of the neighbours that a stencil gives a rank.
-const MOST_NEIGHBORS: usize = 1 << 13;
-
-/// More ranks than any machine has; more are refused before memory is allocated.
-const MOST_RANKS: usize = 1 << 26;
-
-impl CallRequest {
-    /// The request for a schedule; its name is in the place of an algorithm's.
-    pub fn of_schedule(name: String, ranks: usize) -> Self {
-        Self {
-            collective: "schedule".to_owned(),
-            algorithm: name,
-            ranks,
-            size_bytes: 0,
-            root: 0,
-            neighbors: None,
-            element_bytes: 1,
-            in_place: false,
-            commutative: true,
-            parameters: Vec::new(),
-        }
-    }
-
-    /// The algorithm of the catalogue.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn entry(&self) -> Result<&'static Entry> {
-        find(collective(&self.collective)?, &self.algorithm)
-    }
-
-    /// The call, independently of the algorithm.
-    ///
-    /// # Errors
-    /// An invalid call, or a size that is not a whole number of elements.
-    pub fn call(&self) -> Result<Call> {
-        let Self { ranks, size_bytes, element_bytes, .. } = *self;
-        if ranks == 0 || ranks > MOST_RANKS {
-            return Err(Error::new(format!("ranks: got {ranks}, expected 1 to {MOST_RANKS}")));
-        }
-        if element_bytes == 0 || size_bytes % element_bytes as u64 != 0 {
-            let text = format!("size: got {size_bytes} B, expected a whole number of elements of {element_bytes} B");
-            return Err(Error::new(text));
-        }
-        let collective = collective(&self.collective)?;
-        let elements = usize::try_from(size_bytes / element_bytes as u64).unwrap_or(usize::MAX);
-        let blocks = if collective.has_neighbors() { ranks.saturating_mul(MOST_NEIGHBORS) } else { ranks };
-        if elements.checked_mul(blocks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
-            return Err(Error::new(format!(
-                "size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all"
-            )));
-        }
-        check_root(collective, self.root)?;
-        let mut call = Call {
-            root: self.root,
-            element_bytes,
-            in_place: self.in_place,
-            commutative: self.commutative,
-            ..Call::new(collective, ranks, elements)
-        };
-        if let Some(text) = &self.neighbors {
-            if !collective.has_neighbors() {
-                return Err(Error::new(format!(
-                    "neighbors: got {text:?}, but {collective} is no neighbourhood collective"
-                )));
-            }
-            call.counts = collective.counts_of(Stencil::parse(text, ranks)?, elements);
-        }
-        call.check()?;
-        Ok(call)
-    }
 }
 
 /// Values by name in the form of results, in this order.
@@ -194,15 +72,6 @@ impl Serialize for ResultValues {
     }
 }
 
-/// The collective of this name, see [`Collective::from_name`].
-///
-/// # Errors
-/// No such collective.
-pub fn collective(name: &str) -> Result<Collective> {
-    Collective::from_name(name)
-        .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
-}
-
 /// How to simulate.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -229,7 +98,7 @@ pub struct How {
 impl How {
     /// Who calls when, how often, over which links, and how the time is measured.
     pub fn scene(&self) -> Scene {
-        let PythonScene { arrivals, cadence, faults } = self.scene.clone();
+        let PythonScene { arrivals, cadence, faults, .. } = self.scene.clone();
         Scene { way: self.measured_as, arrivals, cadence, faults }
     }
 

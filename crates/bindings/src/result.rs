@@ -3,18 +3,20 @@
 use std::mem::take;
 
 use hocket::pacing::Step;
+use hocket::request::CallRequest;
 use hocket::{Repeated, Simulated};
 use hocket_machine::Topology;
 use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Outcome, Passage, Platform, Record};
 use serde::Serialize;
 
-use crate::request::{CallRequest, How, ResultValues};
+use crate::request::{How, ResultValues};
+use crate::scene::SceneTexts;
 use crate::wire::VERSION;
 
 /// The result of trials on a machine, including all fields of [`Outcome`].
 #[derive(Serialize)]
-pub struct Found {
+pub struct TrialsResult {
     pub machine: String,
     pub seed: u64,
     pub trials: usize,
@@ -27,7 +29,7 @@ pub struct Found {
     pub outcome: Outcome,
 }
 
-impl Found {
+impl TrialsResult {
     pub fn new(outcome: Outcome, times_s: Vec<f64>, platform: &Platform, seed: u64) -> Self {
         Self {
             machine: platform.name.clone(),
@@ -41,11 +43,13 @@ impl Found {
     }
 }
 
-/// `hocket.Simulation`, and so the keys of `hocket simulate --json`.
+/// `hocket.Simulation`.
 #[derive(Serialize)]
 pub struct Simulation {
     #[serde(flatten)]
     pub call: CallRequest,
+    #[serde(flatten)]
+    pub scene: SceneTexts,
     /// For a catalogue algorithm: given, default, or automatic values.
     pub parameters: ResultValues,
     pub engine: &'static str,
@@ -60,8 +64,12 @@ pub struct Simulation {
     /// When the last rank reached each mark of the program, in each trial.
     pub marks_s: Vec<Vec<f64>>,
     pub steps: Vec<Step>,
+    /// What was kept of the first trial.
+    pub events: Vec<Record>,
+    pub link_uses: Vec<LinkUse>,
+    pub passages: Vec<Passage>,
     #[serde(flatten)]
-    pub found: Found,
+    pub result: TrialsResult,
 }
 
 /// The times at which the first, the mean and the last rank ended, as means over the trials, in seconds.
@@ -84,24 +92,14 @@ fn marks_s(ends: &[Ends]) -> Vec<Vec<f64>> {
     (0..marks).map(|mark| ends.iter().map(|ends| ends.marks_s[mark]).collect()).collect()
 }
 
-/// `hocket.Trace`: a simulation with the requested observations of its first trial.
-#[derive(Serialize)]
-pub struct Trace {
-    pub simulation: Simulation,
-    pub events: Vec<Record>,
-    pub link_uses: Vec<LinkUse>,
-    pub passages: Vec<Passage>,
-}
-
-impl Trace {
-    /// The trace of a simulated call.
+impl Simulation {
+    /// The simulation of a call, with the requested observations of its first trial.
     pub fn new(call: CallRequest, parameters: ResultValues, result: Simulated, platform: &Platform, how: &How) -> Self {
         let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, .. } = result;
         let fabric = platform.network.fabric().filter(|_| how.links);
-        let link_uses = fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric));
-        let (events, passages) = (take(&mut many.first.trace), take(&mut many.first.passages));
-        let simulation = Simulation {
+        Self {
             call,
+            scene: how.scene.texts.clone(),
             parameters,
             engine: many.first.engine,
             measured_as: how.measured_as.name(),
@@ -112,9 +110,11 @@ impl Trace {
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
             steps,
-            found: Found::new(many.first, times_s, platform, how.trials.seed),
-        };
-        Self { simulation, events, link_uses, passages }
+            events: take(&mut many.first.trace),
+            link_uses: fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric)),
+            passages: take(&mut many.first.passages),
+            result: TrialsResult::new(many.first, times_s, platform, how.trials.seed),
+        }
     }
 }
 
@@ -133,7 +133,7 @@ pub struct Replay {
     #[serde(flatten)]
     pub accounts: Accounts,
     #[serde(flatten)]
-    pub found: Found,
+    pub result: TrialsResult,
 }
 
 /// `hocket.Links`.

@@ -3,6 +3,7 @@
 use hocket::{Arrivals, Cadence};
 use hocket_simulate::Fault;
 use pyo3::prelude::*;
+use serde::Serialize;
 
 use crate::machine::PythonMachine;
 use crate::wire::raise;
@@ -17,6 +18,17 @@ pub struct PythonScene {
     pub cadence: Option<Cadence>,
     /// The faults of links.
     pub faults: Vec<Fault>,
+    /// The scene in the form of results.
+    pub texts: SceneTexts,
+}
+
+/// A scene in the form of results.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SceneTexts {
+    /// The arrivals, or how many times there are, one for each rank.
+    arrivals: Option<String>,
+    cadence: Option<String>,
+    faults: Vec<String>,
 }
 
 #[pymethods]
@@ -24,15 +36,21 @@ impl PythonScene {
     /// The scene of arrivals (a text, or a time for each rank in seconds), a cadence and faults.
     #[new]
     #[pyo3(signature = (arrivals = None, cadence = None, faults = None))]
-    fn new(
-        arrivals: Option<&Bound<'_, PyAny>>,
-        cadence: Option<&Bound<'_, PyAny>>,
-        faults: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        // They are read here: PyO3 adds a note to an error of an argument's own reader.
-        let arrivals = arrivals.map(read_arrivals).transpose()?;
-        let cadence = cadence.map(read_cadence).transpose()?.flatten();
-        Ok(Self { arrivals, cadence, faults: faults.map_or_else(|| Ok(Vec::new()), read_faults)? })
+    fn new(arrivals: Option<TextOrTimes>, cadence: Option<String>, faults: Option<Vec<String>>) -> PyResult<Self> {
+        let faults = faults.unwrap_or_default();
+        let (arrivals, arrivals_text) = match arrivals {
+            None => (None, None),
+            Some(TextOrTimes::Text(text)) => (Some(Arrivals::parse(&text).map_err(raise)?), Some(text)),
+            Some(TextOrTimes::Times(times_s)) => {
+                (Some(Arrivals::listed(&times_s).map_err(raise)?), Some(format!("{} times", times_s.len())))
+            }
+        };
+        Ok(Self {
+            arrivals,
+            cadence: cadence.as_deref().map(Cadence::parse).transpose().map_err(raise)?,
+            faults: faults.iter().map(|text| Fault::parse(text).map_err(raise)).collect::<PyResult<_>>()?,
+            texts: SceneTexts { arrivals: arrivals_text, cadence, faults },
+        })
     }
 
     /// Whether trials have different arrivals.
@@ -65,12 +83,10 @@ impl PythonScene {
 }
 
 /// Arrivals as text, or as a time for each rank in seconds.
-fn read_arrivals(object: &Bound<'_, PyAny>) -> PyResult<Arrivals> {
-    let arrivals = match object.extract::<String>() {
-        Ok(text) => Arrivals::parse(&text),
-        Err(_) => Arrivals::listed(&object.extract::<Vec<f64>>()?),
-    };
-    arrivals.map_err(raise)
+#[derive(FromPyObject)]
+enum TextOrTimes {
+    Text(String),
+    Times(Vec<f64>),
 }
 
 /// A cadence as text; none for None.

@@ -11,13 +11,12 @@ use hocket_record::{Costs, Form, Schedule, from_json};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use serde::Deserialize;
 
 use crate::aside::{aside, aside_unless_python};
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
 use crate::watch::Watch;
-use crate::wire::{self, Error, raise, read};
+use crate::wire::{self, Error, Plain, raise};
 
 /// The least memory of a recorded task, in bytes.
 const TASK_BYTES: f64 = 6.0;
@@ -43,24 +42,16 @@ impl PythonSchedule {
         &self,
         py: Python<'_>,
         machine: Option<&PythonMachine>,
-        request: &str,
+        form: Form,
         open: impl FnOnce() -> PyResult<W> + Send,
     ) -> PyResult<()> {
-        let request: WriteRequest = read(request)?;
         py.detach(|| {
             let node = machine.map_or_else(Default::default, |machine| machine.platform().node.clone());
             let costs =
                 Costs { reduce_s: &|bytes| node.reduce.time_s(bytes), copy_s: &|bytes| node.copy.time_s(bytes) };
-            watched(open()?, |out| self.0.write(request.format, costs, out).map_err(of_system))
+            watched(open()?, |out| self.0.write(form, costs, out).map_err(of_system))
         })
     }
-}
-
-/// The format of a written schedule. Without a machine, reductions and copies take no time.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WriteRequest {
-    format: Form,
 }
 
 /// A stream that is interrupted on Ctrl-C or when memory runs out.
@@ -139,15 +130,15 @@ impl PythonSchedule {
         aside(py, move || from_json(text.as_bytes(), &name).map_err(raise)).map(Self::new)
     }
 
-    /// Writes the schedule into a file.
+    /// Writes the schedule into a file. Without a machine, reductions and copies take no time.
     fn save(
         &self,
         py: Python<'_>,
         machine: Option<&Bound<'_, PythonMachine>>,
-        request: &str,
+        form: Plain<Form>,
         file: PathBuf,
     ) -> PyResult<()> {
-        self.written(py, machine.map(Bound::get), request, || File::create(file).map_err(of_system))
+        self.written(py, machine.map(Bound::get), form.0, || File::create(file).map_err(of_system))
     }
 
     /// Writes the schedule.
@@ -155,11 +146,11 @@ impl PythonSchedule {
         &self,
         py: Python<'py>,
         machine: Option<&Bound<'_, PythonMachine>>,
-        request: &str,
+        form: Plain<Form>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         check(self.0.task_count() as f64, TEXT_BYTES)?;
         let mut bytes = Vec::new();
-        self.written(py, machine.map(Bound::get), request, || Ok(&mut bytes))?;
+        self.written(py, machine.map(Bound::get), form.0, || Ok(&mut bytes))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -176,7 +167,7 @@ impl PythonSchedule {
     /// Pickles the schedule.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let make = py.get_type::<Self>().getattr("from_json")?;
-        let text = self.as_bytes(py, None, "{\"format\":\"json\"}")?.call_method0("decode")?;
+        let text = self.as_bytes(py, None, Plain(Form::Json))?.call_method0("decode")?;
         Ok((make, (text, "schedule").into_pyobject(py)?))
     }
 }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use hocket::Arrivals;
+use hocket::request::CallRequest;
 use hocket_simulate::{Engine, Platform};
 use pyo3::prelude::*;
 
 use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
-use crate::request::{CallRequest, How, OwnProgram};
-use crate::result::Trace;
+use crate::request::{How, OwnProgram};
+use crate::result::Simulation;
 use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
-use crate::wire::{self, raise, write};
+use crate::wire::{Plain, check_operations, raise};
 
 /// A request for a simulation, which has been checked.
 #[pyclass(frozen, module = "hocket._native")]
@@ -27,9 +28,9 @@ pub struct Request {
 impl Request {
     /// A call of the algorithm that it names, or of a program of the user.
     #[new]
-    fn new(machine: &PythonMachine, call: CallRequest, own: Option<OwnProgram>, how: How) -> PyResult<Self> {
+    fn new(machine: &PythonMachine, call: Plain<CallRequest>, own: Option<OwnProgram>, how: How) -> PyResult<Self> {
         let late_rank = how.scene.arrivals.as_ref().and_then(Arrivals::late_rank);
-        let call = Arc::new(PythonCall::from_request(call, Some(machine), own, late_rank)?);
+        let call = Arc::new(PythonCall::from_request(call.0, Some(machine), own, late_rank)?);
         Ok(Self { platform: machine.platform(), call, how })
     }
 
@@ -46,39 +47,33 @@ impl Request {
         Ok(Self { platform: machine.platform(), call, how })
     }
 
-    /// An estimate of the seconds of one core, by the formulas of an algorithm of the catalogue.
-    fn effort_s(&self) -> PyResult<f64> {
+    /// An estimate of the seconds of one core, by the formulas of an algorithm of the catalogue; 0 if it is unknown.
+    #[getter]
+    fn effort_s(&self) -> f64 {
         let Self { platform, call, how } = self;
-        let trials = how.trials.trials().map_err(raise)?;
+        let (Ok(entry), Ok(trials)) = (call.entry(), how.trials.trials()) else { return 0.0 };
         // The engine symmetry reports nothing of single ranks.
         let engine = if how.observes() && how.engine == Engine::Auto { Engine::Dataflow } else { how.engine };
-        hocket::effort_s(call.entry()?, &call.content(), platform, &how.scene(), trials, engine).map_err(raise)
+        hocket::effort_s(entry, &call.content(), platform, &how.scene(), trials, engine).unwrap_or(0.0)
     }
 
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
-    fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
+    fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<Plain<Simulation>> {
         let runnable = self.call.runnable(py)?;
         let is_python = matches!(runnable, Runnable::Python(_));
-        let (platform, call, how) = (self.platform.clone(), self.call.clone(), self.how.clone());
-        let work = move || write(&simulated(&runnable, &call, &platform, &how, on_trials.as_ref())?);
+        let (platform, request, how) = (self.platform.clone(), self.call.clone(), self.how.clone());
+        let work = move || {
+            let call = request.content();
+            if how.events {
+                check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
+            }
+            let gap = request.gap().map_err(raise)?;
+            let result = runnable.simulate(&call, &platform, gap, &how, on_trials.as_ref())?;
+            check_operations(result.many.first.trace.len() as f64)?;
+            let (call, parameters) = request.repeated(&result.call);
+            Ok(Plain(Simulation::new(call, parameters, result, &platform, &how)))
+        };
         aside_unless_python(py, is_python, work)
     }
-}
-
-fn simulated(
-    runnable: &Runnable,
-    request: &PythonCall,
-    platform: &Platform,
-    how: &How,
-    on_trials: Option<&Py<PyAny>>,
-) -> PyResult<Trace> {
-    let call = request.content();
-    if how.events {
-        wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
-    }
-    let result = runnable.simulate(&call, platform, request.gap().map_err(raise)?, how, on_trials)?;
-    wire::check_operations(result.many.first.trace.len() as f64)?;
-    let (call, parameters) = request.repeated(&result.call);
-    Ok(Trace::new(call, parameters, result, platform, how))
 }

@@ -14,7 +14,7 @@ use crate::request::{TrialsRequest, engine};
 use crate::runnable::Runnable;
 use crate::scene::{read_cadence, read_faults};
 use crate::watch::Watch;
-use crate::wire::{raise, write};
+use crate::wire::{Plain, raise};
 
 /// A job: a call on each of some groups of its ranks.
 #[derive(FromPyObject)]
@@ -80,7 +80,7 @@ pub fn simulate_jobs(
     #[pyo3(from_py_with = engine)] engine: Engine,
     trials: TrialsRequest,
     #[pyo3(from_py_with = read_faults)] faults: Vec<Fault>,
-) -> PyResult<String> {
+) -> PyResult<Plain<TogetherResult>> {
     let platform = machine.platform();
     let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
     let places = place.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
@@ -101,8 +101,9 @@ pub fn simulate_jobs(
     let is_python = placed.iter().any(|part| matches!(part.runnable, Runnable::Python(_)));
     aside_unless_python(py, is_python, move || {
         let platform = platform.with_faults(&faults).map_err(raise)?;
-        write(&simulated(&placed, demands.len(), &platform, engine, trials)?)
+        simulated(&placed, demands.len(), &platform, engine, trials)
     })
+    .map(Plain)
 }
 
 fn simulated(
@@ -111,21 +112,21 @@ fn simulated(
     platform: &Platform,
     engine: Engine,
     trials: TrialsRequest,
-) -> PyResult<Found> {
+) -> PyResult<TogetherResult> {
     let watch = Watch::default();
     let are_listed = placed.iter().all(|part| part.runnable.entry().is_some());
     let options =
         Options { engine, winners_are_alike: are_listed, is_interrupted: &|| watch.says_stop(), ..Options::default() };
     let parts: Vec<_> = placed.iter().map(Placed::part).collect();
-    let found = trials.trials().and_then(|trials| simulate_together(&parts, platform, trials, options));
+    let together = trials.trials().and_then(|trials| simulate_together(&parts, platform, trials, options));
     placed.iter().try_for_each(|part| part.runnable.check())?;
-    let found = found.map_err(|error| watch.why(raise(error)))?;
-    Ok(Found::new(&found, placed, jobs, platform))
+    let together = together.map_err(|error| watch.why(raise(error)))?;
+    Ok(TogetherResult::new(&together, placed, jobs, platform))
 }
 
 /// `hocket.Together` in one trial.
 #[derive(Serialize)]
-struct Found {
+pub struct TogetherResult {
     engine: &'static str,
     messages: u64,
     message_bytes: u64,
@@ -147,8 +148,8 @@ struct Meeting {
     waiting_s: f64,
 }
 
-impl Found {
-    fn new(found: &Together, placed: &[Placed], jobs: usize, platform: &Platform) -> Self {
+impl TogetherResult {
+    fn new(together: &Together, placed: &[Placed], jobs: usize, platform: &Platform) -> Self {
         let slowest = |times_s: &mut dyn Iterator<Item = f64>| {
             let mut slowest_s = vec![0.0; jobs];
             for (part, time_s) in placed.iter().zip(times_s) {
@@ -157,7 +158,7 @@ impl Found {
             slowest_s
         };
         let meeting = |fabric: &Fabric, link: usize, carried: &LinkUse| {
-            let bytes = || found.alone.iter().map(|alone| alone.links_bytes[link]);
+            let bytes = || together.alone.iter().map(|alone| alone.links_bytes[link]);
             let calls = bytes().filter(|bytes| *bytes > 0.0).count();
             let mut job_bytes = vec![0.0; jobs];
             placed.iter().zip(bytes()).for_each(|(part, bytes)| job_bytes[part.job] += bytes);
@@ -166,13 +167,13 @@ impl Found {
             (calls > 1).then_some(Meeting { link, name, job_bytes, busy_s, waiting_s })
         };
         Self {
-            engine: found.outcome.engine,
-            messages: found.outcome.messages,
-            message_bytes: found.outcome.message_bytes,
-            times_s: slowest(&mut found.times_s.iter().copied()),
-            alone_s: slowest(&mut found.alone.iter().map(|alone| alone.time_s)),
+            engine: together.outcome.engine,
+            messages: together.outcome.messages,
+            message_bytes: together.outcome.message_bytes,
+            times_s: slowest(&mut together.times_s.iter().copied()),
+            alone_s: slowest(&mut together.alone.iter().map(|alone| alone.time_s)),
             meetings: platform.network.fabric().map(|fabric| {
-                let links = found.outcome.links.iter().enumerate();
+                let links = together.outcome.links.iter().enumerate();
                 links.filter_map(|(link, carried)| meeting(fabric, link, carried)).collect()
             }),
         }

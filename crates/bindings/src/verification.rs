@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use hocket::Report;
 use hocket::cases::{Values, Wanted};
+use hocket::request::collective;
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Parameter};
 use hocket_verify::{Counterexample, Limits};
@@ -17,15 +19,22 @@ use crate::request;
 use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
 use crate::watch::Watch;
-use crate::wire::{Error, interned, raise, read, write};
+use crate::wire::{Error, Plain, interned, raise};
+
+/// The subject of a verification: an algorithm, or a schedule by its name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Subject {
+    collective: String,
+    algorithm: String,
+    ranks: usize,
+}
 
 /// What to verify.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct VerifyRequest {
-    collective: String,
-    algorithm: String,
-    ranks: usize,
+pub struct VerifyRequest {
+    subject: Subject,
     /// For each parameter, values of which all combinations are tried.
     parameters: BTreeMap<String, Vec<Value>>,
     /// For some parameters, a value that is tried alone.
@@ -39,15 +48,16 @@ struct VerifyRequest {
 
 impl VerifyRequest {
     fn collective(&self) -> PyResult<Collective> {
-        request::collective(&self.collective).map_err(raise)
+        collective(&self.subject.collective).map_err(raise)
+    }
+
+    fn runnable(&self, program: Option<Py<PyAny>>, told: Option<Py<PyAny>>) -> PyResult<Runnable> {
+        Runnable::to_verify(self.collective()?, &self.subject.algorithm, program, told)
     }
 
     /// The calls to try.
     fn calls(&self, entry: Option<&Entry>) -> PyResult<impl Iterator<Item = Call> + use<>> {
-        let (collective, ranks) = (self.collective()?, self.ranks);
-        if ranks == 0 || ranks > 1 << 16 {
-            return Err(Error::new_err(format!("ranks: got {ranks}, expected 1 to 65536")));
-        }
+        let (collective, ranks) = (self.collective()?, self.subject.ranks);
         let element_bytes = Some(self.element_bytes);
         let wanted = Wanted { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
         wanted.check(collective, ranks).map_err(raise)?;
@@ -121,33 +131,20 @@ fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
 #[pyo3(signature = (request, program = None, refuses = None, told = None, apart = None))]
 pub fn verify(
     py: Python<'_>,
-    request: &str,
+    request: Plain<VerifyRequest>,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
     told: Option<Py<PyAny>>,
     apart: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let request: VerifyRequest = read(request)?;
+) -> PyResult<Plain<Value>> {
+    let Plain(request) = request;
     let apart = apart.map(|function| PythonProgram::verified(function, told.as_ref().map(|told| told.clone_ref(py))));
-    let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
+    let runnable = request.runnable(program, told)?;
     let entry = runnable.entry();
     let (calls, is_python) = (request.calls(entry)?, entry.is_none());
     let work = move || runnable.verify(apart.as_ref(), calls, refuses.as_ref());
     let report = aside_unless_python(py, is_python, work)?;
-    let counterexample = report.counterexample.map(|(call, finding)| {
-        let (collective, algorithm) = (&request.collective, &request.algorithm);
-        let place =
-            json!({"collective": collective, "algorithm": algorithm, "ranks": request.ranks, "call": call_json(&call, entry)});
-        with_finding(place, &finding)
-    });
-    write(&json!({
-        "checked": report.checked,
-        "refused": report.refused,
-        "exploration": (report.checked > 0).then(|| report.exploration.name()),
-        "orders": report.orders,
-        "overtaking": report.overtaking,
-        "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
-    }))
+    Ok(finding(&request.subject, &report, |call| call_json(call, entry)))
 }
 
 /// An estimate of the seconds for verifying an algorithm at one number of ranks. One written in Python, as for `verify`,
@@ -156,13 +153,13 @@ pub fn verify(
 #[pyo3(signature = (request, program = None, refuses = None, told = None))]
 pub fn verification_effort_s(
     py: Python<'_>,
-    request: &str,
+    request: Plain<VerifyRequest>,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
     told: Option<Py<PyAny>>,
 ) -> PyResult<f64> {
-    let request: VerifyRequest = read(request)?;
-    let runnable = Runnable::to_verify(request.collective()?, &request.algorithm, program, told)?;
+    let Plain(request) = request;
+    let runnable = request.runnable(program, told)?;
     let (calls, is_python) = (request.calls(runnable.entry())?, runnable.entry().is_none());
     aside_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
 }
@@ -177,47 +174,52 @@ pub fn verify_schedule(
     schedule: &Bound<'_, PythonSchedule>,
     sends_wait: bool,
     call: Option<&Bound<'_, PythonCall>>,
-) -> PyResult<String> {
+) -> PyResult<Plain<Value>> {
     let schedule = schedule.get().content();
+    let ranks = schedule.ranks();
     let call = call.map(|call| call.get().content());
-    let verdict = py.detach(|| {
+    let report = py.detach(|| {
         let watch = Watch::default();
         let (limits, is_interrupted) = (Limits::default(), || watch.says_stop());
-        let verdict = match &call {
+        let report = match &call {
             Some(call) => hocket::verify_schedule_as(&schedule, call, limits, &is_interrupted),
             None => hocket::verify_schedule(&schedule, sends_wait, limits, &is_interrupted),
         };
-        verdict.map_err(|error| watch.why(raise(error)))
+        report.map_err(|error| watch.why(raise(error)))
     })?;
-    let counterexample = verdict.counterexample.map(|finding| {
-        let (algorithm, ranks) = (name, schedule.ranks());
-        with_finding(json!({"collective": "schedule", "algorithm": algorithm, "ranks": ranks, "call": null}), &finding)
-    });
-    write(&json!({
-        "checked": 1,
-        "refused": null,
-        "exploration": verdict.exploration.name(),
-        "orders": verdict.orders,
-        "overtaking": 0,
-        "counterexamples": counterexample.into_iter().collect::<Vec<_>>(),
-    }))
+    let subject = Subject { collective: "schedule".to_owned(), algorithm: name.to_owned(), ranks };
+    Ok(finding(&subject, &report, |_| Value::Null))
 }
 
-/// A counterexample: its place and its finding.
-fn with_finding(mut place: Value, finding: &Counterexample) -> Value {
-    let fields = json!({
-        "kind": finding.kind.name(),
-        "protocol": if finding.is_rendezvous { "rendezvous" } else { "eager" },
-        "at_ranks": finding.ranks,
-        "step": finding.step,
-        "span": finding.span,
-        "expected": finding.expected,
-        "got": finding.got,
-        "details": finding.details,
-        "message": finding.to_string(),
-    });
-    if let (Value::Object(place), Value::Object(fields)) = (&mut place, fields) {
-        place.extend(fields);
-    }
-    place
+/// `hocket.Finding`; `call` is the form of a call that goes wrong.
+fn finding(subject: &Subject, report: &Report, call: impl Fn(&Call) -> Value) -> Plain<Value> {
+    let Subject { collective, algorithm, ranks } = subject;
+    let counterexample = |(wrong, counterexample): &(Call, Counterexample)| {
+        json!({
+            "collective": collective,
+            "algorithm": algorithm,
+            "ranks": ranks,
+            "call": call(wrong),
+            "kind": counterexample.kind.name(),
+            "protocol": if counterexample.is_rendezvous { "rendezvous" } else { "eager" },
+            "at_ranks": counterexample.ranks,
+            "step": counterexample.step,
+            "span": counterexample.span,
+            "expected": counterexample.expected,
+            "got": counterexample.got,
+            "details": counterexample.details,
+            "message": counterexample.to_string(),
+        })
+    };
+    Plain(json!({
+        "collective": collective,
+        "algorithm": algorithm,
+        "ranks": ranks,
+        "checked": report.checked,
+        "refused": report.refused,
+        "exploration": (report.checked > 0).then(|| report.exploration.name()),
+        "orders": report.orders,
+        "overtaking": report.overtaking,
+        "counterexamples": report.counterexample.iter().map(counterexample).collect::<Vec<_>>(),
+    }))
 }

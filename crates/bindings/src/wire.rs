@@ -1,10 +1,14 @@
-//! JSON text and errors across the language boundary.
+//! Values and errors across the language boundary.
 
 use std::sync::{Mutex, PoisonError};
 
 use hocket_core::budget;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use pythonize::{PythonizeTypes, PythonizeUnnamedMappingAdapter, depythonize, pythonize_custom};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pyo3::create_exception!(
     hocket,
@@ -16,24 +20,46 @@ pyo3::create_exception!(
 /// The version in results.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// A value that Python has as its own dictionaries, tuples, texts and numbers.
+pub struct Plain<T>(pub T);
+
+/// Lists become tuples, as results do not change.
+struct Unchanging;
+
+impl PythonizeTypes for Unchanging {
+    type Map = PyDict;
+    type NamedMap = PythonizeUnnamedMappingAdapter<PyDict>;
+    type List = PyTuple;
+}
+
+impl<'py, T: Serialize> IntoPyObject<'py> for Plain<T> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(pythonize_custom::<Unchanging, _>(py, &self.0)?)
+    }
+}
+
+impl<'py, T: DeserializeOwned> FromPyObject<'_, 'py> for Plain<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        depythonize(&object).map(Self).map_err(|error| Error::new_err(format!("request: {error}")))
+    }
+}
+
 pub fn raise(error: hocket_core::Error) -> PyErr {
     Error::new_err(error.to_string())
 }
 
-/// The least memory of an operation on its way to Python, as text and as objects.
+/// The least memory of an operation on its way to Python.
 const OPERATION_BYTES: f64 = 1300.0;
 
 /// Refuses to pass this many operations to Python if there is no memory for them.
 pub fn check_operations(operations: f64) -> PyResult<()> {
     budget::check(format_args!("{operations:.0} operations"), operations * OPERATION_BYTES).map_err(raise)
-}
-
-pub fn read<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
-    serde_json::from_str(request).map_err(|e| Error::new_err(format!("request: {}", hocket_record::in_words(&e))))
-}
-
-pub fn write(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|e| Error::new_err(format!("result: {e}")))
 }
 
 /// The same text with static lifetime; each name is kept once.

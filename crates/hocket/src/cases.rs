@@ -6,21 +6,15 @@ use std::sync::Arc;
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil, budget};
 
+use crate::request::check_root;
+
 /// Rank counts: all small ones, and some around 32.
 pub fn rank_counts() -> impl Iterator<Item = usize> {
     (1..=17).chain([31, 32, 33])
 }
 
-/// Checks that the collective has a root if one is given.
-///
-/// # Errors
-/// A root for a collective without.
-pub fn check_root(collective: Collective, root: usize) -> Result<()> {
-    if root != 0 && !collective.has_root() {
-        return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
-    }
-    Ok(())
-}
+/// The largest number of ranks that is verified.
+const MOST_RANKS_TO_VERIFY: usize = 1 << 16;
 
 /// Up to this many ranks, every root is tried; beyond, the first, the second, the last and another one in turn.
 const MOST_RANKS_WITH_ALL_ROOTS: usize = 33;
@@ -81,6 +75,9 @@ impl Wanted {
     /// # Errors
     /// A root for a collective without, a count that is too large, or more pairs of ranks than there is memory for.
     pub fn check(&self, collective: Collective, ranks: usize) -> Result<()> {
+        if ranks == 0 || ranks > MOST_RANKS_TO_VERIFY {
+            return Err(Error::new(format!("ranks: got {ranks}, expected 1 to {MOST_RANKS_TO_VERIFY}")));
+        }
         check_root(collective, self.root.unwrap_or(0))?;
         if collective == Collective::Alltoallv {
             budget::check(format_args!("verifying {ranks} ranks"), ranks as f64 * ranks as f64 * PAIR_BYTES)?;

@@ -1,13 +1,14 @@
-//! Requests: what a user sets the parameters of a call to becomes values here.
+//! Requests: calls and the settings of their parameters, as users give them, become calls and values here.
 
 use std::borrow::Cow;
 
 use hocket_algorithms::automatic::AUTO;
 use hocket_algorithms::shapes::torus::AXES;
-use hocket_algorithms::{Entry, complete};
-use hocket_core::{Error, Parameter, Result, Unit, names, units};
+use hocket_algorithms::{Entry, complete, find};
+use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, names, units};
 use hocket_machine::Topology;
 use hocket_simulate::Platform;
+use serde::{Deserialize, Serialize};
 
 use crate::pacing::Gap;
 
@@ -20,8 +21,130 @@ const LEAST_AXES: usize = 3;
 /// Number of letters to which a text is cut in errors.
 const MOST_LETTERS: usize = 58;
 
+/// More ranks than any machine has; more are refused before memory is allocated.
+const MOST_RANKS: usize = 1 << 26;
+/// An upper bound of the neighbours that a stencil gives a rank.
+const MOST_NEIGHBORS: usize = 1 << 13;
+
+/// A call of an algorithm. Results echo it, without fields that they show in another form or ignore.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallRequest {
+    /// Name of the collective.
+    pub collective: String,
+    /// Name of the algorithm; empty if none is needed.
+    #[serde(default)]
+    pub algorithm: String,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Message of the MPI call, in bytes.
+    pub size_bytes: u64,
+    /// The root, where the collective has one.
+    pub root: usize,
+    /// The stencil of a neighbourhood, see [`Stencil::parse`].
+    pub neighbors: Option<String>,
+    /// Size of an element; messages are cut between elements.
+    pub element_bytes: usize,
+    /// Whether input and result share memory.
+    pub in_place: bool,
+    /// Whether operands may be swapped.
+    #[serde(skip_serializing)]
+    pub commutative: bool,
+    /// What the algorithm's parameters are set to.
+    #[serde(default, skip_serializing)]
+    pub parameters: Vec<(String, Setting)>,
+}
+
+impl CallRequest {
+    /// The request for a schedule; its name is in the place of an algorithm's.
+    pub fn of_schedule(name: String, ranks: usize) -> Self {
+        Self {
+            collective: "schedule".to_owned(),
+            algorithm: name,
+            ranks,
+            size_bytes: 0,
+            root: 0,
+            neighbors: None,
+            element_bytes: 1,
+            in_place: false,
+            commutative: true,
+            parameters: Vec::new(),
+        }
+    }
+
+    /// The algorithm of the catalogue.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn entry(&self) -> Result<&'static Entry> {
+        find(collective(&self.collective)?, &self.algorithm)
+    }
+
+    /// The call, independently of the algorithm.
+    ///
+    /// # Errors
+    /// An invalid call, or a size that is not a whole number of elements.
+    pub fn call(&self) -> Result<Call> {
+        let Self { ranks, size_bytes, element_bytes, .. } = *self;
+        if ranks == 0 || ranks > MOST_RANKS {
+            return Err(Error::new(format!("ranks: got {ranks}, expected 1 to {MOST_RANKS}")));
+        }
+        if element_bytes == 0 || size_bytes % element_bytes as u64 != 0 {
+            let text = format!("size: got {size_bytes} B, expected a whole number of elements of {element_bytes} B");
+            return Err(Error::new(text));
+        }
+        let collective = collective(&self.collective)?;
+        let elements = usize::try_from(size_bytes / element_bytes as u64).unwrap_or(usize::MAX);
+        let blocks = if collective.has_neighbors() { ranks.saturating_mul(MOST_NEIGHBORS) } else { ranks };
+        if elements.checked_mul(blocks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
+            return Err(Error::new(format!(
+                "size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all"
+            )));
+        }
+        check_root(collective, self.root)?;
+        let mut call = Call {
+            root: self.root,
+            element_bytes,
+            in_place: self.in_place,
+            commutative: self.commutative,
+            ..Call::new(collective, ranks, elements)
+        };
+        if let Some(text) = &self.neighbors {
+            if !collective.has_neighbors() {
+                return Err(Error::new(format!(
+                    "neighbors: got {text:?}, but {collective} is no neighbourhood collective"
+                )));
+            }
+            call.counts = collective.counts_of(Stencil::parse(text, ranks)?, elements);
+        }
+        call.check()?;
+        Ok(call)
+    }
+}
+
+/// The collective of this name, see [`Collective::from_name`].
+///
+/// # Errors
+/// No such collective.
+pub fn collective(name: &str) -> Result<Collective> {
+    Collective::from_name(name)
+        .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
+}
+
+/// Checks that the collective has a root if one is given.
+///
+/// # Errors
+/// A root for a collective without.
+pub(crate) fn check_root(collective: Collective, root: usize) -> Result<()> {
+    if root != 0 && !collective.has_root() {
+        return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
+    }
+    Ok(())
+}
+
 /// What a user sets a parameter to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
 #[allow(missing_docs)]
 pub enum Setting {
     Whole(u64),

@@ -12,7 +12,7 @@ use crate::symmetry::check_symmetry;
 /// bound the time of programs with many decisions.
 pub(crate) const MOST_DECISIONS: usize = 100_000;
 
-/// The result of verifying one number of ranks.
+/// The result of verifying an algorithm at one number of ranks, or a schedule.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Number of calls that were run.
@@ -27,6 +27,15 @@ pub struct Report {
     pub overtaking: usize,
     /// The first call that goes wrong, with its counterexample.
     pub counterexample: Option<(Call, Counterexample)>,
+}
+
+impl Report {
+    /// The report of a schedule, whose messages are identified by their tags and may overtake each other.
+    fn of_schedule(call: &Call, verdict: Verdict) -> Self {
+        let Verdict { exploration, orders, counterexample, .. } = verdict;
+        let counterexample = counterexample.map(|counterexample| (call.clone(), counterexample));
+        Self { checked: 1, refused: None, exploration, orders, overtaking: 0, counterexample }
+    }
 }
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
@@ -97,11 +106,11 @@ pub fn verify_schedule(
     sends_wait: bool,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
-) -> Result<Verdict> {
+) -> Result<Report> {
     let call = Call { element_bytes: schedule.element_bytes(), ..Call::new(Collective::Barrier, schedule.ranks(), 0) };
     let verdict = verify_messages(schedule, &call, sends_wait, limits, is_interrupted)?;
     let counterexample = verdict.counterexample.or_else(|| Some(ambiguity(schedule, schedule.unordered()?)));
-    Ok(Verdict { counterexample, ..verdict })
+    Ok(Report::of_schedule(&call, Verdict { counterexample, ..verdict }))
 }
 
 /// Verifies the data of a schedule as those of a call, with eager sends; see [`verify_tasks`].
@@ -113,11 +122,11 @@ pub fn verify_schedule_as(
     call: &Call,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
-) -> Result<Verdict> {
+) -> Result<Report> {
     let tasks = schedule.task_count();
     check_room(call, tasks as f64 / 2.0)?;
     let limits = Limits { most_steps: limits.most_steps.max(tasks as usize), ..limits };
-    verify_tasks(schedule, call, limits, is_interrupted)
+    Ok(Report::of_schedule(call, verify_tasks(schedule, call, limits, is_interrupted)?))
 }
 
 fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Counterexample {

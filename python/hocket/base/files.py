@@ -64,7 +64,8 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
                 length += len(piece)
                 if length > most_bytes:
                     raise Error(f"{file}: too long, expected at most {most_bytes} bytes")
-                check_memory(file, 3 * length)  # the bytes, the text, and the parsed content
+                if length > _PIECE_BYTES:
+                    check_memory(file, 3 * length)  # the bytes, the text, and the parsed content
         content = b"".join(pieces)
         text = content.decode(next((name for mark, name in _ENCODINGS.items() if content.startswith(mark)), "utf-8"))
     except OSError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hocket import _native
 
-version = _native.version
+VERSION = _native.VERSION
 
 
 def commit() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hocket.base.version import commit, version
+from hocket.base.version import VERSION, commit
 from hocket.cli.group import Group
 
 
@@ -95,6 +95,6 @@ _SECTIONS = {
     sections=_SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
-@click.version_option(f"{version()} (commit {commit()})", message="%(prog)s %(version)s")
+@click.version_option(f"{VERSION} (commit {commit()})", message="%(prog)s %(version)s")
 def hocket() -> None:
     """Collective-communication algorithms: written once, then verified, priced, simulated and run."""

@@ -14,7 +14,7 @@ from hocket.base import files
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_ratio, format_time
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
@@ -377,7 +377,7 @@ def _entry(comparison: Comparison) -> dict[str, Any]:
         "not_compared": [vars(refused) for refused in comparison.not_compared],
         "missing": [{"algorithm": name, "size_bytes": size_bytes} for size_bytes, name in comparison.missing],
         "measured": [vars(one) for one in comparison.measured],
-        "version": version(),
+        "version": VERSION,
     }
 
 

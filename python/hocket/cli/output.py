@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hocket.base import files
 from hocket.base.checks import printable
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.cli.printing import Styled, note, put, say
 from hocket.drawing.encoding import picture_of
 
@@ -38,7 +38,7 @@ def print_json(value: Any) -> None:
 
 def print_result(entry: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of Hocket."""
-    print_json({**entry, "version": version()})
+    print_json({**entry, "version": VERSION})
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -76,7 +76,7 @@ def hand_out(
         show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
     """
     write_picture(plot, draw)
-    entry = {**entry, "plot": plot, "version": version()}
+    entry = {**entry, "plot": plot, "version": VERSION}
     if output is not None:
         files.write(output, json.dumps(entry) + "\n")
         if files.is_stdout(output):

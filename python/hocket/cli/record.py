@@ -14,7 +14,7 @@ from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result
 from hocket.cli.printing import say
 from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
-from hocket.definitions.calls import prepare, values
+from hocket.definitions.calls import prepare
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.schedules.dependencies import dependency_graph
@@ -71,7 +71,7 @@ def record(
                 "algorithm": algorithm.name,
                 "ranks": ranks,
                 "size_bytes": size_bytes,
-                "parameters": values(prepare(algorithm, call, machine)),
+                "parameters": prepare(algorithm, call, machine).values(),
                 "format": format.name,
                 "output": output,
                 "schedule": schedule.data if format.name == "json" else as_bytes(schedule, format, machine).decode(),

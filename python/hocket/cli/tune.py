@@ -15,7 +15,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, mpi_options, placed_in
@@ -214,7 +214,7 @@ def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
     tuning.write(folder)
     own = None if tuning.own_file is None or tuning.exporter is None else f"{folder}/{tuning.exporter.file_name}"
     if as_json:
-        print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": version()})
+        print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": VERSION})
     else:
         _print(tuning, folder, own)
 
@@ -241,7 +241,7 @@ def _calls(plan: Plan, check: bool) -> str:
 
 def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool) -> None:
     """Print the guidelines that the defaults violate, and write them into the folder, if there is one."""
-    entry = {**work.about, **check.as_dict(), "version": version()}
+    entry = {**work.about, **check.as_dict(), "version": VERSION}
     if folder:
         files.write(Path(folder) / _GUIDELINES, json.dumps(entry, indent=2) + "\n")
     if as_json:

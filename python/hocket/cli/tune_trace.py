@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.parallel import workers
 from hocket.base.units import format_count, format_time
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.cli.output import print_facts, print_json, print_table, progress
 from hocket.cli.printing import say
 from hocket.rules.choosing import order_is_fixed as has_fixed_order
@@ -64,7 +64,7 @@ def tune_trace(
         "calls": sum(call.calls for call in calls),
         "points": len(calls),
         **tuning.as_dict(),
-        "version": version(),
+        "version": VERSION,
     }
     _write(entry, application.written(tuning.rules), Path(folder))
     if as_json:
@@ -76,7 +76,7 @@ def tune_trace(
 def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
     files.make_folder(folder)
     source = ", ".join(f"{name} {entry[name]}" for name in ("trace", "machine", "baseline", "order"))
-    files.write(folder / _RULES, f"# By hocket tune {version()}: {source}.\n{rules}")
+    files.write(folder / _RULES, f"# By hocket tune {VERSION}: {source}.\n{rules}")
     files.write(folder / _DECISIONS, json.dumps(entry, indent=2) + "\n")
 
 

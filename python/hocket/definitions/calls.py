@@ -7,7 +7,6 @@ this value from the call and the machine.
 from __future__ import annotations
 
 import inspect
-import json
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,10 +34,7 @@ def complete(
     """
     declared = None if algorithm.program is None else _declared(algorithm)
     settings = _settings(parameters)
-    data: dict[str, int | str] = json.loads(
-        _native.complete(algorithm.collective, algorithm.name, declared, settings, element_bytes)
-    )
-    return data
+    return _native.complete(algorithm.collective, algorithm.name, declared, settings, element_bytes)
 
 
 def _declared(algorithm: Algorithm) -> list[tuple[str, bool, int, int]]:
@@ -133,12 +129,6 @@ def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) ->
     """
     request, own = request_of(algorithm, call)
     return guard(algorithm, lambda: _native.Call(request, own, native_machine(machine)))
-
-
-def values(request: _native.Call) -> dict[str, int | str]:
-    """Return the values of all parameters of a call, in the form of results."""
-    data: dict[str, int | str] = json.loads(request.values())
-    return data
 
 
 def made_of_any(collective: str, call: Call) -> _native.Call:

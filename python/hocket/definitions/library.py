@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -62,7 +61,7 @@ class Collective:
     with_equal_blocks: str
 
 
-COLLECTIVES = {each["name"]: Collective(**each) for each in json.loads(_native.collectives())}
+COLLECTIVES = {each["name"]: Collective(**each) for each in _native.collectives()}
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
 
 REDUCTIONS = frozenset(name for name, one in COLLECTIVES.items() if one.reduces)
@@ -215,7 +214,7 @@ class Algorithm:
 @cache
 def catalogue() -> tuple[Algorithm, ...]:
     """Return every algorithm of the catalogue, in its order."""
-    return tuple(_read(entry) for entry in json.loads(_native.catalogue()))
+    return tuple(_read(entry) for entry in _native.catalogue())
 
 
 @cache
@@ -281,7 +280,7 @@ def find_collective(name: str) -> str:
     Raises:
         Error: There is no such collective; the message names the nearest ones.
     """
-    full_name = _native.collective_named(checks.text("collective", name))
+    full_name = name if name in COLLECTIVES else _native.collective_named(checks.text("collective", name))
     if full_name is None:
         raise unknown("collective", name, COLLECTIVES)
     return full_name

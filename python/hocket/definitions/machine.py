@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -60,7 +59,7 @@ class Machine:
             Error: The text is not a machine; the message names file, line and key.
         """
         handle = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**json.loads(handle.said), text=text, file=file, handle=handle)
+        return cls(**handle.sections, text=text, file=file, handle=handle)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -157,9 +156,7 @@ class Topology(Result):
         facts = handle.topology()
         if facts is None:
             return None
-        data = json.loads(facts)
-        torus = None if data["torus"] is None else tuple(data["torus"])
-        return cls(**{**data, "torus": torus}, machine=machine, file=file, handle=handle)
+        return cls(**facts, machine=machine, file=file, handle=handle)
 
     @property
     def title(self) -> str:
@@ -201,8 +198,8 @@ class Topology(Result):
         Raises:
             Error: The limit is not a whole number.
         """
-        data = json.loads(self.handle.topology_parts(whole("most", most)))
-        return tuple(map(_vertex, data["vertices"])), tuple(map(_link, data["links"]))
+        data = self.handle.topology_parts(whole("most", most))
+        return tuple(Vertex(**vertex) for vertex in data["vertices"]), tuple(map(_link, data["links"]))
 
     def route(self, source: int, target: int) -> tuple[Hop, ...]:
         """Return the steps from one rank's node to another's; none if it is the same node.
@@ -210,14 +207,9 @@ class Topology(Result):
         Raises:
             Error: The network has no room for such a rank.
         """
-        data = json.loads(self.handle.topology_route(whole("source", source), whole("target", target)))
-        return tuple(Hop(**hop) for hop in data)
-
-
-def _vertex(data: Mapping[str, Any]) -> Vertex:
-    return Vertex(**{**data, "ranks": tuple(data["ranks"]), "position": tuple(data["position"])})
+        hops = self.handle.topology_route(whole("source", source), whole("target", target))
+        return tuple(Hop(**hop) for hop in hops)
 
 
 def _link(data: Mapping[str, Any]) -> Link:
-    spot = Spot(**{**data["spot"], "axes": tuple(data["spot"]["axes"])})
-    return Link(data["id"], data["name"], data["from"], data["to"], spot)
+    return Link(data["id"], data["name"], data["from"], data["to"], Spot(**data["spot"]))

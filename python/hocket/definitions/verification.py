@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import function, json_text, mapping, several, several_ranks, whole
+from hocket.base.checks import function, mapping, several, several_ranks, text, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
@@ -218,8 +217,8 @@ class _Task:
 
     @property
     def request(self) -> dict[str, Any]:
-        whose = {"collective": self.algorithm.collective, "algorithm": self.algorithm.name, "ranks": self.ranks}
-        return {**whose, **self.wanted}
+        collective, name = self.algorithm.collective, text("algorithm", self.algorithm.name)
+        return {"subject": {"collective": collective, "algorithm": name, "ranks": self.ranks}, **self.wanted}
 
     @property
     def program(self) -> tuple[Any, ...]:
@@ -236,8 +235,7 @@ class _Task:
     @cached_property
     def effort_s(self) -> float:
         """The estimated seconds on one core. A program written in Python is run on a few calls."""
-        request = json_text("request", self.request)
-        return guard(self.algorithm, lambda: _native.verification_effort_s(request, *self.program))
+        return guard(self.algorithm, lambda: _native.verification_effort_s(self.request, *self.program))
 
 
 @dataclass(frozen=True)
@@ -318,17 +316,7 @@ def _prime(parameter: Parameter) -> int | None:
 
 def _check(task: _Task) -> Finding:
     algorithm = task.algorithm
-    request_text = json_text("request", task.request)
     program = task.program
     if program and task.ranks <= _MOST_RANKS_APART:
         program += (apart(algorithm, task.ranks),)
-    answer = json.loads(guard(algorithm, lambda: _native.verify(request_text, *program)))
-    return finding(algorithm.collective, algorithm.name, task.ranks, answer)
-
-
-def finding(collective: str, algorithm: str, ranks: int, answer: Mapping[str, Any]) -> Finding:
-    """Return the compiled module's findings at one rank count."""
-    counterexamples = tuple(answer["counterexamples"])
-    return Finding(
-        **{**answer, "counterexamples": counterexamples}, collective=collective, algorithm=algorithm, ranks=ranks
-    )
+    return guard(algorithm, lambda: Finding(**_native.verify(task.request, *program)))

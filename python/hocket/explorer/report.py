@@ -13,7 +13,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.units import format_ranks
-from hocket.base.version import commit, version
+from hocket.base.version import VERSION, commit
 from hocket.explorer.page_files import page_file, vega
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import scene_texts
@@ -53,7 +53,7 @@ def _question_entry(question: Question) -> dict[str, Any]:
         *scene_texts(question.scene),
         *([("trials", trials_words(question.trials))] if question.is_random else []),
         *([("parameters", ", ".join(map("=".join, question.parameters)))] if question.parameters else []),
-        ("made by", f"Hocket {version()} (commit {commit()})"),
+        ("made by", f"Hocket {VERSION} (commit {commit()})"),
     ]
     machines = [one.text for one in (machine, question.beside) if one is not None]
     title = f"{question.collective} on machine {machine.name}"

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hocket._native import Error
 from hocket.base.checks import quote
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
 from hocket.explorer.jobs import FullError, Jobs
@@ -260,7 +260,7 @@ def _start(sources: Sources) -> dict[str, Any]:
         {"name": name, "text": text, "description": Machine.load(name).description, "ranks": _first_ranks(name)}
         for name, text in sources.machine_texts.items()
     ]
-    return {"collectives": tuple(COLLECTIVES), "algorithms": algorithms, "machines": machines, "version": version()}
+    return {"collectives": tuple(COLLECTIVES), "algorithms": algorithms, "machines": machines, "version": VERSION}
 
 
 def _first_ranks(name: str) -> str:

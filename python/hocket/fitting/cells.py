@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import ProgressDisplay, do_all, no_display
-from hocket.definitions.calls import prepare, values
+from hocket.definitions.calls import prepare
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
@@ -206,7 +206,7 @@ def _dims(one: Measurement, skeleton: Skeleton) -> tuple[int, ...] | None:
 def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> Cell:
     """Return a measurement as a cell."""
     algorithm = find(f"{one.collective}/{one.algorithm}")
-    call = replace(one.call, parameters=values(prepare(algorithm, one.call, machine)))
+    call = replace(one.call, parameters=prepare(algorithm, one.call, machine).values())
     effort_s = simulation_s(algorithm, call, machine=machine, measured_as=one.measured_as)
     if effort_s > _LONGEST_S:
         raise Error("simulations that would take too long")

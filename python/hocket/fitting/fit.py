@@ -16,7 +16,7 @@ from hocket._native import Error
 from hocket.base.checks import function, instance, number, several, whole
 from hocket.base.parallel import ProgressDisplay, ignore, no_display, workers
 from hocket.base.units import format_count
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, find_machine
 from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.conditions import Condition
@@ -184,7 +184,7 @@ def _machine(
     where = f"of {', '.join(files)}" if files else "given in Python"
     condition = f", only {' and '.join(only)}" if only else ""
     lines = [
-        f"# Fitted on {date.today()} by hocket fit (Hocket {version()}) to {len(fitted)} measured calls",
+        f"# Fitted on {date.today()} by hocket fit (Hocket {VERSION}) to {len(fitted)} measured calls",
         f"# {where}{condition}.",
         *([f"# Note: {ENDED[ended]}."] if ended in ENDED else []),
         f"# {_sentence('Fitted calls', fitted)}",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.mpi.installation import Installation, kind_of
 from hocket.mpi.preload import build
 
@@ -114,7 +114,7 @@ def install(
     if rules is not None or not library.rules.exists():
         _write(library.rules, rules if rules is not None else _NO_RULES, 0o644)
     variables = {"HOCKET_RULES": str(library.rules), **({"HOCKET_JOB_LOG": logs} if logs else {})}
-    title = f"collectives of {name} by Hocket {version()}"
+    title = f"collectives of {name} by Hocket {VERSION}"
     _write(library.environment, _environment(title, library.library, variables), 0o644)
     _write(library.launch, f'#!/bin/sh\n# {title}\n. {library.environment}\nexec "$@"\n', 0o755)
     _write(library.module, _module(title, library, variables, requires), 0o644)

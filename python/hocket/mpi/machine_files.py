@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.mpi.calibration import Calibration, Level, Range, Work
 from hocket.mpi.fits import Estimate
 
@@ -22,7 +22,7 @@ def machine_file(result: Calibration, name: str, model: Model, samples: str | No
     where = f"{format_count(len(result.hosts), 'rank')} on {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}"
     mpi = " ".join(result.mpi.partition(",")[0].split())
     lines = [
-        f"# Measured on {result.date} by hocket mpi calibrate (Hocket {version()}): {where}, {mpi}.",
+        f"# Measured on {result.date} by hocket mpi calibrate (Hocket {VERSION}): {where}, {mpi}.",
         f"# {format_count(result.samples, 'sample')}{f', in {samples}' if samples else ''}; "
         "a time is the first quartile of a size's, "
         "an interval is of 95 %.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from os import PathLike, fspath, path
 
@@ -37,7 +36,7 @@ def order_is_fixed(rules: str, file: str) -> bool:
     Raises:
         Error: A rule is none, or the order of a result could depend on the size in spite of `order = fixed`.
     """
-    return bool(json.loads(_native.rules(text("rules", rules), file))["order_is_fixed"])
+    return bool(_native.rules(text("rules", rules), file)["order_is_fixed"])
 
 
 def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | None:
@@ -63,4 +62,4 @@ def choose(rules: str, collective: str, call: Call) -> tuple[Algorithm, Call] | 
     if choice is None:
         return None
     algorithm, parameters = choice
-    return find(f"{name}/{algorithm}"), replace(call, parameters=json.loads(parameters))
+    return find(f"{name}/{algorithm}"), replace(call, parameters=parameters)

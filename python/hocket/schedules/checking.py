@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import get_args
 
 from hocket import _native
 from hocket.base.checks import instance
 from hocket.base.names import among
-from hocket.definitions.verification import Verdict, finding
+from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.schedule import Schedule, Sends
 
 
@@ -29,5 +28,4 @@ def verify_schedule(schedule: Schedule, *, sends: Sends = "waiting") -> Verdict:
     """
     instance("schedule", schedule, Schedule, "hocket.Schedule")
     sends_wait = among("sends", sends, get_args(Sends)) == "waiting"
-    answer = json.loads(_native.verify_schedule(schedule.name, schedule.content, sends_wait))
-    return Verdict((finding("schedule", schedule.name, schedule.content.ranks, answer),))
+    return Verdict((Finding(**_native.verify_schedule(schedule.name, schedule.content, sends_wait)),))

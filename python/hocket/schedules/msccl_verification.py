@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -14,7 +14,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
 from hocket.definitions.calls import made_of_any
-from hocket.definitions.verification import Verdict, finding
+from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.msccl import Action, Block, Msccl, Place, Step, Tasks
 from hocket.schedules.schedule import Schedule
 
@@ -57,9 +57,9 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
     schedule = Schedule.of(content.name, data, collective=content.collective)
     shares = content.ranks if content.collective in ("allgather", "alltoall") else 1
     call = made_of_any(content.collective, Call(ranks=content.ranks, size_bytes=content.chunks // shares))
-    answer = json.loads(_native.verify_schedule(content.name, schedule.content, False, call))
-    counterexamples = [_with_places(one, gpus) for one in answer["counterexamples"]]
-    return Verdict((finding("schedule", content.name, content.ranks, {**answer, "counterexamples": counterexamples}),))
+    finding = Finding(**_native.verify_schedule(content.name, schedule.content, False, call))
+    counterexamples = tuple(_with_places(one, gpus) for one in finding.counterexamples)
+    return Verdict((replace(finding, counterexamples=counterexamples),))
 
 
 def _sends(content: Msccl) -> _Ends:
@@ -175,8 +175,8 @@ def _with_places(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTask
         return _WHERE.sub(word, line)
 
     def in_words(value: Any) -> Any:
-        if isinstance(value, list):
-            return [in_words(one) for one in value]
+        if isinstance(value, tuple):
+            return tuple(map(in_words, value))
         return "\n".join(map(line_in_words, value.split("\n"))) if isinstance(value, str) else value
 
     texts = {name: in_words(counterexample[name]) for name in ("span", "expected", "got", "details", "message")}

@@ -128,7 +128,7 @@ class Schedule(Result):
         Raises:
             Error: A task takes longer than GOAL can say: 2^53 ns.
         """
-        return self.content.as_bytes(*_request(format, machine))
+        return self.content.as_bytes(*_form(format, machine))
 
     def save(self, path: str | PathLike[str], *, format: Form | None = None, machine: Machine | None = None) -> None:
         """Write the schedule to a file, rank by rank; even a long schedule needs no additional memory.
@@ -145,8 +145,8 @@ class Schedule(Result):
         file = checks.path("schedule", path)
         by_name: dict[str, Form] = {".json": "json", ".bin": "goal_binary"}
         form = by_name.get(Path(file).suffix, "goal") if format is None else format
-        loaded_machine, request = _request(form, machine)
-        files.write_by(file, lambda place: self.content.save(loaded_machine, request, place))
+        of_machine = _form(form, machine)
+        files.write_by(file, lambda place: self.content.save(*of_machine, place))
 
 
 def _record(rank: int, number: int, task: Mapping[str, Any], element_bytes: int) -> dict[str, Any]:
@@ -169,10 +169,9 @@ def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
     return span["len"] * element_bytes if span else None
 
 
-def _request(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
-    among("format", form, get_args(Form))
+def _form(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
     loaded_machine = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
-    return native_machine(loaded_machine), json.dumps({"format": form})
+    return native_machine(loaded_machine), among("format", form, get_args(Form))
 
 
 def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | PathLike[str] | None = None) -> Schedule:

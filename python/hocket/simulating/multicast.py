@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -67,7 +66,7 @@ def simulate_multicast(
         "parameters": {name: whole(f"parameter {name}", value) for name, value in parameter_values.items()},
         "way": text("way", way),
     }
-    return Delivery(**json.loads(_native.simulate_multicast(as_machine(machine).handle, json.dumps(request))))
+    return Delivery(**_native.simulate_multicast(as_machine(machine).handle, request))
 
 
 def _members(group: object) -> list[int]:

@@ -223,7 +223,7 @@ def _replay(
         "scale_compute": scale_compute,
         "trace": is_traced,
     }
-    answer = json.loads(_native.replay(loaded_machine.handle, json.dumps(request), columns))
+    answer = _native.replay(loaded_machine.handle, request, columns)
     return _result(trace, answer["replay"]), _events(answer)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -269,19 +267,19 @@ class Repeated:
     @classmethod
     def of(
         cls,
-        calls_s: Sequence[float],
-        intervals_s: Sequence[float],
-        isolated_s: Sequence[float],
+        calls_s: tuple[float, ...],
+        intervals_s: tuple[float, ...],
+        isolated_s: tuple[float, ...],
         hidden: float | None,
         size: int,
     ) -> Repeated:
         """Return what the compiled module tells of calls with messages of this size."""
-        interval_s = Statistics.of(tuple(intervals_s))
+        interval_s = Statistics.of(intervals_s)
         calls_per_s = 1 / interval_s.mean if interval_s.mean > 0 else None
         return cls(
-            calls_s=tuple(calls_s),
+            calls_s=calls_s,
             interval_s=interval_s,
-            isolated_s=Statistics.of(tuple(isolated_s)),
+            isolated_s=Statistics.of(isolated_s),
             hidden=hidden,
             calls_per_s=calls_per_s,
             bytes_per_s=None if calls_per_s is None else size * calls_per_s,
@@ -535,12 +533,10 @@ class Plan:
     Attributes:
         request: The request, as an object of the compiled module.
         algorithm: The algorithm, for errors of its program.
-        scene: The scene, for the result.
     """
 
     request: _native.Request
     algorithm: Algorithm
-    scene: Scene
 
     @property
     def effort_s(self) -> float:
@@ -549,15 +545,12 @@ class Plan:
         They are unknown for an algorithm written in Python, and for a schedule. Only the trials count that run in any
         case: with `until_interval`, the first 64.
         """
-        with suppress(Error):
-            return self.request.effort_s()
-        return 0.0
+        return self.request.effort_s
 
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
         callback = None if on_trials is None else function("on_trials", on_trials)
-        answer = json.loads(guard(self.algorithm, lambda: self.request.simulate(callback)))
-        return _simulation(answer, **self.scene.texts)
+        return _simulation(guard(self.algorithm, lambda: self.request.simulate(callback)))
 
 
 def plan(
@@ -590,11 +583,11 @@ def plan(
         name = text("schedule: name", what.name)
         content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
         request = _native.Request.of_schedule(machine.handle, content, name, how)
-        return Plan(request, Algorithm("schedule", name), scene)
+        return Plan(request, Algorithm("schedule", name))
     algorithm = as_algorithm(what)
     call_request, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
     request = guard(algorithm, lambda: _native.Request(machine.handle, call_request, own, how))
-    return Plan(request, algorithm, scene)
+    return Plan(request, algorithm)
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
@@ -620,34 +613,22 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     return instance("trials", trials, Trials, "hocket.Trials").as_request()
 
 
-def _simulation(
-    data: dict[str, Any], *, arrivals: str | list[float] | None, cadence: str | None, faults: list[str]
-) -> Simulation:
-    simulation = data["simulation"]
-    repeated = simulation["repeated"]
-    marks_s = tuple(tuple(mark_s) for mark_s in simulation["marks_s"])
+def _simulation(data: Mapping[str, Any]) -> Simulation:
+    repeated = data["repeated"]
+    classes = {"events": Event, "link_uses": LinkUse, "passages": Passage}
     own = {
-        "steps": tuple(simulation["steps"]),
-        "marks_s": marks_s,
-        "arrivals": f"{len(arrivals)} times" if isinstance(arrivals, list) else arrivals,
-        "arriving_s": tuple(simulation["arriving_s"]),
-        "cadence": cadence,
-        "faults": tuple(faults),
-        "repeated": None if repeated is None else Repeated.of(**repeated, size=simulation["size_bytes"]),
-        "marks": tuple(Statistics.of(mark_s) for mark_s in marks_s),
-        "events": tuple(Event(**row) for row in data["events"]),
-        "link_uses": tuple(LinkUse(**row) for row in data["link_uses"]),
-        "passages": tuple(Passage(**row) for row in data["passages"]),
+        "repeated": None if repeated is None else Repeated.of(**repeated, size=data["size_bytes"]),
+        "marks": tuple(map(Statistics.of, data["marks_s"])),
+        **{name: tuple(of(**row) for row in data[name]) for name, of in classes.items()},
     }
-    return Simulation(**{**simulation, **values_of(simulation), **own})
+    return Simulation(**{**data, **values_of(data), **own})
 
 
 def values_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the times, links and circuits that the compiled module returned, as objects of their classes."""
-    times_s, links, circuits = tuple(data["times_s"]), data["links"], data["circuits"]
+    """Return the statistics, links and circuits of an answer of the compiled module, as objects of their classes."""
+    links, circuits = data["links"], data["circuits"]
     return {
-        "times_s": times_s,
-        "time_s": Statistics.of(times_s),
+        "time_s": Statistics.of(data["times_s"]),
         "links": None if links is None else Links(**links),
         "circuits": None if circuits is None else Circuits(**circuits),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -16,7 +15,7 @@ from hocket.base.names import among as one_of
 from hocket.base.parallel import do_all, ignore, workers
 from hocket.base.results import Result
 from hocket.base.units import format_count
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
@@ -217,7 +216,7 @@ def simulate_together(
     def run(trial: int) -> Any:
         request_of_trial = {**request, "first": trial, "count": 1}
         ask = partial(_native.simulate_together, loaded_machine.handle, requests, *how, request_of_trial, failing)
-        return json.loads(_guarded(read, ask))
+        return _guarded(read, ask)
 
     numbers = range(request["first"], request["first"] + request["count"])
     counter = count(1)
@@ -267,7 +266,7 @@ def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
     return request
 
 
-def _guarded(jobs: Iterable[Job], ask: Callable[[], str]) -> str:
+def _guarded(jobs: Iterable[Job], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer; an exception of a program written in Python names the program."""
     for job in jobs:
         if job.algorithm.program is not None:
@@ -277,7 +276,7 @@ def _guarded(jobs: Iterable[Job], ask: Callable[[], str]) -> str:
 
 def _together(jobs: Sequence[Job], outcomes: Sequence[Any], **request: Any) -> Together:
     first = outcomes[0]
-    meetings = [Meeting(**{**one, "job_bytes": tuple(one["job_bytes"])}) for one in first["meetings"] or ()]
+    meetings = [Meeting(**meeting) for meeting in first["meetings"] or ()]
     return Together(
         jobs=tuple(
             JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
@@ -289,5 +288,5 @@ def _together(jobs: Sequence[Job], outcomes: Sequence[Any], **request: Any) -> T
         messages=first["messages"],
         message_bytes=first["message_bytes"],
         meetings=None if first["meetings"] is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
-        version=version(),
+        version=VERSION,
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at, needs_one_order, rules_of
 from hocket.tuning.deciding import Regret, Times
 from hocket.tuning.exporting import Exporter
@@ -73,7 +73,7 @@ class Tuning:
             Error: A file cannot be written; then none is written.
         """
         place = Path(folder)
-        decisions = json.dumps({**self.as_dict(), "version": version()}, indent=2) + "\n"
+        decisions = json.dumps({**self.as_dict(), "version": VERSION}, indent=2) + "\n"
         texts = {RULES_FILE: _rules_file(self), "decisions.json": decisions, "report.md": markdown(self)}
         if self.exporter is not None and self.own_file is not None:
             texts[self.exporter.file_name] = self.own_file
@@ -208,7 +208,7 @@ def _outcome(record: PointRecord, owner: str, choice: Choice) -> Outcome | None:
 def _rules_file(tuning: Tuning) -> str:
     """Return the rules, after a comment that names their source."""
     source = ", ".join(f"{name} {value}" for name, value in tuning.about.items() if value)
-    return f"# By hocket tune {version()}: {source}.\n{tuning.rules}"
+    return f"# By hocket tune {VERSION}: {source}.\n{tuning.rules}"
 
 
 def markdown(tuning: Tuning) -> str:

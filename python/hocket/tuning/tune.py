@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hocket.base.checks import instance, number, path, several, several_ranks, several_sizes, text
 from hocket.base.names import among
 from hocket.base.parallel import ignore
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.rules.tuning_files.counterparts import library_of
 from hocket.simulating.simulation import Trials
@@ -169,7 +169,7 @@ class GuidelineCheck:
 def _open_records(folder: str | Path | None, name: str, work: Work, machine: Machine | None) -> Iterator[Records]:
     """Give the records of a folder, or temporary ones; `about` describes the conditions of the measurements."""
     digest = {} if machine is None else {"digest": hashlib.sha256(machine.text.encode()).hexdigest()[:16]}
-    about = {**work.about, **digest, "version": version()}
+    about = {**work.about, **digest, "version": VERSION}
     with TemporaryDirectory() as passing, Records(Path(folder or passing) / name, about) as records:
         yield records
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.library import COLLECTIVES, catalogue
 from hocket.simulating.simulation import Simulation, simulate
 from hocket_studies.validation.comparison import Case, Comparison
@@ -30,7 +30,7 @@ def closed_forms() -> Comparison:
         f"{len(bounds)} more cases where the form is an upper bound (chunks of unequal size): {above} of them "
         f"are above it; no exact form at these calls: {', '.join(left_out) or 'none'}; "
         "forms know neither links nor noise",
-        {"Hocket": version()},
+        {"Hocket": VERSION},
         f"{len(compared)} algorithms, {RANKS[0]} to {RANKS[-1]} ranks, machine {MACHINE}",
     )
 

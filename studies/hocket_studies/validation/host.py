@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.fitting.calibrating import calibrate_library
@@ -36,7 +36,7 @@ def host(installation: Installation | None, why_not: str = "") -> Comparison:
     source = "this host's MPI"
     if installation is None:
         return not_run(source, _INCOMPARABLE, why_not)
-    versions = {"Hocket": version(), "MPI": installation.library}
+    versions = {"Hocket": VERSION, "MPI": installation.library}
     try:
         machine = _calibrated(installation)
         cases = tuple(case for name in _COLLECTIVES for case in _cases(installation, machine, name))

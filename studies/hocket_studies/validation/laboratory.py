@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.library import algorithms_named
 from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
@@ -48,7 +48,7 @@ def laboratory(
     source = "labs"
     if installation is None:
         return not_run(source, _INCOMPARABLE, why_not)
-    versions = {"Hocket": version(), "MPI": installation.library}
+    versions = {"Hocket": VERSION, "MPI": installation.library}
     topologies: Mapping[str, str] = _SMALL | _MORE if is_full else _SMALL
     try:
         cases = tuple(

@@ -11,7 +11,7 @@ from math import ceil, log2
 from pathlib import Path
 
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import record
 from hocket.simulating.simulation import simulate
@@ -85,7 +85,7 @@ def by_hand() -> Comparison:
         "LogGOPS by hand",
         tuple(hand.case() for hand in _hands()),
         "calls whose messages meet in ways that no short formula tells, such as trees with noise",
-        {"Hocket": version()},
+        {"Hocket": VERSION},
         "exchanges, trees, gaps, rendezvous, overhead per byte",
     )
 
@@ -138,7 +138,7 @@ def loggopsim_published() -> Comparison:
         "LogGOPSim's accounting, by hand",
         tuple(Case(one.name, one.simulated_s(), one.published_s) for one in _theirs()),
         _DIFFERENCES,
-        {"Hocket": version()},
+        {"Hocket": VERSION},
         f"machine {_PRESET}; the difference is in the definition",
     )
 
@@ -152,7 +152,7 @@ def loggopsim_output(program: str | None) -> Comparison:
         cases = tuple(Case(one.name, one.simulated_s(), _printed_s(program, one)) for one in _theirs())
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return not_run(source, _DIFFERENCES, f"{program}: {error}")
-    return Comparison(source, cases, _DIFFERENCES, {"Hocket": version(), "LogGOPSim": Path(program).name})
+    return Comparison(source, cases, _DIFFERENCES, {"Hocket": VERSION, "LogGOPSim": Path(program).name})
 
 
 def _printed_s(program: str, one: _Theirs) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 
 from hocket.base.parallel import ignore
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket_studies import STUDIES, Claim, Study
 from hocket_studies.study import Rows, Work
 from hocket_studies.validation.comparison import Case, Comparison
@@ -39,7 +39,7 @@ def judged(name: str, study: Study, claims: list[Claim], scope: str) -> Comparis
         cases,
         f"{without} claims without one number for both: bounds, ranges, orders of curves, or beyond this scope; see "
         f"`hocket study {name}`",
-        {"Hocket": version()},
+        {"Hocket": VERSION},
         f"{study.title}, scope {scope}: {verdicts.count('yes')} of {decided} claims hold{partly}",
     )
 

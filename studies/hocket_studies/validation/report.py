@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket_studies.validation.comparison import Comparison
 
 COLUMNS = ("beside", "cases", "median", "interval", "worst", "not comparable, and why")
@@ -41,7 +41,7 @@ def facts(comparisons: Iterable[Comparison]) -> Run:
     """Return when and where this is run, and what took part."""
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*: (.*)", info.read_text()) if info.exists() else None
-    versions = {"Hocket": version(), "Python": platform.python_version()}
+    versions = {"Hocket": VERSION, "Python": platform.python_version()}
     for one in comparisons:
         versions |= one.versions
     return Run(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from hocket import typing
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.authoring import algorithm
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine
@@ -153,7 +153,7 @@ def simgrid(python: str | None) -> Comparison:
         source,
         tuple(cases),
         _INCOMPARABLE,
-        {"Hocket": version(), "SimGrid": found["version"]},
+        {"Hocket": VERSION, "SimGrid": found["version"]},
         "single messages, neighbours, one to all, all to all; links shared fairly",
     )
 

@@ -178,9 +178,9 @@ fn a_schedule_of_the_catalogue_is_right() {
     for entry in CATALOGUE {
         for call in accepted(entry) {
             let Some(schedule) = recorded(entry, &call) else { continue };
-            let verdict = verify_schedule(&schedule, true, Limits::default(), &|| false).unwrap();
-            assert_eq!(verdict.counterexample, None, "{entry} in {call:?}");
-            assert_eq!(verdict.exploration, Exploration::Deterministic);
+            let report = verify_schedule(&schedule, true, Limits::default(), &|| false).unwrap();
+            assert_eq!(report.counterexample, None, "{entry} in {call:?}");
+            assert_eq!(report.exploration, Exploration::Deterministic);
         }
     }
 }

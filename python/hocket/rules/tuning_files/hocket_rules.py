@@ -5,7 +5,6 @@ Source: `docs/mpi.md`. The compiled module reads them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,7 +50,7 @@ def has_blocks(function: str) -> bool:
 
 
 def _read(text: str, file: str) -> Rules:
-    data = json.loads(_native.rules(text, file))
+    data = _native.rules(text, file)
     return Rules("hocket", tuple(_rule(one, file) for one in data["rules"]), data["order_is_fixed"])
 
 
@@ -65,7 +64,7 @@ def _rule(data: Mapping[str, Any], file: str) -> Rule:
     function = ("i" if data["is_nonblocking"] else "") + of_function(data["collective"])
     return Rule(
         function=function,
-        choice=data["algorithm"] and Choice(data["algorithm"], tuple(map(tuple, data["parameters"]))),
+        choice=data["algorithm"] and Choice(data["algorithm"], data["parameters"]),
         ranks=_span(data["ranks"]),
         power_of_two=data["power_of_two"] or None,
         sizes=_span(data[measure]) if measures else ANY,

@@ -11,7 +11,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
@@ -103,7 +103,7 @@ class Cell:
             "cadence": self.setting.cadence,
             "faults": self.setting.faults,
             "trials": [self.trials.count, self.trials.seed, self.trials.until_interval],
-            "version": version(),
+            "version": VERSION,
         }
         return digest(json.dumps(description, sort_keys=True))
 
@@ -150,6 +150,6 @@ def simulate_cell(cell: Cell) -> Row:
         cadence=cell.setting.cadence,
         faults=cell.setting.faults,
         seed=cell.trials.seed,
-        version=version(),
+        version=VERSION,
         **result,
     )

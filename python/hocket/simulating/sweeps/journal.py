@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from hocket._native import Error
 from hocket.base.files import parse_object
 from hocket.base.line_file import LineFile
-from hocket.base.version import version
+from hocket.base.version import VERSION
 from hocket.simulating.sweeps.row import Row
 
 _COLUMNS = {column.name for column in fields(Row)}
@@ -51,6 +51,6 @@ def _read(line: bytes) -> tuple[str, Row] | None:
     except Error:
         return None
     match entry:
-        case {"key": str(key), "row": dict(row)} if row.keys() == _COLUMNS and row["version"] == version():
+        case {"key": str(key), "row": dict(row)} if row.keys() == _COLUMNS and row["version"] == VERSION:
             return key, Row(**row)
     return None
