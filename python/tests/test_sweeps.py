@@ -205,7 +205,7 @@ def test_a_key_tells_cells_apart(spec: Path, monkeypatch: pytest.MonkeyPatch) ->
         replace(cells[0], variant=replace(cells[0].variant, parameters={"T": 1})),
     ):
         assert other.key != key
-    monkeypatch.setattr("hocket.simulating.sweeps.cell.version", lambda: "another")
+    monkeypatch.setattr("hocket.simulating.sweeps.cell.VERSION", "another")
     assert hocket.Grid.load(spec).cells[0].key != key
 
 

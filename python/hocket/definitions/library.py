@@ -280,7 +280,7 @@ def find_collective(name: str) -> str:
     Raises:
         Error: There is no such collective; the message names the nearest ones.
     """
-    full_name = name if name in COLLECTIVES else _native.collective_named(checks.text("collective", name))
+    full_name = name if checks.text("collective", name) in COLLECTIVES else _native.collective_named(name)
     if full_name is None:
         raise unknown("collective", name, COLLECTIVES)
     return full_name
