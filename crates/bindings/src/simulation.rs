@@ -58,10 +58,24 @@ impl Request {
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
+        Ok(self.run(py, f64::INFINITY, on_trials)?.expect("no time is later than infinity"))
+    }
+
+    /// The result; none if it is later than `until_s`.
+    fn simulate_until(&self, py: Python<'_>, until_s: f64) -> PyResult<Option<String>> {
+        self.run(py, until_s, None)
+    }
+}
+
+impl Request {
+    fn run(&self, py: Python<'_>, until_s: f64, on_trials: Option<Py<PyAny>>) -> PyResult<Option<String>> {
         let runnable = self.call.runnable(py)?;
         let is_python = matches!(runnable, Runnable::Python(_));
         let (platform, call, how) = (self.platform.clone(), self.call.clone(), self.how.clone());
-        let work = move || write(&simulated(&runnable, &call, &platform, &how, on_trials.as_ref())?);
+        let work = move || {
+            let result = simulated(&runnable, &call, &platform, &how, until_s, on_trials.as_ref())?;
+            result.map(|trace| write(&trace)).transpose()
+        };
         aside_unless_python(py, is_python, work)
     }
 }
@@ -71,14 +85,16 @@ fn simulated(
     request: &PythonCall,
     platform: &Platform,
     how: &How,
+    until_s: f64,
     on_trials: Option<&Py<PyAny>>,
-) -> PyResult<Trace> {
+) -> PyResult<Option<Trace>> {
     let call = request.content();
     if how.events {
         wire::check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
     }
-    let result = runnable.simulate(&call, platform, request.gap().map_err(raise)?, how, on_trials)?;
+    let gap = request.gap().map_err(raise)?;
+    let Some(result) = runnable.simulate(&call, platform, gap, how, until_s, on_trials)? else { return Ok(None) };
     wire::check_operations(result.many.first.trace.len() as f64)?;
     let (call, parameters) = request.repeated(&result.call);
-    Ok(Trace::new(call, parameters, result, platform, how))
+    Ok(Some(Trace::new(call, parameters, result, platform, how)))
 }
