@@ -24,7 +24,18 @@ from hocket.simulating.explanation import Explanation, Remedy, explain
 from hocket.simulating.multicast import Delivery, simulate_multicast
 from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Circuits, Links, Passage, Repeated, Simulation, Statistics, Trials, simulate
+from hocket.simulating.simulation import (
+    Circuits,
+    Later,
+    Links,
+    Passage,
+    Repeated,
+    Simulation,
+    Statistics,
+    Trials,
+    simulate,
+    simulate_until,
+)
 from hocket.simulating.sweeps import Grid, Row, Table, sweep
 from hocket.simulating.together import JobTimes, Meeting, Together, simulate_together
 from hocket.tuning.from_measurements import tune_measured
@@ -46,6 +57,7 @@ __all__ = [
     "FunctionUse",
     "Grid",
     "JobTimes",
+    "Later",
     "LinkUse",
     "Links",
     "Machine",
@@ -90,6 +102,7 @@ __all__ = [
     "simulate",
     "simulate_multicast",
     "simulate_together",
+    "simulate_until",
     "sweep",
     "tune",
     "tune_measured",

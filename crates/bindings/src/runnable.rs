@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hocket::pacing::Gap;
 use hocket::{Report, Simulated, Subject};
 use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Call, Collective, Result};
+use hocket_core::{AnyProgram, Call, Collective, Error, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::{Options, Platform, useful_threads};
@@ -73,15 +73,17 @@ impl Runnable {
         Ok(output)
     }
 
-    /// Simulates. `told` receives the number of finished trials. Stops on Ctrl-C or when memory runs out.
+    /// Simulates; none if a result is not complete at `until_s`. `told` receives the number of finished trials. Stops on
+    /// Ctrl-C or when memory runs out.
     pub fn simulate(
         &self,
         call: &Call,
         platform: &Platform,
         gap: Gap,
         how: &How,
+        until_s: f64,
         told: Option<&Py<PyAny>>,
-    ) -> PyResult<Simulated> {
+    ) -> PyResult<Option<Simulated>> {
         let trials = how.trials.trials().map_err(raise)?;
         let watch = Watch::default();
         let on_trials = |done: u64| {
@@ -93,6 +95,7 @@ impl Runnable {
             engine: how.engine,
             trace: how.events,
             passages: how.passages,
+            until_s,
             threads: if let Self::Python(_) = self { 1 } else { useful_threads(call.ranks, trials.threads) },
             is_interrupted: &|| watch.says_stop(),
             on_trials: &on_trials,
@@ -106,7 +109,10 @@ impl Runnable {
             };
             hocket::simulate_trials(&subject, call, platform, gap, &how.scene(), trials, options)
         })?;
-        simulated.map_err(|error| watch.why(raise(error)))
+        match simulated {
+            Err(error) if error == Error::lateness() => Ok(None),
+            other => other.map(Some).map_err(|error| watch.why(raise(error))),
+        }
     }
 
     /// Verifies on the calls that the precondition allows. For an algorithm written in Python, `refuses` takes a call
@@ -155,7 +161,7 @@ impl Runnable {
     }
 
     fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &OnceCell<PyErr>) -> Result<Call> {
-        let cannot = || hocket_core::Error::new("the call cannot be verified");
+        let cannot = || Error::new("the call cannot be verified");
         let failed = |error| {
             let _ = failure.set(error); // unless another one was the first
             cannot()
@@ -170,7 +176,7 @@ impl Runnable {
             call.check()?;
             let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call, None)).map_err(failed)?;
             if let Some(sentence) = sentence {
-                return Err(hocket_core::Error::new(sentence));
+                return Err(Error::new(sentence));
             }
             call.clone()
         };

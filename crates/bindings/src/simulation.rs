@@ -60,6 +60,17 @@ impl Request {
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<Plain<Simulation>> {
+        Ok(self.run(py, f64::INFINITY, on_trials)?.expect("no time is later than infinity"))
+    }
+
+    /// The result; none if it is later than `until_s`.
+    fn simulate_until(&self, py: Python<'_>, until_s: f64) -> PyResult<Option<Plain<Simulation>>> {
+        self.run(py, until_s, None)
+    }
+}
+
+impl Request {
+    fn run(&self, py: Python<'_>, until_s: f64, on_trials: Option<Py<PyAny>>) -> PyResult<Option<Plain<Simulation>>> {
         let runnable = self.call.runnable(py)?;
         let is_python = matches!(runnable, Runnable::Python(_));
         let (platform, request, how) = (self.platform.clone(), self.call.clone(), self.how.clone());
@@ -69,10 +80,11 @@ impl Request {
                 check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
             }
             let gap = request.gap().map_err(raise)?;
-            let result = runnable.simulate(&call, &platform, gap, &how, on_trials.as_ref())?;
+            let result = runnable.simulate(&call, &platform, gap, &how, until_s, on_trials.as_ref())?;
+            let Some(result) = result else { return Ok(None) };
             check_operations(result.many.first.trace.len() as f64)?;
             let (call, parameters) = request.repeated(&result.call);
-            Ok(Plain(Simulation::new(call, parameters, result, &platform, &how)))
+            Ok(Some(Plain(Simulation::new(call, parameters, result, &platform, &how))))
         };
         aside_unless_python(py, is_python, work)
     }

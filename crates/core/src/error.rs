@@ -69,6 +69,11 @@ impl Error {
         Self::new("interrupted")
     }
 
+    /// The error of a run that its deadline ended.
+    pub fn lateness() -> Self {
+        Self::new("later than the deadline")
+    }
+
     /// The error of work for which the system starts no thread.
     pub fn of_thread(error: &io::Error) -> Self {
         Self::new(format!("no thread can be started ({error}), expected room for one more within ulimit -u and -v"))

@@ -542,7 +542,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         Features { first_waits_for_both: true, has_moments: T::HAS_MOMENTS, ..Features::PLAIN }
     }
 
-    fn next(&mut self) -> Option<usize> {
+    fn next(&mut self, _: f64) -> Option<usize> {
         let last = std::mem::replace(&mut self.running, usize::MAX);
         if N::NODE_HAS_STATE {
             self.accept_deferred(last);
@@ -559,6 +559,14 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         self.check_unreceived();
         if waiting.is_some() {
             self.refuse("a rank, or a branch that lost a first, waits for ever");
+        }
+    }
+
+    fn end_late(&mut self, has_raced: bool) {
+        if has_raced {
+            self.refuse("the losing branch of a first may be later than the deadline");
+        } else {
+            self.fail(Failure::Other(Error::lateness()));
         }
     }
 

@@ -927,12 +927,16 @@ impl<N: Network> Clockwork for Events<'_, N> {
         self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32))
     }
 
-    fn next(&mut self) -> Option<usize> {
+    fn next(&mut self, until_s: f64) -> Option<usize> {
         if let Some(rank) = self.running.take() {
             self.woken[rank] = Woken::NONE;
             self.woken_again = Woken::NONE;
         }
         while self.goes_on() {
+            if self.agenda.now_s > until_s {
+                self.end_late(false);
+                return None;
+            }
             self.running = self.next_to_begin().or_else(|| self.next_ready());
             if self.running.is_some() {
                 return self.running;
@@ -951,6 +955,10 @@ impl<N: Network> Clockwork for Events<'_, N> {
             let stuck = self.traffic.as_ref().and_then(|traffic| traffic.stuck()).map(Error::new);
             self.failure = stuck.or_else(|| waiting.map(|rank| self.deadlock(rank)));
         }
+    }
+
+    fn end_late(&mut self, _: bool) {
+        self.failure.get_or_insert_with(Error::lateness);
     }
 
     fn time(&self, moment: Moment) -> PlacedTime {

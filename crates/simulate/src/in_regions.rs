@@ -46,9 +46,10 @@ fn side_by_side<N: Network + Sync>(run: &Run<'_, N>, regions: &Regions) -> Resul
     let exchange = Exchange::new(regions.count, !options.keeps_threads);
     let in_region = |number: usize, is_interrupted: &dyn Fn() -> bool| {
         let part = Part { regions, number: number as u16 };
-        let of_region = Options { is_interrupted, shuffle: options.shuffle, ..Options::default() };
+        let Options { shuffle, until_s, .. } = options;
+        let of_region = Options { is_interrupted, shuffle, until_s, ..Options::default() };
         let events = Events::new(call, network, trial, &of_region).in_region(Border::new(part, &exchange));
-        let world = InTime::new(call, call.ranks, events, node, network.post_s(), &Options::default());
+        let world = InTime::new(call, call.ranks, events, node, network.post_s(), &of_region);
         let (events, _, outcome) = hocket_core::run(program, call, world).into_outcome("events");
         let links = events.into_links().inspect_err(|_| exchange.stop())?;
         Ok(Outcome { links, ..outcome })
@@ -65,6 +66,10 @@ fn side_by_side<N: Network + Sync>(run: &Run<'_, N>, regions: &Regions) -> Resul
     });
     if (options.is_interrupted)() {
         return Err(Error::interruption());
+    }
+    let lateness = Error::lateness();
+    if parts.iter().any(|part| part.as_ref() == Err(&lateness)) {
+        return Err(lateness);
     }
     if exchange.has_stopped() {
         return Ok(None);
@@ -131,6 +136,10 @@ mod tests {
             let regions = network_of_links.regions(call.ranks, 3).unwrap();
             let outcome = side_by_side(&run, &regions).unwrap();
             let expected = events::run(&run).unwrap();
+            if !is_from_any {
+                let late = Run { options: Options { until_s: expected.time_s() / 2.0, ..options }, ..run };
+                assert_eq!(side_by_side(&late, &regions), Err(Error::lateness()), "{model}");
+            }
             assert_eq!(outcome, (!is_from_any).then_some(expected), "{model}, from any: {is_from_any}");
         }
     }

@@ -35,14 +35,16 @@ pub trait Clockwork {
 
     /// As [`World::features`].
     fn features(&self) -> Features;
-    /// As [`World::next`].
-    fn next(&mut self) -> Option<usize>;
+    /// As [`World::next`]. A clockwork that runs ranks in the order of time ends late after `until_s`.
+    fn next(&mut self, until_s: f64) -> Option<usize>;
     /// Whether this rank runs here.
     fn runs(&self, _rank: usize) -> bool {
         true
     }
     /// No rank can go on. `waiting` is the first rank whose program has not ended.
     fn conclude(&mut self, waiting: Option<usize>);
+    /// The run ends since some results are not complete at the deadline. `has_raced`: whether a rank has used `first`.
+    fn end_late(&mut self, has_raced: bool);
     /// The time at this moment.
     fn time(&self, moment: Moment) -> Self::Clock;
     /// The moment after a step that began at `start` and ended at `end`.
@@ -184,6 +186,12 @@ pub struct InTime<C: Clockwork> {
     /// When the timer of each rank started; empty where none was started.
     begins: Vec<C::Clock>,
     stages: Vec<RankStage>,
+    /// Number of ranks here whose results are not complete.
+    incomplete: usize,
+    /// The deadline; whether a rank wanted to go on after it; and whether a rank has used `first`.
+    until_s: f64,
+    is_late: bool,
+    has_raced: bool,
     marks_s: Vec<f64>,
     trace: Option<Trace>,
 }
@@ -247,6 +255,10 @@ impl<C: Clockwork> InTime<C> {
             has_circuits: clockwork.features().circuits.is_some(),
             ends: vec![clockwork.time(Moment::default()); ranks],
             begins: Vec::new(),
+            incomplete: (0..ranks).filter(|rank| clockwork.runs(*rank)).count(),
+            until_s: options.until_s,
+            is_late: false,
+            has_raced: false,
             clockwork,
             messages: 0,
             message_bytes: 0,
@@ -324,6 +336,21 @@ impl<C: Clockwork> InTime<C> {
         self.clockwork.work(rank, now, duration_s)
     }
 
+    /// Whether this rank stops here, as it has no result at the deadline. The operations of all ranks up to the deadline
+    /// are simulated, so that an engine that does not apply to them notices.
+    #[cold]
+    fn stops_late(&mut self, rank: usize) -> bool {
+        let is_late = self.stages[rank] == RankStage::Running;
+        self.is_late |= is_late;
+        is_late
+    }
+
+    /// The result of this rank is complete.
+    fn note_end(&mut self, rank: usize, now: Moment) {
+        self.ends[rank] = self.clockwork.time(now);
+        self.incomplete -= usize::from(self.stages[rank] == RankStage::Running);
+    }
+
     /// The answer to a step. Inlined for each kind of step, so that it is compiled together with the code of that kind.
     #[inline(always)]
     fn answer(&mut self, at: At, step: &Step, status: StepStatus<C::Clock>) -> Progress {
@@ -369,8 +396,10 @@ impl<C: Clockwork> World for InTime<C> {
     }
 
     fn next(&mut self) -> Option<usize> {
-        let next = self.clockwork.next();
-        if next.is_none() {
+        let next = self.clockwork.next(if self.incomplete == 0 { f64::INFINITY } else { self.until_s });
+        if next.is_none() && self.is_late {
+            self.clockwork.end_late(self.has_raced);
+        } else if next.is_none() {
             let waits = |rank: usize| self.stages[rank] != RankStage::Ended && self.clockwork.runs(rank);
             let waiting = (0..self.stages.len()).find(|rank| waits(*rank));
             self.clockwork.conclude(waiting);
@@ -382,6 +411,9 @@ impl<C: Clockwork> World for InTime<C> {
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let At { rank, now } = at;
         let time = self.clockwork.time(now);
+        if time.seconds() > self.until_s && self.stops_late(rank) {
+            return Progress::Never;
+        }
         let duration_s = match *step {
             Step::Send { to, data, options } => {
                 let status = self.send(rank, time, to, data.len, options);
@@ -439,7 +471,7 @@ impl<C: Clockwork> World for InTime<C> {
     }
 
     fn complete(&mut self, rank: usize, now: Moment) {
-        self.ends[rank] = self.clockwork.time(now);
+        self.note_end(rank, now);
         self.stages[rank] = RankStage::Complete;
     }
 
@@ -465,9 +497,13 @@ impl<C: Clockwork> World for InTime<C> {
 
     fn end(&mut self, rank: usize, now: Moment) {
         if self.stages[rank] == RankStage::Running {
-            self.ends[rank] = self.clockwork.time(now);
+            self.note_end(rank, now);
         }
         self.stages[rank] = RankStage::Ended;
+    }
+
+    fn race(&mut self, _: usize) {
+        self.has_raced = true;
     }
 
     fn time_s(&self, now: Moment) -> Option<f64> {

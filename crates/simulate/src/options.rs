@@ -38,6 +38,10 @@ pub struct Options<'a> {
     /// Whether the program is known to send the same messages whichever branch wins a `first`. This holds for the
     /// catalogue (a contract test checks it); for other programs it is checked at run time, which triples the time.
     pub winners_are_alike: bool,
+    /// The deadline: a run in which a result is not complete at this virtual time ends with [`Error::lateness`].
+    ///
+    /// [`Error::lateness`]: hocket_core::Error::lateness
+    pub until_s: f64,
     /// Number of threads of one simulation. Networks that can be divided into regions use them.
     pub threads: usize,
     /// Whether threads go on that mostly wait for each other, as tests want it.
@@ -60,6 +64,7 @@ impl Default for Options<'_> {
             trace: false,
             passages: false,
             winners_are_alike: false,
+            until_s: f64::INFINITY,
             threads: 1,
             keeps_threads: false,
             shuffle: None,

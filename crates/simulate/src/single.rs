@@ -15,13 +15,13 @@ use crate::platform::Platform;
 /// Runs `program` on `platform` in virtual time, without noise.
 ///
 /// # Errors
-/// A deadlock, an interruption, a requested engine that does not apply, or times that overflow.
+/// A deadlock, an interruption, a requested engine that does not apply, times that overflow, or the end at the deadline.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
     let takes_symmetry = options.engine.takes_symmetry() && !options.trace;
     let symmetry = if takes_symmetry { symmetry(program, call, platform) } else { None };
     let outcome = platform.network.visit(Single { program, call, symmetry, node: &platform.node, options })?;
     platform.check_times(outcome.rank_times_s.iter().copied())?;
-    Ok(outcome)
+    if outcome.time_s() > options.until_s { Err(Error::lateness()) } else { Ok(outcome) }
 }
 
 /// The symmetry that a program has on a machine whose nodes are alike: only ranks below its period are simulated.

@@ -89,7 +89,8 @@ pub struct Many {
 /// Runs `program` on `platform` in virtual time, once per trial; only once without noise, where all trials are alike.
 ///
 /// # Errors
-/// A deadlock, an interruption, a requested engine that does not apply, or times that overflow.
+/// A deadlock, an interruption, a requested engine that does not apply, times that overflow, or the end of any trial at
+/// the deadline.
 pub fn simulate_trials(
     program: &dyn AnyProgram,
     call: &Call,
@@ -105,7 +106,8 @@ pub fn simulate_trials(
     }
     let many = network.visit(Repeated { program, call, node, noise, trials, options })?;
     platform.check_times(many.ends.iter().map(|end| end.mean_s))?;
-    Ok(many)
+    let is_late = many.ends.iter().any(|ends| ends.last_s > options.until_s);
+    if is_late { Err(Error::lateness()) } else { Ok(many) }
 }
 
 struct Repeated<'a> {

@@ -527,6 +527,56 @@ def simulate(
 
 
 @dataclass(frozen=True)
+class Later:
+    """The result of a simulation that its deadline ended: the time is later.
+
+    Attributes:
+        until_s: The deadline.
+    """
+
+    until_s: float
+
+
+def simulate_until(
+    what: Algorithm | Schedule | str,
+    call: Call | None = None,
+    *,
+    until_s: float,
+    machine: MachineLike = "cluster",
+    engine: Engine = "auto",
+    faults: Faults | None = None,
+    trials: Trials = ONE_TRIAL,
+) -> Simulation | Later:
+    """Simulate an isolated call that all ranks begin together, with a deadline.
+
+    Args:
+        what: An algorithm, its label such as "allreduce/ring", or a recorded schedule.
+        call: The call; None for a schedule, which already is a call.
+        until_s: The deadline, in seconds of virtual time. If the call takes longer, in any trial, the simulation ends
+            soon after the deadline.
+        machine: A machine, the name of a preset, or the path of a machine file.
+        engine: The engine that keeps virtual time.
+        faults: Links that are slow or down for a time; see `hocket.simulate`.
+        trials: The trials on a machine with noise.
+
+    Raises:
+        Error: As `hocket.simulate`, or the deadline is not a number of seconds.
+
+    Examples:
+        >>> import hocket
+        >>> call = hocket.Call(ranks=4, size_bytes=4096)
+        >>> hocket.simulate("allreduce/ring", call).time_s.mean
+        6.9216e-06
+        >>> hocket.simulate_until("allreduce/ring", call, until_s=5e-6)
+        Later(until_s=5e-06)
+    """
+    deadline_s = number("until_s", until_s, "seconds, 0 or more", is_right=lambda seconds: seconds >= 0)
+    scene = Scene().beside(faults=faults)
+    planned = plan(what, call, machine=as_machine(machine), engine=engine, scene=scene, trials=trials)
+    return planned.run_until(deadline_s)
+
+
+@dataclass(frozen=True)
 class Plan:
     """A simulation that is planned: its request has been checked.
 
@@ -551,6 +601,11 @@ class Plan:
         """Simulate; see `simulate`."""
         callback = None if on_trials is None else function("on_trials", on_trials)
         return _simulation(guard(self.algorithm, lambda: self.request.simulate(callback)))
+
+    def run_until(self, until_s: float) -> Simulation | Later:
+        """Simulate with a deadline; see `simulate_until`."""
+        answer = guard(self.algorithm, lambda: self.request.simulate_until(until_s))
+        return Later(until_s) if answer is None else _simulation(answer)
 
 
 def plan(

@@ -11,6 +11,7 @@ mod contract_noise;
 mod contract_record;
 mod contract_simulate;
 mod contract_verify;
+mod deadlines;
 mod engines;
 mod exchange;
 mod faults;
