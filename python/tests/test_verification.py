@@ -482,10 +482,10 @@ def test_another_order_of_the_same_steps_is_a_finding(is_joined: bool) -> None:
     (found,) = hocket.verify(flipping, [3], count=2).counterexamples
     assert (found["kind"], found["at_ranks"]) == ("other steps when run again", (0,))
     assert found["got"] == "the same 4 steps, in another order when run again"
-    assert found["details"] == [
+    assert found["details"] == (
         "step 2 at first: recv result[4..6] from rank 2",
         "step 2 when run again: recv result[2..4] from rank 1",
-    ]
+    )
 
 
 def test_branches_that_timing_interleaves_are_no_finding() -> None:
