@@ -42,7 +42,15 @@ fn root_in_turn(range: Range<usize>, number: usize) -> usize {
 }
 
 /// Up to this many ranks, long sweeps try every root and every value of parameters.
-pub const MOST_RANKS_OF_LONG_SWEEPS: usize = 9;
+const MOST_RANKS_OF_LONG_SWEEPS: usize = 9;
+
+/// Beyond, long sweeps try every value of parameters on this many ranks only, where tori of three axes fit.
+const RANKS_OF_THREE_AXES: usize = 12;
+
+/// Whether a long sweep tries every value of parameters on so many ranks, and not only the defaults.
+pub fn has_all_values_in_long_sweeps(ranks: usize) -> bool {
+    ranks <= MOST_RANKS_OF_LONG_SWEEPS || ranks == RANKS_OF_THREE_AXES
+}
 
 /// Whether a call belongs to a long sweep: every root of few ranks, else the first, the last and a drawn one.
 pub fn is_for_long_sweeps(call: &Call) -> bool {

@@ -111,7 +111,7 @@ fn check_all(is_complete: bool) {
         let calls = cases::rank_counts().flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
         let calls = calls.filter(|call| is_complete || cases::is_for_long_sweeps(call));
         for (number, call) in calls.enumerate() {
-            let has_all = is_complete || call.ranks <= cases::MOST_RANKS_OF_LONG_SWEEPS;
+            let has_all = is_complete || cases::has_all_values_in_long_sweeps(call.ranks);
             let parameters = if has_all { &parameters[..] } else { &parameters[..1] };
             let circuits = std::iter::once(Circuits::default());
             let check = |operator| check(entry, &call, parameters, operator, circuits.clone());

@@ -24,12 +24,13 @@ fn platform(reduce_bandwidth: &str) -> Platform {
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()
 }
 
-/// Calls of an algorithm; of more than 9 ranks, with the defaults of its parameters.
+/// Calls of an algorithm, with the values of its parameters that long sweeps have.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let calls = cases::rank_counts().flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
     let calls = calls.filter(cases::is_for_long_sweeps).map(|call| Call { element_bytes: 8, ..call });
     calls.flat_map(|call| {
-        let given = cases::parameters(entry).into_iter().take(if call.ranks <= 9 { usize::MAX } else { 1 });
+        let most = if cases::has_all_values_in_long_sweeps(call.ranks) { usize::MAX } else { 1 };
+        let given = cases::parameters(entry).into_iter().take(most);
         given.filter_map(|given| entry.accept(&call, &given).ok()).collect::<Vec<_>>()
     })
 }

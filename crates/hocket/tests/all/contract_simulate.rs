@@ -46,15 +46,18 @@ fn two_levels() -> [Platform; 4] {
 /// Ports of a node: too few for some algorithms, and enough for all.
 const PORTS: [&str; 3] = ["1", "\"unlimited\"", "2"];
 
-/// Calls of an algorithm at every rank count, with elements of 8 bytes; of many ranks, with the defaults of its parameters.
-fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
-    let calls_of = |ranks| cases::calls(entry.collective, ranks).into_iter();
-    let calls = cases::rank_counts().flat_map(calls_of).map(|call| (call, usize::MAX));
-    let calls = calls.chain([64, 100].into_iter().flat_map(calls_of).map(|call| (call, 1)));
-    calls.flat_map(|(call, most)| {
-        let call = Call { element_bytes: 8, ..call };
-        let given = cases::parameters(entry).into_iter().take(most);
-        given.filter_map(|given| entry.accept(&call, &given).ok()).collect::<Vec<_>>()
+/// Calls of an algorithm at every rank count, with elements of 8 bytes; with every value of its parameters if complete, else
+/// as long sweeps have them; of 64 and 100 ranks, with the defaults.
+fn accepted(entry: &Entry, is_complete: bool) -> impl Iterator<Item = Call> {
+    let parameters = cases::parameters(entry);
+    let ranks = cases::rank_counts().map(move |ranks| (ranks, is_complete)).chain([(64, false), (100, false)]);
+    ranks.flat_map(move |(ranks, is_complete)| {
+        let has_all = is_complete || cases::has_all_values_in_long_sweeps(ranks);
+        let parameters = if has_all { &parameters[..] } else { &parameters[..1] };
+        let calls = cases::calls(entry.collective, ranks).into_iter().map(|call| Call { element_bytes: 8, ..call });
+        calls
+            .flat_map(|call| parameters.iter().filter_map(move |given| entry.accept(&call, given).ok()))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -87,7 +90,7 @@ fn time_and_messages_are_those_of_the_formulas_at_every_root() {
 fn check_formulas(is_complete: bool) {
     for (entry, ports) in CATALOGUE.iter().flat_map(|entry| PORTS.map(|ports| (entry, ports))) {
         let platform = hockney("rendezvous", ports);
-        for call in accepted(entry).filter(|call| is_complete || cases::is_for_long_sweeps(call)) {
+        for call in accepted(entry, is_complete).filter(|call| is_complete || cases::is_for_long_sweeps(call)) {
             let outcome = times(entry, &call, &platform);
             let predicted = predict(entry, &call, &platform).unwrap().unwrap();
             assert_eq!(outcome.messages as f64, predicted.messages, "messages of {entry} in {call:?}");
@@ -119,7 +122,7 @@ fn compare_engines(turns: usize) {
     let platforms: Vec<_> =
         [loggp()].into_iter().chain(on_hockney).chain(two_levels()).map(|at| (at, Cell::new(0))).collect();
     for entry in CATALOGUE {
-        for (number, call) in accepted(entry).filter(cases::is_for_long_sweeps).enumerate() {
+        for (number, call) in accepted(entry, turns == 1).filter(cases::is_for_long_sweeps).enumerate() {
             for (platform, compared) in turns::of(&platforms, number, turns) {
                 let Ok(dataflow) = outcome(entry, &call, platform, Engine::Dataflow) else { continue };
                 let events = outcome(entry, &call, platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));
@@ -164,7 +167,7 @@ fn engines_agree_on_many_ranks() {
 fn dataflow_applies_to_every_algorithm_on_a_hockney_network_of_unlimited_ports() {
     for platform in ["rendezvous", "eager"].map(|protocol| hockney(protocol, "\"unlimited\"")) {
         for entry in CATALOGUE {
-            for call in accepted(entry).take(20) {
+            for call in accepted(entry, false).take(20) {
                 outcome(entry, &call, &platform, Engine::Dataflow).unwrap_or_else(|e| panic!("{entry}: {e}"));
             }
         }
@@ -173,9 +176,20 @@ fn dataflow_applies_to_every_algorithm_on_a_hockney_network_of_unlimited_ports()
 
 #[test]
 fn as_many_ports_as_an_algorithm_can_use_are_as_good_as_unlimited_ones() {
+    check_ports(false);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn as_many_ports_are_as_good_as_unlimited_ones_with_every_value_of_parameters() {
+    check_ports(true);
+}
+
+/// Compares calls at the roots of long sweeps; with every value of parameters if complete.
+fn check_ports(is_complete: bool) {
     let unlimited = hockney("rendezvous", "\"unlimited\"");
     for entry in CATALOGUE {
-        for call in accepted(entry).filter(cases::is_for_long_sweeps) {
+        for call in accepted(entry, is_complete).filter(cases::is_for_long_sweeps) {
             let enough = hockney("rendezvous", &(entry.about.ports)(&call).max(1).to_string());
             let times = [&enough, &unlimited]
                 .map(|platform| {
@@ -202,7 +216,7 @@ fn dataflow_applies_where_ranks_make_one_exchange_at_a_time() {
         "swing",
     ];
     for entry in CATALOGUE.iter().filter(|entry| exchanging.contains(&entry.name)) {
-        for call in accepted(entry).filter(|call| (entry.about.ports)(call) <= 1) {
+        for call in accepted(entry, true).filter(|call| (entry.about.ports)(call) <= 1) {
             outcome(entry, &call, &platform, Engine::Dataflow).unwrap_or_else(|e| panic!("{entry}, {call:?}: {e}"));
         }
     }
