@@ -55,6 +55,11 @@ impl Request {
         hocket::effort_s(call.entry()?, &call.content(), platform, &how.scene(), trials, engine).map_err(raise)
     }
 
+    /// A rough estimate of the time of the call, by the formula of an algorithm of the catalogue.
+    fn estimate_s(&self) -> PyResult<f64> {
+        hocket::estimate_s(self.call.entry()?, &self.call.content(), &self.platform).map_err(raise)
+    }
+
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<String> {
