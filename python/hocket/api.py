@@ -2,6 +2,7 @@
 
 from hocket._native import Error
 from hocket.base.call import Call
+from hocket.base.results import Later
 from hocket.definitions.authoring import algorithm, load
 from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import Algorithm, Parameter, algorithms, catalogue, find
@@ -26,7 +27,6 @@ from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import (
     Circuits,
-    Later,
     Links,
     Passage,
     Repeated,

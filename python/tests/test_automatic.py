@@ -145,13 +145,14 @@ def test_the_torus_of_a_machine_has_as_many_axes_as_the_algorithm_takes(dims: st
             hocket.simulate("allreduce/trinaryx3", call, machine=machine(text))
 
 
-def test_a_comparison_tells_the_automatic_values_of_its_least_and_largest_size() -> None:
+def test_a_comparison_tells_each_automatic_value_with_its_first_size() -> None:
     calls = [
         hocket.Call(ranks=24, size_bytes=size_bytes, parameters={"segment": "auto", "X": 24})
         for size_bytes in (8 << 20, 4 << 20, 1 << 20)
     ]
     found = hocket.compare(["allreduce/trinaryx3"], calls, machine=machine(LINKS))
     best = {one.size_bytes: hocket.find("allreduce/trinaryx3").format(one.parameters) for one in found.simulations}
-    least, largest = (best[size_bytes].split(", ")[0] for size_bytes in (1 << 20, 8 << 20))
-    shown = f"{least} at 1 MiB to {largest.removeprefix('segment = ')} at 8 MiB"
-    assert least != largest and found.parameters == {"trinaryx3": f"{shown}, X = 24"}
+    least, middle, largest = (best[size_bytes].split(", ")[0] for size_bytes in (1 << 20, 4 << 20, 8 << 20))
+    shown = [f"{middle} from 4 MiB", *([f"{largest} from 8 MiB"] if largest != middle else [])]
+    shown = [least, *(text.removeprefix("segment = ") for text in shown)]
+    assert least != middle and found.parameters == {"trinaryx3": f"{'; '.join(shown)}, X = 24"}

@@ -18,9 +18,18 @@ pub const AUTO: &str = "auto";
 pub struct Automatic {
     /// The parameter's name.
     pub parameter: &'static str,
-    /// Reads from the machine what the value depends on, and returns a function from calls to values. Refuses a machine
-    /// without this property.
-    pub read: fn(&Surroundings) -> Result<Decide>,
+    /// Reads from the formula and the machine what the value depends on, and returns a function from calls to values.
+    /// Refuses a machine without this property.
+    pub read: fn(Formula, &Surroundings) -> Result<Decide>,
+}
+
+/// The cost formula of an algorithm, and the ports that it can use.
+#[derive(Clone, Copy)]
+pub struct Formula {
+    /// As `About::cost`.
+    pub cost: &'static str,
+    /// As `About::ports`.
+    pub ports: fn(&Call) -> usize,
 }
 
 /// Computes the automatic value for a call. The call has values of all parameters; for this one, the default.
@@ -28,6 +37,8 @@ pub type Decide = Arc<dyn Fn(&Call) -> u64 + Send + Sync>;
 
 /// The properties of a machine that automatic values depend on. An error says why the machine does not have one.
 pub struct Surroundings {
+    /// What a message costs, as formulas count it.
+    pub costs: Costs,
     /// How long messages take.
     pub messages: Result<Messages>,
     /// How often and for how long noise delays messages; none if it never does.
@@ -36,6 +47,19 @@ pub struct Surroundings {
     pub processor_noise: Option<Noise>,
     /// Links and processors; none if the machine has no links.
     pub links: Option<Links>,
+}
+
+/// The parameters of the Hockney model that come nearest to a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// alpha: how long a message without bytes takes, in seconds.
+    pub alpha_s: f64,
+    /// beta, in seconds per byte.
+    pub beta_s_per_byte: f64,
+    /// gamma: how long a processor combines, in seconds per byte.
+    pub gamma_s_per_byte: f64,
+    /// The number of messages that a node sends at a time, and receives at a time; none if unlimited.
+    pub ports: Option<usize>,
 }
 
 /// Messages on an idle network.
@@ -73,6 +97,7 @@ impl Surroundings {
     pub fn of_unknown_machine() -> Self {
         let unknown = || Error::new("an MPI program has no machine file to compute it from, expected a number");
         Self {
+            costs: Costs { alpha_s: 1e-6, beta_s_per_byte: 1e-10, gamma_s_per_byte: 1e-10, ports: None },
             messages: Err(unknown()),
             noise: Err(unknown()),
             processor_noise: None,

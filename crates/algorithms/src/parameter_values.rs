@@ -4,7 +4,7 @@ use std::fmt;
 
 use hocket_core::{Call, Result};
 
-use crate::automatic::{AUTO, Decide, Surroundings, has_none};
+use crate::automatic::{AUTO, Decide, Formula, Surroundings, has_none};
 use crate::{Entry, complete};
 
 /// The values given for an algorithm's parameters: numbers, and automatic values.
@@ -32,10 +32,11 @@ impl ParameterValues {
         let defaults = automatic.iter().map(|name| ((*name).to_owned(), default(*name)));
         let all: Vec<_> = numbers.iter().cloned().chain(defaults).collect();
         complete(parameters, &all, 1).map_err(|error| error.at(entry))?;
+        let formula = Formula { cost: entry.about.cost, ports: entry.about.ports };
         let automatic = automatic.into_iter().map(|name| {
             let declared = entry.about.automatic.iter().find(|automatic| automatic.parameter == name);
             let declared = declared.ok_or_else(|| has_none(&format!("{}/{}", entry.collective, entry.name), name))?;
-            let decide = (declared.read)(surroundings).map_err(|error| error.at(format!("{name}={AUTO}")))?;
+            let decide = (declared.read)(formula, surroundings).map_err(|error| error.at(format!("{name}={AUTO}")))?;
             Ok((declared.parameter, decide))
         });
         Ok(Self { automatic: automatic.collect::<Result<_>>()?, numbers })

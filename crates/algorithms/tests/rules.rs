@@ -183,8 +183,8 @@ fn a_bad_rule_is_named_with_its_line() {
             "T=auto: an MPI program has no machine file to compute it from, expected a number",
         ),
         (
-            "broadcast: chain, segment=auto",
-            "broadcast/chain: parameter segment: got auto, but segment has no automatic value",
+            "allgather: bruck, radix=auto",
+            "allgather/bruck: parameter radix: got auto, but radix has no automatic value",
         ),
         ("broadcast: chain, size=auto", "broadcast chain: unknown parameter \"size\", expected segment"),
         ("alltoall: native, x=1", "native: got \"x=1\", expected no parameters"),

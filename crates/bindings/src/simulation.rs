@@ -57,6 +57,11 @@ impl Request {
         hocket::effort_s(entry, &call.content(), platform, &how.scene(), trials, engine).unwrap_or(0.0)
     }
 
+    /// A rough estimate of the time of the call, by the formula of an algorithm of the catalogue.
+    fn estimate_s(&self) -> PyResult<f64> {
+        hocket::estimate_s(self.call.entry()?, &self.call.content(), &self.platform).map_err(raise)
+    }
+
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<Plain<Simulation>> {

@@ -6,6 +6,8 @@ use hocket_core::{Call, Counts, Part, Result};
 use hocket_machine::Work;
 use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
 
+use crate::surroundings::costs;
+
 /// The values of an algorithm's formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predicted {
@@ -44,6 +46,18 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     let (is_exact, lines) = (terms.are_exact(entry, call), Lines { within, between: network.between });
     let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, lines, is_exact)?;
     Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
+}
+
+/// A rough estimate of the time of a call: by the formula, as if messages did not meet.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn estimate_s(entry: &Entry, call: &Call, platform: &Platform) -> Result<f64> {
+    let costs = costs(platform);
+    let line = Line { alpha_s: costs.alpha_s, beta_s_per_byte: costs.beta_s_per_byte, memory_s_per_byte: 0.0 };
+    let network = Hockney { between: line, local: None, is_eager: false, send_overhead_s: None, ports: costs.ports };
+    let terms = Terms { gamma_s: costs.gamma_s_per_byte, network: &network };
+    terms.time_s(entry, call, Lines { within: line, between: line }, true)
 }
 
 /// Whether an algorithm consists of parts within groups of this many neighbours, and parts between these groups.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hocket_algorithms::automatic::{Links, Messages, Noise, Surroundings};
+use hocket_algorithms::automatic::{Costs, Links, Messages, Noise, Surroundings};
 use hocket_core::{Error, Result};
 use hocket_machine::NoiseModel;
 use hocket_simulate::{Fabric, NetworkModel, Platform};
@@ -10,11 +10,29 @@ use hocket_simulate::{Fabric, NetworkModel, Platform};
 /// Collects the quantities of a machine on which automatic values depend.
 pub fn surroundings(platform: &Platform) -> Surroundings {
     Surroundings {
+        costs: costs(platform),
         messages: messages(platform),
         noise: noise(platform),
         processor_noise: processor_noise(platform),
         links: links(platform),
     }
+}
+
+/// A message of this many bytes is long enough to tell the bandwidth.
+const LONG_BYTES: u64 = 1 << 20;
+
+/// What messages cost without contention. In networks with links, latency is the processors' and that of one link.
+pub fn costs(platform: &Platform) -> Costs {
+    let ports = if let NetworkModel::Hockney(network) = &platform.network { network.ports } else { None };
+    let (alpha_s, beta_s_per_byte) = match (messages(platform), links(platform)) {
+        (Ok(messages), _) => {
+            let alpha_s = (messages.transfer_s)(0);
+            (alpha_s, ((messages.transfer_s)(LONG_BYTES) - alpha_s) / LONG_BYTES as f64)
+        }
+        (Err(_), Some(links)) => (links.latency_s, 1.0 / links.link_bytes_per_s),
+        (Err(_), None) => (0.0, 0.0),
+    };
+    Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte: platform.node.reduce.last_s_per_byte(), ports }
 }
 
 fn messages(platform: &Platform) -> Result<Messages> {

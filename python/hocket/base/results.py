@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,17 @@ class Result(ABC):
 
 
 _drawings: list[Callable[[], object]] = []
+
+
+@dataclass(frozen=True)
+class Later:
+    """The result of a simulation that its deadline ended: the time is later.
+
+    Attributes:
+        until_s: The deadline.
+    """
+
+    until_s: float
 
 
 def draw_with(load: Callable[[], object]) -> None:

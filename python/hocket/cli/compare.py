@@ -19,7 +19,7 @@ from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
 from hocket.cli.printing import Styled, note, say
-from hocket.cli.sizes import SizeTable, factor
+from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
 from hocket.definitions.libraries import DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
@@ -28,6 +28,7 @@ from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import MOST_LINES
+from hocket.simulating.best import first_call
 from hocket.simulating.comparison import Comparison, Default, of_algorithm, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
@@ -74,6 +75,14 @@ if TYPE_CHECKING:
     default=(),
     help=f"Also simulate the default choices of these: {', '.join(DEFAULTS)}.",
 )
+@click.option(
+    "--best/--no-best",
+    "at_best",
+    default=False,
+    show_default=True,
+    help="Give each algorithm, at each size, the values of parameters with which it is fastest, or the defaults. "
+    "Values given with --param stay.",
+)
 @options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
 @options.measured_algorithm
 @options.load
@@ -100,6 +109,7 @@ def compare(
     links: str | None,
     defaults: bool,
     defaults_of: tuple[str, ...],
+    at_best: bool,
     measured: tuple[str, ...],
     measured_algorithm: tuple[str, ...],
     algorithms: tuple[Algorithm, ...],
@@ -139,12 +149,15 @@ def compare(
     least, *more = rounds_of(repeated, are_random=is_random)
     estimate = partial(by_engine, trials=least, measured_as=measured_as, scene=scene)
     efforts_s = {
-        (call.size_bytes, each.name): estimate(each, of_algorithm(each, call)) for call in calls for each in candidates
+        (call.size_bytes, each.name): estimate(each, _first_call(each, call, machine, at_best=at_best))
+        for call in calls
+        for each in candidates
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
     announce([*efforts_s.values()] * (2 if scene.faults else 1), bound_of(least, *more), jobs=jobs, yes=yes)
     has_bounds = measured_as == "isolated" and not scene.starts
     has_trials = is_random and repeated.count > 1
+    shows_all = as_json or as_csv or every or bool(plot or links or measured)
     table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
     latest: Comparison | None = None
 
@@ -191,6 +204,8 @@ def compare(
                 defaults=libraries,
                 measured=measurements,
                 keep=[] if links is None else ["links"],
+                at_best=at_best,
+                first_places=None if shows_all else MOST_PLACES,
                 executor=pool,
                 on_done=show,
             )
@@ -210,6 +225,11 @@ def compare(
             end(latest, {"plot": None, "links": None})
         raise
     end(comparison_in_full, {"plot": plot, "links": links})
+
+
+def _first_call(algorithm: Algorithm, call: Call, machine: Machine, *, at_best: bool) -> Call:
+    own = of_algorithm(algorithm, call)
+    return first_call(algorithm, own, machine) if at_best else own
 
 
 def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:
@@ -448,7 +468,7 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
         for name, sentence in not_compared_lines(comparison):
             print_words(f"  {name}: {sentence}")
     if comparison.missing:
-        count = len(comparison.simulations) + len(comparison.not_compared)
+        count = len(comparison.simulations) + len(comparison.not_compared) + len(comparison.too_late)
         say(f"\n? not known yet: {len(comparison.missing)} of {len(comparison.missing) + count} simulations")
     if any(pictures.values()):
         say()

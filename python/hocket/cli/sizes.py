@@ -10,6 +10,9 @@ from hocket.cli.output import GrowingTable
 from hocket.cli.printing import Styled
 
 _NEXT = ("second", "third")
+MOST_PLACES = 1 + len(_NEXT)
+"""The places in a row."""
+
 _WIDEST = "999.9 us"
 _WIDEST_REACH = " ±99%"
 _WIDEST_FACTOR = "99.9x"

@@ -112,6 +112,11 @@ Refuses = Callable[[Call], "str | None"]
 """A precondition: it returns the sentence to refuse a call with, or None."""
 
 
+_COUNTS = (2, 3, 4, 8, 16)
+_COUNT_PARAMETERS = ("aggregate", "group", "radix", "window")
+"""Parameters that count ranks. For other parameters, such as the sides of a torus, the machine gives the value."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter that an algorithm declares.
@@ -148,6 +153,14 @@ class Parameter:
         """The values that `verify` tries by default; the parameter's default comes first."""
         tries = (self.least, self.least + 2) if self.tries is None else self.tries
         return tuple(dict.fromkeys((self.default, *tries)))
+
+    def values_on(self, ranks: int) -> Sequence[int | str]:
+        """Return the values to try for the least time: of a switch, or of a parameter that counts ranks; else none."""
+        if self.unit == "choice":
+            return self.values_to_try
+        if self.unit == "count" and self.name in _COUNT_PARAMETERS:
+            return [count for count in _COUNTS if self.least <= count <= ranks]
+        return ()
 
     def format(self, value: int | str) -> str:
         """Return the parameter with a value: "segment = 64 KiB"."""

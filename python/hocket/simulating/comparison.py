@@ -18,20 +18,30 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
-from hocket.base.results import Result, drawn
+from hocket.base.results import Later, Result, drawn
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_values
-from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm, find, is_collective
+from hocket.definitions.library import COLLECTIVES, Algorithm, Parameter, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
+from hocket.definitions.variants import quiet
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
+from hocket.simulating.best import all_bytes, first_call, search
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.scenes import SceneLike, as_scene
-from hocket.simulating.simulation import UNTIL_DECIDED, Engine, Kept, Simulation, Trials, simulate
+from hocket.simulating.simulation import (
+    UNTIL_DECIDED,
+    Engine,
+    Kept,
+    Simulation,
+    Trials,
+    plan,
+    simulate,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,6 +54,15 @@ class NotCompared:
     algorithm: str
     size_bytes: int
     sentence: str
+
+
+@dataclass(frozen=True)
+class TooLate:
+    """An algorithm that is later than the last place that matters, and the time of this place."""
+
+    algorithm: str
+    size_bytes: int
+    until_s: float
 
 
 @dataclass(frozen=True)
@@ -123,8 +142,8 @@ class Comparison(Result):
         collective: The collective.
         ranks: Number of ranks.
         machine: The machine.
-        parameters: Values of parameters as text, for each algorithm that has some; values that differ between sizes
-            are those of the least and the largest size.
+        parameters: Values of parameters as text, for each algorithm that has some; of values that differ between sizes,
+            each with the first size that it is for.
         bounds: Lower bounds by size.
         simulations: The simulations, by size and then by algorithm.
         not_compared: Algorithms and sizes that could not be simulated.
@@ -134,6 +153,7 @@ class Comparison(Result):
         measured: Measured times of this collective on as many ranks, beside simulated ones; by algorithm and size.
         faults: The faults of links, as texts.
         without_faults: With faults: the simulations without them, by size and then by algorithm.
+        too_late: Algorithms and sizes that are in none of the places that matter.
     """
 
     collective: str
@@ -149,6 +169,7 @@ class Comparison(Result):
     measured: tuple[Beside, ...] = ()
     faults: tuple[str, ...] = ()
     without_faults: tuple[Simulation, ...] = ()
+    too_late: tuple[TooLate, ...] = ()
 
     @property
     def title(self) -> str:
@@ -288,7 +309,7 @@ _Task: TypeAlias = tuple[str, Algorithm, Call]
 """The name of an algorithm or of a library that runs it, the algorithm, and the call."""
 _Key: TypeAlias = tuple[int, str]
 """The size of a task's call, and its name."""
-_Found: TypeAlias = Simulation | NotCompared
+_Found: TypeAlias = Simulation | NotCompared | TooLate
 
 
 def compare(
@@ -308,6 +329,8 @@ def compare(
     defaults: Iterable[str] = (),
     measured: Iterable[Measurement] = (),
     keep: Iterable[Kept] = (),
+    at_best: bool = False,
+    first_places: int | None = None,
     executor: Executor | None = None,
     on_done: Callable[[Comparison], object] = ignore,
 ) -> Comparison:
@@ -336,6 +359,10 @@ def compare(
         measured: Measured times to show beside the simulated ones, such as `hocket.read_measurements` returns; those of
             other collectives and rank counts are left out.
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
+        at_best: Whether each algorithm has, at each size, the parameters with which an isolated call without noise is
+            fastest, except those that the call sets. Libraries' choices have their own parameters.
+        first_places: If only so many places matter, a simulation of an isolated call without noise and faults ends when
+            the algorithm cannot come in.
         executor: The executor that does the work; by default threads, one per processor.
         on_done: Called after each simulation, with the results so far.
 
@@ -361,7 +388,11 @@ def compare(
     failing, plain = as_faults(whole_scene.faults), replace(whole_scene, faults=None)
     changes_of_links(failing, machine)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
-    without = compare(candidates, calls, scene=plain, trials=trials, executor=executor, **common) if failing else None
+    without = (
+        compare(candidates, calls, scene=plain, trials=trials, at_best=at_best, executor=executor, **common)
+        if failing
+        else None
+    )
     collective = candidates[0].collective
     measurements = _measured(
         several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks
@@ -376,11 +407,15 @@ def compare(
     has_bounds = measured_as == "isolated" and not whole_scene.starts
     bounds = _bounds(collective, calls, machine) if has_bounds else {}
     wrong, not_verified = _verify_all(candidates)
+    is_random = bool(machine.noise) or whole_scene.is_drawn
+    is_enough = has_bounds and not (is_random or failing or names)
+    deadlines = _Deadlines(first_places) if first_places is not None and is_enough else None
     outcomes: dict[_Key, _Found] = {}
     repeats: set[_Key] = set()
 
     def compared() -> Comparison:
-        result = _comparison(tasks, machine, bounds, outcomes, default_choices, repeats)
+        final = {key: deadlines.end(one) for key, one in outcomes.items() if deadlines and key not in default_choices}
+        result = _comparison(tasks, machine, bounds, outcomes | final, default_choices, repeats)
         return replace(
             result,
             not_verified=not_verified,
@@ -396,12 +431,14 @@ def compare(
             repeats.update(_undecided_keys(tasks, outcomes, default_choices, repeats, task[2].size_bytes))
         on_done(compared())
 
-    rounds = rounds_of(trials, are_random=bool(machine.noise) or whole_scene.is_drawn)
+    rounds = rounds_of(trials, are_random=is_random)
+    work = _Work(quiet(machine) or machine, engine, wrong, deadlines, at_best=at_best, is_enough=is_enough)
+    first = tasks if deadlines is None else work.likely_fast_first(tasks)
     for number, round_trials in enumerate(rounds, start=1):
-        left = [task for task in tasks if number == 1 or _key(task) in repeats]
+        left = first if number == 1 else [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
         run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
-        work = partial(_try_to_simulate, wrong=wrong, run=run)
-        do_all(work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
+        round_work = replace(work, run=run, at_best=at_best and number == 1)
+        do_all(round_work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
     if not (comparison.simulations or without):
         raise Error(comparison.not_compared[0].sentence)
@@ -560,6 +597,7 @@ def _comparison(
         bounds=bounds,
         simulations=simulations,
         not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
+        too_late=tuple(found for found in results if isinstance(found, TooLate)),
         missing=tuple(key for key in keys if key not in outcomes or key in repeats),
         defaults=tuple(
             _default(key, choice, outcomes.get(key))
@@ -570,20 +608,31 @@ def _comparison(
 
 
 def _values(algorithm: Algorithm, name: str, simulations: Iterable[Simulation]) -> str:
-    """Return the values of an algorithm's parameters as text: of the least and of the largest size, if they differ."""
+    """Return the values of an algorithm's parameters as text; after the first value, each with its first size."""
     mine = sorted((one for one in simulations if one.algorithm == name), key=lambda one: one.size_bytes)
     values: dict[str, int | str] = {}
     for parameter in algorithm.parameters:
-        measurements_with_value = [one for one in mine if parameter.name in one.parameters]
-        if len({one.parameters[parameter.name] for one in measurements_with_value}) > 1:
-            ends = (
-                f"{format_value(one.parameters[parameter.name], parameter.unit)} at {format_bytes(one.size_bytes)}"
-                for one in (measurements_with_value[0], measurements_with_value[-1])
-            )
-            values[parameter.name] = " to ".join(ends)
-        elif measurements_with_value:
-            values[parameter.name] = measurements_with_value[0].parameters[parameter.name]
+        with_value = [one for one in mine if parameter.name in one.parameters]
+        if len({one.parameters[parameter.name] for one in with_value}) > 1:
+            texts = [(one.size_bytes, _value(parameter, algorithm, one)) for one in with_value]
+            first, *changes = (next(group) for _, group in groupby(texts, key=lambda text: text[1]))
+            later = (f"{text} from {format_bytes(size_bytes)}" for size_bytes, text in changes)
+            values[parameter.name] = "; ".join([first[1], *later])
+        elif with_value:
+            values[parameter.name] = with_value[0].parameters[parameter.name]
     return algorithm.format(values)
+
+
+def _value(parameter: Parameter, algorithm: Algorithm, one: Simulation) -> str:
+    """Return the value of a parameter in a simulation; "whole" for pieces that are as large as all data."""
+    value = one.parameters[parameter.name]
+    if (
+        parameter.unit == "bytes"
+        and isinstance(value, int)
+        and value >= all_bytes(algorithm, one.ranks, one.size_bytes)
+    ):
+        return "whole"
+    return str(format_value(value, parameter.unit))
 
 
 def _default(key: _Key, choice: Untuned, outcome: _Found | None) -> Default:
@@ -604,11 +653,106 @@ def _only_one(what: str, items: Collection[object]) -> None:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, items)))}), expected one")
 
 
-def _try_to_simulate(task: _Task, *, wrong: Mapping[str, str], run: Callable[..., Simulation]) -> _Found:
-    _, algorithm, call = task
-    if algorithm.name in wrong:
-        return NotCompared(algorithm.name, call.size_bytes, wrong[algorithm.name])
-    try:
-        return run(algorithm, of_algorithm(algorithm, call))
-    except Error as error:
-        return NotCompared(algorithm.name, call.size_bytes, str(error))
+def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Found]) -> _Task:
+    """Return a task with the parameters that its simulation had."""
+    name, algorithm, call = task
+    outcome = outcomes[_key(task)]
+    parameters = outcome.parameters if isinstance(outcome, Simulation) else call.parameters
+    return name, algorithm, replace(call, parameters=parameters)
+
+
+class _Deadlines:
+    """The time of the last place that matters, by size, as far as it is known.
+
+    Args:
+        places: How many places matter.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._places = whole("first_places", places)
+        self._times_s: dict[int, set[float]] = {}
+
+    def note(self, one: Simulation) -> None:
+        """Note a time."""
+        self._times_s.setdefault(one.size_bytes, set()).add(one.time_s.mean)
+
+    def until_s(self, size_bytes: int) -> float:
+        """Return the time of the last place; infinity as long as there are fewer places."""
+        times_s = sorted(self._times_s.get(size_bytes, ()))
+        return times_s[self._places - 1] if len(times_s) >= self._places else math.inf
+
+    def end(self, outcome: _Found) -> _Found:
+        """Return what an outcome is if its simulation ends at the last deadline."""
+        until_s = self.until_s(outcome.size_bytes)
+        if isinstance(outcome, NotCompared) or (isinstance(outcome, Simulation) and outcome.time_s.mean <= until_s):
+            return outcome
+        return TooLate(outcome.algorithm, outcome.size_bytes, until_s)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Simulates tasks.
+
+    Attributes:
+        machine: The machine, without noise.
+        engine: The engine that keeps virtual time.
+        wrong: Errors of the user's programs by name.
+        deadlines: When simulations end; None for no deadlines.
+        at_best: Whether algorithms have their best parameters.
+        is_enough: Whether simulations of isolated calls without noise are what is asked for.
+        run: Simulates a call of an algorithm as asked for.
+    """
+
+    machine: Machine
+    engine: Engine
+    wrong: Mapping[str, str]
+    deadlines: _Deadlines | None
+    at_best: bool
+    is_enough: bool
+    run: Callable[..., Simulation] = simulate
+
+    def __call__(self, task: _Task) -> _Found:
+        """Return the simulation of a task, or why there is none."""
+        name, algorithm, call = task
+        if algorithm.name in self.wrong:
+            return NotCompared(algorithm.name, call.size_bytes, self.wrong[algorithm.name])
+        own = of_algorithm(algorithm, call)
+        try:
+            return self._simulate(algorithm, own) if name == algorithm.name else self.run(algorithm, own)
+        except Error as error:
+            return NotCompared(algorithm.name, call.size_bytes, str(error))
+
+    def likely_fast_first(self, tasks: Sequence[_Task]) -> list[_Task]:
+        """Return tasks with the likely fastest algorithm of each size first."""
+        sizes = list(dict.fromkeys(call.size_bytes for *_, call in tasks))
+
+        def place(task: _Task) -> tuple[int, float]:
+            _, algorithm, call = task
+            own = of_algorithm(algorithm, call)
+            likely = first_call(algorithm, own, self.machine) if self.at_best else own
+            return sizes.index(call.size_bytes), self._estimate_s(algorithm, likely)
+
+        return sorted(tasks, key=place)
+
+    def _estimate_s(self, algorithm: Algorithm, call: Call) -> float:
+        with suppress(Error):
+            return plan(algorithm, call, machine=self.machine).estimate_s
+        return math.inf
+
+    def _simulate(self, algorithm: Algorithm, call: Call) -> Simulation | TooLate:
+        until_s = math.inf if self.deadlines is None else self.deadlines.until_s(call.size_bytes)
+        if not (self.at_best or self.is_enough):
+            return self.run(algorithm, call)
+        run = partial(self._simulate_until, algorithm)
+        if self.at_best:
+            result = search(algorithm, call, machine=self.machine, run=run, until_s=until_s)
+        else:
+            result = run(call, until_s)
+        if isinstance(result, Later):
+            return TooLate(algorithm.name, call.size_bytes, until_s)
+        if self.deadlines is not None:
+            self.deadlines.note(result)
+        return result if self.is_enough else self.run(algorithm, replace(call, parameters=result.parameters))
+
+    def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
+        return plan(algorithm, call, machine=self.machine, engine=self.engine).run_until(until_s)

@@ -13,7 +13,7 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, number, quote, several, text, whole
 from hocket.base.names import among
 from hocket.base.processors import processors
-from hocket.base.results import Result, drawn, parameter_columns
+from hocket.base.results import Later, Result, drawn, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guard, request_of
 from hocket.definitions.library import Algorithm, as_algorithm
@@ -526,17 +526,6 @@ def simulate(
     ).run(on_trials)
 
 
-@dataclass(frozen=True)
-class Later:
-    """The result of a simulation that its deadline ended: the time is later.
-
-    Attributes:
-        until_s: The deadline.
-    """
-
-    until_s: float
-
-
 def simulate_until(
     what: Algorithm | Schedule | str,
     call: Call | None = None,
@@ -572,8 +561,8 @@ def simulate_until(
     """
     deadline_s = number("until_s", until_s, "seconds, 0 or more", is_right=lambda seconds: seconds >= 0)
     scene = Scene().beside(faults=faults)
-    planned = plan(what, call, machine=as_machine(machine), engine=engine, scene=scene, trials=trials)
-    return planned.run_until(deadline_s)
+    request = plan(what, call, machine=as_machine(machine), engine=engine, scene=scene, trials=trials)
+    return request.run_until(deadline_s)
 
 
 @dataclass(frozen=True)
@@ -596,6 +585,13 @@ class Plan:
         case: with `until_interval`, the first 64.
         """
         return self.request.effort_s
+
+    @property
+    def estimate_s(self) -> float:
+        """A rough estimate of the time of an isolated call, by the algorithm's formula; infinity if it has none."""
+        with suppress(Error):
+            return self.request.estimate_s()
+        return math.inf
 
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""

@@ -30,9 +30,6 @@ USUAL_SIZES = tuple(8 * 4**i for i in range(10))
 """The default sizes for tuning, in bytes."""
 
 _BYTES = tuple(4096 * 4**i for i in range(5))
-_COUNTS = (2, 3, 4, 8, 16)
-_COUNT_PARAMETERS = ("aggregate", "group", "radix", "window")
-"""Parameters that count ranks. For other parameters, such as the sides of a torus, the machine gives the value."""
 _MOST_RANKS_COMPARED = 16
 
 
@@ -127,11 +124,7 @@ def _vary(
 def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
     if parameter.unit == "bytes":
         return [size for size in _BYTES if parameter.least <= size]
-    if parameter.unit == "choice":
-        return parameter.values_to_try
-    if parameter.unit == "count" and parameter.name in _COUNT_PARAMETERS:
-        return [count for count in _COUNTS if parameter.least <= count <= point.ranks]
-    return ()
+    return parameter.values_on(point.ranks)
 
 
 def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) -> bytes | None:

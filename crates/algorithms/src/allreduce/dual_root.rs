@@ -28,6 +28,7 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::shapes::in_order_tree::{Edge, Subtree};
 use crate::shapes::{Segments, exchange};
 
@@ -38,6 +39,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA])
 .combining("dual_root");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

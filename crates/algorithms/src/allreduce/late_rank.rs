@@ -23,6 +23,7 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative, needs_power_of_two};
+use crate::automatic::segments;
 use crate::shapes::{Segments, exchange};
 
 const LATE: Parameter = Parameter {
@@ -44,7 +45,8 @@ pub const ABOUT: About = About::new(
     let needs_late = is_missing.then_some("needs a rank of the call as the late one");
     needs_power_of_two(c).or_else(|| needs_commutative(c)).or(needs_late)
 })
-.with_parameters(&[LATE, SEGMENT]);
+.with_parameters(&[LATE, SEGMENT])
+.with_automatic(&[segments::BY_FORMULA]);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (size, result) = (r.size(), c.result(r));

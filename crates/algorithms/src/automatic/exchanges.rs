@@ -10,7 +10,7 @@ use hocket_core::{Call, Result, later_s};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-use crate::automatic::{Automatic, Decide, Noise, Surroundings};
+use crate::automatic::{Automatic, Decide, Formula, Noise, Surroundings};
 use crate::shapes::redundancy::EXCHANGES;
 
 /// The T with the least expected time on a machine with Poisson noise; 0 without noise.
@@ -21,7 +21,7 @@ const MOST_UPDATES: usize = 1 << 25;
 const LEAST_TRIALS: usize = 64;
 const MOST_TRIALS: usize = 100_000;
 
-fn read(surroundings: &Surroundings) -> Result<Decide> {
+fn read(_: Formula, surroundings: &Surroundings) -> Result<Decide> {
     let Some(noise) = surroundings.noise.clone()? else { return Ok(Arc::new(|_| 0)) };
     let (messages, processor_noise) = (surroundings.messages.clone()?, surroundings.processor_noise);
     let cache = Mutex::new(HashMap::new());

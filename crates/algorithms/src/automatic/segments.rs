@@ -1,8 +1,9 @@
-//! The best size of segments of trees on a torus, such as those of Trinaryx3: `segment=auto`.
+//! The best size of segments: `segment=auto`.
 //!
-//! N bytes go along trees of height H, in segments of SS bytes. A processor spends a time L on each message. A link
-//! carries BWc bytes per second; a processor combines BWo bytes per second. Each of three trees carries a third of the
-//! message. One thread prepares the messages of all trees:
+//! [`BY_FORMULA`] takes the power of two with the least time by the cost formula. The others are for trees on a torus,
+//! such as those of Trinaryx3: N bytes go along trees of height H, in segments of SS bytes. A processor spends a time L
+//! on each message. A link carries BWc bytes per second; a processor combines BWo bytes per second. Each of three trees
+//! carries a third of the message. One thread prepares the messages of all trees:
 //!
 //! ```text
 //! broadcast    H (L + SS/BWc) + max((N/SS) L, N/3/BWc) + L
@@ -11,12 +12,14 @@
 //!
 //! Source: "MPI Allreduceの「京」上での実装と評価", equations (3) and (4) (see the trinaryx3 page of the docs).
 
+use std::iter::successors;
 use std::sync::Arc;
 
 use hocket_core::{Call, Collective, Result};
 
 use crate::about::SEGMENT;
-use crate::automatic::{Automatic, Decide, Links, Surroundings};
+use crate::automatic::{Automatic, Costs, Decide, Formula, Links, Surroundings};
+use crate::cost::{Cost, Price};
 
 /// How many trees Trinaryx3 has on three axes, as its closed forms say.
 pub const TRINARYX3: f64 = 3.0;
@@ -24,13 +27,50 @@ pub const TRINARYX3: f64 = 3.0;
 /// The segment with the least time. It is the default if the machine has no links, or if its processors spend no time
 /// on messages.
 pub const AUTOMATIC: Automatic =
-    Automatic { parameter: SEGMENT.name, read: |surroundings| read(surroundings, |_| TRINARYX3) };
+    Automatic { parameter: SEGMENT.name, read: |_, surroundings| read(surroundings, |_| TRINARYX3) };
 
 /// The same for the number of trees with which a call is completed.
 pub const OF_TREES: Automatic = Automatic {
     parameter: SEGMENT.name,
-    read: |surroundings| read(surroundings, |call| call.parameter("trees") as f64),
+    read: |_, surroundings| read(surroundings, |call| call.parameter("trees") as f64),
 };
+
+/// The power of two, up to the size of the message, with which the cost formula of the algorithm is least; the largest
+/// of several. The default if the formula has no value.
+pub const BY_FORMULA: Automatic = Automatic { parameter: SEGMENT.name, read: by_formula };
+
+fn by_formula(formula: Formula, surroundings: &Surroundings) -> Result<Decide> {
+    let costs = surroundings.costs;
+    Ok(Arc::new(move |call| {
+        let (least, size) = (call.element_bytes as u64, call.size_bytes());
+        let segments = successors(Some(size.max(least).next_power_of_two()), |bytes| Some(bytes / 2));
+        let times =
+            segments.take_while(|bytes| *bytes >= least).map(|bytes| (time_s(formula, costs, call, bytes), bytes));
+        let best = times.reduce(|best, next| if next.0 < best.0 { next } else { best });
+        best.filter(|(time_s, _)| time_s.is_finite()).map_or_else(|| call.parameter(SEGMENT.name), |(_, bytes)| bytes)
+    }))
+}
+
+/// The time by a formula with segments of this size; infinite if the formula has no value.
+fn time_s(formula: Formula, costs: Costs, call: &Call, segment_bytes: u64) -> f64 {
+    let value = |(name, value): &(&'static str, u64)| {
+        let value = if *name == SEGMENT.name { segment_bytes } else { *value };
+        (*name, value as f64)
+    };
+    let wanted_ports = (formula.ports)(call).max(1);
+    let price = Price {
+        ranks: call.ranks,
+        size_bytes: call.size_bytes() as f64,
+        alpha_s: costs.alpha_s,
+        beta_s: costs.beta_s_per_byte,
+        gamma_s: costs.gamma_s_per_byte,
+        overhead_s: None,
+        wanted_ports,
+        ports: costs.ports.unwrap_or(wanted_ports).min(wanted_ports),
+        parameters: call.parameters.iter().map(value).collect(),
+    };
+    Cost::of(formula.cost).and_then(|cost| cost.at(&price)).unwrap_or(f64::INFINITY)
+}
 
 fn read(surroundings: &Surroundings, trees: fn(&Call) -> f64) -> Result<Decide> {
     let links = surroundings.links;

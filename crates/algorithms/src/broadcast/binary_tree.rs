@@ -19,6 +19,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
+use crate::automatic::segments;
 use crate::shapes::{PreOrderTree, Segments};
 
 pub const ABOUT: About = About::new(
@@ -26,7 +27,8 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|c| c.ranks > 2 && has_equal_segments(c))
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA]);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let PreOrderTree { parent, left, right } = PreOrderTree::new(r.rank(), c.root, r.size());

@@ -14,12 +14,14 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
+use crate::automatic::segments;
 use crate::shapes::Segments;
 
 pub const ABOUT: About =
     About::new("(P - 2 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)", "(P-1)*max(1, ceil(n/segment))")
         .exact_when(has_equal_segments)
-        .with_parameters(&[SEGMENT]);
+        .with_parameters(&[SEGMENT])
+        .with_automatic(&[segments::BY_FORMULA]);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

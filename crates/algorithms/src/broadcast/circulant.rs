@@ -18,6 +18,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
+use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::circulant;
 
@@ -26,7 +27,8 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA]);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

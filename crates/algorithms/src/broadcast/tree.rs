@@ -20,6 +20,7 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::shapes::radix::{radix, radix_of};
 use crate::shapes::{KnomialTree, Segments};
 
@@ -45,6 +46,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| false)
 .on_ports(most_children)
 .with_parameters(&[SHAPE, RADIX, Parameter { default: WHOLE_BYTES, ..SEGMENT }])
+.with_automatic(&[segments::BY_FORMULA])
 .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -18,6 +18,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::scan::binary_tree::prefixes;
 
 pub const ABOUT: About = About::new(
@@ -26,6 +27,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA])
 .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -19,6 +19,7 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_root_0_or_commutative};
+use crate::automatic::segments;
 use crate::shapes::{PreOrderTree, Segments};
 
 pub const ABOUT: About = About::new(
@@ -28,6 +29,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| false)
 .refusing(needs_root_0_or_commutative)
 .with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA])
 .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -14,6 +14,7 @@ use hocket_core::{Call, Rank, Side};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments, needs_root_0_or_commutative};
+use crate::automatic::segments;
 use crate::shapes::Segments;
 
 pub const ABOUT: About = About::new(
@@ -23,6 +24,7 @@ pub const ABOUT: About = About::new(
 .exact_when(has_equal_segments)
 .refusing(needs_root_0_or_commutative)
 .with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA])
 .combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

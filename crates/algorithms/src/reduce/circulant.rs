@@ -18,6 +18,7 @@ use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments, needs_commutative};
+use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::circulant;
 
@@ -27,7 +28,8 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(has_equal_segments)
 .refusing(needs_commutative)
-.with_parameters(&[SEGMENT]);
+.with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA]);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));

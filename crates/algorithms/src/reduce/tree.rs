@@ -20,6 +20,7 @@ use hocket_core::{Call, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative, needs_root_0_or_commutative};
+use crate::automatic::segments;
 use crate::broadcast::tree::{WHOLE_BYTES, binary_children, binary_parent};
 use crate::shapes::pipeline::{self, Place};
 use crate::shapes::{KnomialTree, Segments};
@@ -42,6 +43,7 @@ pub const ABOUT: About = About::new(
 .refusing(|c| if c.parameter(SHAPE.name) == BINARY { needs_commutative(c) } else { needs_root_0_or_commutative(c) })
 .on_ports(most_children)
 .with_parameters(&[SHAPE, Parameter { default: WHOLE_BYTES, ..SEGMENT }])
+.with_automatic(&[segments::BY_FORMULA])
 .completing(counts)
 .combining("tree");
 

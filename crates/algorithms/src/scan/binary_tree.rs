@@ -19,6 +19,7 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::shapes::in_order_tree::{Edge, Subtree};
 use crate::shapes::{Segments, exchange};
 
@@ -28,6 +29,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA])
 .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -14,6 +14,7 @@ use hocket_core::{Call, Rank, Side, Span};
 
 use crate::About;
 use crate::about::{SEGMENT, has_equal_segments};
+use crate::automatic::segments;
 use crate::shapes::Segments;
 
 pub const ABOUT: About = About::new(
@@ -22,6 +23,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(has_equal_segments)
 .with_parameters(&[SEGMENT])
+.with_automatic(&[segments::BY_FORMULA])
 .combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

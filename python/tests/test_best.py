@@ -1,0 +1,144 @@
+"""Algorithms with their best parameters, and comparisons that end what cannot come in."""
+
+import math
+import random
+
+import pytest
+
+import hocket
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine, made_for
+from hocket.definitions.variants import quiet
+from hocket.simulating.best import all_bytes, search
+from hocket.simulating.simulation import Simulation
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def until(
+    algorithm: Algorithm, call: hocket.Call, machine: Machine, until_s: float = math.inf
+) -> Simulation | hocket.Later:
+    return search(
+        algorithm,
+        call,
+        machine=machine,
+        run=lambda call, until_s: hocket.simulate_until(algorithm, call, machine=machine, until_s=until_s),
+        until_s=until_s,
+    )
+
+
+def at_best(algorithm: Algorithm, call: hocket.Call, machine: Machine) -> Simulation:
+    result = until(algorithm, call, machine)
+    assert isinstance(result, Simulation)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("label", "ranks", "size_bytes", "segment_bytes", "time_us"),
+    [
+        ("broadcast/circulant", 64, 128 * KIB, 16 * KIB, 34.3),
+        ("broadcast/circulant", 64, 16 * KIB, 4 * KIB, 12.7),
+        ("broadcast/double_tree", 64, 128 * KIB, 8 * KIB, 47.3),
+        ("broadcast/chain", 64, 128 * KIB, 4 * KIB, 132.5),
+        ("allreduce/dual_root", 1024, 64 * KIB, 8 * KIB, 132),
+    ],
+)
+def test_an_algorithm_has_the_segments_that_its_author_would_choose(
+    label: str, ranks: int, size_bytes: int, segment_bytes: int, time_us: float
+) -> None:
+    call = hocket.Call(ranks=ranks, size_bytes=size_bytes)
+    result = at_best(hocket.find(label), call, hocket.Machine.load("cluster"))
+    assert result.parameters["segment"] == segment_bytes
+    assert result.time_s.mean * 1e6 == pytest.approx(time_us, rel=0.005)
+
+
+SEGMENTED = [
+    *("broadcast/chain", "broadcast/circulant", "broadcast/double_tree", "broadcast/tree", "reduce/binary_tree"),
+    *("reduce/circulant", "allreduce/dual_root", "allreduce/edge_disjoint_trees", "exscan/chain", "scan/binary_tree"),
+]
+CASES = [
+    (name, label, ranks, size_bytes)
+    for name in hocket.presets()
+    for label in SEGMENTED
+    for ranks, size_bytes in [(8, 40_000), (24, 256 * KIB), (64, 4 * KIB), (64, 8 * MIB)]
+]
+QUICK = random.Random(0).sample(CASES, 24)
+
+
+def check_segments(name: str, label: str, ranks: int, size_bytes: int) -> None:
+    """No segment of a power of two is faster by more than 2 %."""
+    machine, algorithm = hocket.Machine.load(name), hocket.find(label)
+    machine = quiet(machine) or machine
+    if algorithm not in made_for(machine, [algorithm]):
+        return
+    call = hocket.Call(ranks=ranks, size_bytes=size_bytes, element_bytes=8)
+    try:
+        result = at_best(algorithm, call, machine)
+    except hocket.Error:
+        return  # the machine has no room, or the torus does not fit
+    for power in range(3, (all_bytes(algorithm, ranks, size_bytes) - 1).bit_length() + 1):
+        others = {**result.parameters, "segment": 1 << power}
+        by_hand = hocket.Call(ranks=ranks, size_bytes=size_bytes, element_bytes=8, parameters=others)
+        until_s = result.time_s.mean * 0.98
+        result_by_hand = hocket.simulate_until(algorithm, by_hand, machine=machine, until_s=until_s)
+        assert result_by_hand == hocket.Later(until_s), others
+
+
+@pytest.mark.parametrize(("name", "label", "ranks", "size_bytes"), QUICK)
+def test_no_segment_chosen_by_hand_is_much_faster(name: str, label: str, ranks: int, size_bytes: int) -> None:
+    check_segments(name, label, ranks, size_bytes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "label", "ranks", "size_bytes"), CASES)
+def test_no_segment_chosen_by_hand_is_much_faster_on_any_machine(
+    name: str, label: str, ranks: int, size_bytes: int
+) -> None:
+    check_segments(name, label, ranks, size_bytes)
+
+
+def test_a_search_keeps_the_parameters_that_the_call_sets() -> None:
+    tree, machine = hocket.find("broadcast/tree"), hocket.Machine.load("cluster")
+    call = hocket.Call(ranks=16, size_bytes=MIB, parameters={"shape": "binomial"})
+    result = at_best(tree, call, machine)
+    free = at_best(tree, hocket.Call(ranks=16, size_bytes=MIB), machine)
+    assert result.parameters["shape"] == "binomial"
+    assert free.parameters["shape"] != "binomial"
+    assert free.time_s.mean < result.time_s.mean
+
+
+def test_a_search_with_a_deadline_finds_nothing_later() -> None:
+    ring, machine = hocket.find("allreduce/ring"), hocket.Machine.load("cluster")
+    call = hocket.Call(ranks=16, size_bytes=MIB)
+    time_s = hocket.simulate(ring, call, machine=machine).time_s.mean
+    assert until(ring, call, machine, time_s / 2) == hocket.Later(time_s / 2)
+    assert isinstance(until(ring, call, machine, time_s), Simulation)
+
+
+def compare_places(seed: int) -> None:
+    """The first places of a comparison that ends what cannot come in are those of a whole comparison."""
+    draw = random.Random(seed)
+    machine = draw.choice(["cluster", "lumi", "loggp-infiniband", "fugaku", "leonardo"])
+    collective = draw.choice(["allreduce", "broadcast", "reduce", "allgather", "alltoall", "scan", "reduce_scatter"])
+    call = hocket.Call(
+        ranks=512 if machine == "fugaku" and draw.random() < 0.1 else draw.randint(2, 40),
+        size_bytes=8 * draw.randint(1, 1 << draw.randint(1, 17 if collective == "alltoall" else 19)),
+        element_bytes=8,
+    )
+    whole = hocket.compare(collective, [call], machine=machine)
+    ended = hocket.compare(collective, [call], machine=machine, first_places=3)
+    assert ended.places(call.size_bytes)[:3] == whole.places(call.size_bytes)[:3], (machine, collective, call)
+    third_s = whole.places(call.size_bytes)[:3][-1].time_s
+    for one in ended.too_late:
+        assert whole.times_s[one.size_bytes, one.algorithm] > one.until_s >= third_s, (machine, collective, call)
+
+
+def test_the_first_places_do_not_depend_on_deadlines() -> None:
+    for seed in range(40):
+        compare_places(seed)
+
+
+@pytest.mark.long
+def test_the_first_places_do_not_depend_on_deadlines_in_many_calls() -> None:
+    for seed in range(40, 300):
+        compare_places(seed)
