@@ -57,9 +57,12 @@ impl Request {
         hocket::effort_s(entry, &call.content(), platform, &how.scene(), trials, engine).unwrap_or(0.0)
     }
 
-    /// A rough estimate of the time of the call, by the formula of an algorithm of the catalogue.
-    fn estimate_s(&self) -> PyResult<f64> {
-        hocket::estimate_s(self.call.entry()?, &self.call.content(), &self.platform).map_err(raise)
+    /// A rough estimate of the time of an isolated call, by the formula of an algorithm of the catalogue; infinity if it
+    /// has none.
+    #[getter]
+    fn estimate_s(&self) -> f64 {
+        let estimate_s = |entry| hocket::estimate_s(entry, &self.call.content(), &self.platform);
+        self.call.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
     }
 
     /// The result. Progress callback `on_trials`: receives the number of finished trials.

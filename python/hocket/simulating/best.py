@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Later
-from hocket.definitions.calls import prepare, values
+from hocket.definitions.calls import prepare
 from hocket.definitions.library import AUTO, COLLECTIVES, Algorithm, Parameter
 from hocket.definitions.machine import Machine
 
@@ -57,7 +57,7 @@ def _size_bytes(parameter: Parameter, algorithm: Algorithm, call: Call, machine:
     size_bytes = int(parameter.default)
     with suppress(Error):
         automatic = replace(call, parameters={**call.parameters, parameter.name: AUTO})
-        size_bytes = int(values(prepare(algorithm, automatic, machine))[parameter.name])
+        size_bytes = int(prepare(algorithm, automatic, machine).values()[parameter.name])
     return max(min(1 << round(math.log2(size_bytes)), _largest_bytes(algorithm, call)), parameter.least)
 
 

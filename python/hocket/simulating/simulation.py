@@ -589,9 +589,7 @@ class Plan:
     @property
     def estimate_s(self) -> float:
         """A rough estimate of the time of an isolated call, by the algorithm's formula; infinity if it has none."""
-        with suppress(Error):
-            return self.request.estimate_s()
-        return math.inf
+        return self.request.estimate_s
 
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
