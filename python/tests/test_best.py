@@ -2,6 +2,8 @@
 
 import math
 import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -136,6 +138,18 @@ def compare_places(seed: int) -> None:
 def test_the_first_places_do_not_depend_on_deadlines() -> None:
     for seed in range(40):
         compare_places(seed)
+
+
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    calls = [hocket.Call(ranks=24, size_bytes=size_bytes) for size_bytes in (4096, 65536)]
+    for at_best in (False, True):
+        one, four = (
+            hocket.compare("broadcast", calls, first_places=3, at_best=at_best, executor=ThreadPoolExecutor(threads))
+            for threads in (1, 4)
+        )
+        assert one.too_late
+        assert replace(one, simulations=()) == replace(four, simulations=())
+        assert [each.as_dict() for each in one.simulations] == [each.as_dict() for each in four.simulations]
 
 
 @pytest.mark.long

@@ -76,12 +76,11 @@ if TYPE_CHECKING:
     help=f"Also simulate the default choices of these: {', '.join(DEFAULTS)}.",
 )
 @click.option(
-    "--best/--no-best",
+    "--best",
     "at_best",
-    default=False,
-    show_default=True,
-    help="Give each algorithm, at each size, the values of parameters with which it is fastest, or the defaults. "
-    "Values given with --param stay.",
+    is_flag=True,
+    help="Give each algorithm, at each size, the values of parameters with which it is fastest, instead of the "
+    "defaults. Values given with --param stay.",
 )
 @options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
 @options.measured_algorithm

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
-from operator import mul
+from operator import itemgetter, mul
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -409,13 +410,12 @@ def compare(
     wrong, not_verified = _verify_all(candidates)
     is_random = bool(machine.noise) or whole_scene.is_drawn
     is_enough = has_bounds and not (is_random or failing or names)
-    deadlines = _Deadlines(first_places) if first_places is not None and is_enough else None
+    places = whole("first_places", first_places) if first_places is not None and is_enough else None
     outcomes: dict[_Key, _Found] = {}
     repeats: set[_Key] = set()
 
     def compared() -> Comparison:
-        final = {key: deadlines.end(one) for key, one in outcomes.items() if deadlines and key not in default_choices}
-        result = _comparison(tasks, machine, bounds, outcomes | final, default_choices, repeats)
+        result = _comparison(tasks, machine, bounds, outcomes, default_choices, repeats)
         return replace(
             result,
             not_verified=not_verified,
@@ -432,13 +432,15 @@ def compare(
         on_done(compared())
 
     rounds = rounds_of(trials, are_random=is_random)
-    work = _Work(quiet(machine) or machine, engine, wrong, deadlines, at_best=at_best, is_enough=is_enough)
-    first = tasks if deadlines is None else work.likely_fast_first(tasks)
+    work = _Work(quiet(machine) or machine, engine, wrong, at_best=at_best, is_enough=is_enough)
     for number, round_trials in enumerate(rounds, start=1):
-        left = first if number == 1 else [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
         run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
         round_work = replace(work, run=run, at_best=at_best and number == 1)
-        do_all(round_work, left, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
+        repeated = [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
+        for group in work.groups(tasks, places) if number == 1 else [repeated]:
+            own = [one for key, one in outcomes.items() if key not in default_choices]
+            group_work = replace(round_work, until_s=_deadlines(own, places))
+            do_all(group_work, group, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = compared()
     if not (comparison.simulations or without):
         raise Error(comparison.not_compared[0].sentence)
@@ -661,32 +663,13 @@ def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Found]) -> _Task:
     return name, algorithm, replace(call, parameters=parameters)
 
 
-class _Deadlines:
-    """The time of the last place that matters, by size, as far as it is known.
-
-    Args:
-        places: How many places matter.
-    """
-
-    def __init__(self, places: int) -> None:
-        self._places = whole("first_places", places)
-        self._times_s: dict[int, set[float]] = {}
-
-    def note(self, one: Simulation) -> None:
-        """Note a time."""
-        self._times_s.setdefault(one.size_bytes, set()).add(one.time_s.mean)
-
-    def until_s(self, size_bytes: int) -> float:
-        """Return the time of the last place; infinity as long as there are fewer places."""
-        times_s = sorted(self._times_s.get(size_bytes, ()))
-        return times_s[self._places - 1] if len(times_s) >= self._places else math.inf
-
-    def end(self, outcome: _Found) -> _Found:
-        """Return what an outcome is if its simulation ends at the last deadline."""
-        until_s = self.until_s(outcome.size_bytes)
-        if isinstance(outcome, NotCompared) or (isinstance(outcome, Simulation) and outcome.time_s.mean <= until_s):
-            return outcome
-        return TooLate(outcome.algorithm, outcome.size_bytes, until_s)
+def _deadlines(outcomes: Iterable[_Found], places: int | None) -> dict[int, float]:
+    """Return the time of the last place that matters, for sizes that have so many places."""
+    times_s: dict[int, set[float]] = defaultdict(set)
+    for one in outcomes:
+        if places is not None and isinstance(one, Simulation):
+            times_s[one.size_bytes].add(one.time_s.mean)
+    return {size: sorted(each)[places - 1] for size, each in times_s.items() if places and len(each) >= places}
 
 
 @dataclass(frozen=True)
@@ -697,19 +680,19 @@ class _Work:
         machine: The machine, without noise.
         engine: The engine that keeps virtual time.
         wrong: Errors of the user's programs by name.
-        deadlines: When simulations end; None for no deadlines.
         at_best: Whether algorithms have their best parameters.
         is_enough: Whether simulations of isolated calls without noise are what is asked for.
         run: Simulates a call of an algorithm as asked for.
+        until_s: When simulations end, by size.
     """
 
     machine: Machine
     engine: Engine
     wrong: Mapping[str, str]
-    deadlines: _Deadlines | None
     at_best: bool
     is_enough: bool
     run: Callable[..., Simulation] = simulate
+    until_s: Mapping[int, float] = field(default_factory=dict)
 
     def __call__(self, task: _Task) -> _Found:
         """Return the simulation of a task, or why there is none."""
@@ -722,17 +705,22 @@ class _Work:
         except Error as error:
             return NotCompared(algorithm.name, call.size_bytes, str(error))
 
-    def likely_fast_first(self, tasks: Sequence[_Task]) -> list[_Task]:
-        """Return tasks with the likely fastest algorithm of each size first."""
-        sizes = list(dict.fromkeys(call.size_bytes for *_, call in tasks))
+    def groups(self, tasks: Sequence[_Task], places: int | None) -> list[list[_Task]]:
+        """Return tasks in groups: the likely fastest algorithms of each size, as many as there are places, then others.
 
-        def place(task: _Task) -> tuple[int, float]:
+        The times of a group are the deadlines of the next one, so that results do not depend on the number of threads.
+        """
+        if places is None:
+            return [list(tasks)]
+        sizes: dict[int, list[tuple[float, _Task]]] = defaultdict(list)
+        for task in tasks:
             _, algorithm, call = task
             own = of_algorithm(algorithm, call)
             likely = first_call(algorithm, own, self.machine) if self.at_best else own
-            return sizes.index(call.size_bytes), self._estimate_s(algorithm, likely)
-
-        return sorted(tasks, key=place)
+            sizes[call.size_bytes].append((self._estimate_s(algorithm, likely), task))
+        ordered = [[task for _, task in sorted(each, key=itemgetter(0))] for each in sizes.values()]
+        starts = range(0, max(map(len, ordered)), places)
+        return [[task for each in ordered for task in each[start : start + places]] for start in starts]
 
     def _estimate_s(self, algorithm: Algorithm, call: Call) -> float:
         with suppress(Error):
@@ -740,7 +728,7 @@ class _Work:
         return math.inf
 
     def _simulate(self, algorithm: Algorithm, call: Call) -> Simulation | TooLate:
-        until_s = math.inf if self.deadlines is None else self.deadlines.until_s(call.size_bytes)
+        until_s = self.until_s.get(call.size_bytes, math.inf)
         if not (self.at_best or self.is_enough):
             return self.run(algorithm, call)
         run = partial(self._simulate_until, algorithm)
@@ -750,8 +738,6 @@ class _Work:
             result = run(call, until_s)
         if isinstance(result, Later):
             return TooLate(algorithm.name, call.size_bytes, until_s)
-        if self.deadlines is not None:
-            self.deadlines.note(result)
         return result if self.is_enough else self.run(algorithm, replace(call, parameters=result.parameters))
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:

@@ -149,7 +149,7 @@ def test_a_baseline_with_a_fixed_order_keeps_it(hocket_command: Callable[..., Ra
     assert "order        fixed, of the baseline too" in out and "; allreduce[ranks=8]: rabenseifner" in out
     assert json.loads((tmp_path / "out/decisions.json").read_text())["order"] == "fixed"
     said = hocket_command(line.replace(str(baseline), "mpich-5.0"), tmp_path / "no", "--order", "fixed")
-    assert (said.status, said.err[:31]) == (2, "hocket: error: mpich-5.0:23: re") and not (tmp_path / "no").exists()
+    assert (said.status, said.err[:31]) == (2, "hocket: error: mpich-5.0:24: re") and not (tmp_path / "no").exists()
 
 
 @pytest.mark.parametrize("library", ["openmpi-5.0", "mpich", "ucc", "nccl", "rccl", "ncclx"])
