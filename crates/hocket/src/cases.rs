@@ -42,7 +42,7 @@ fn root_in_turn(range: Range<usize>, number: usize) -> usize {
 }
 
 /// Up to this many ranks, long sweeps try every root and every value of parameters.
-const MOST_RANKS_OF_LONG_SWEEPS: usize = 9;
+pub const MOST_RANKS_OF_LONG_SWEEPS: usize = 9;
 
 /// Beyond, long sweeps try every value of parameters on this many ranks only, where tori of three axes fit.
 const RANKS_OF_THREE_AXES: usize = 12;
