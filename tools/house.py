@@ -55,7 +55,7 @@ def main() -> int:
         "files in the longest chain of imports": len(chain),
         "classes that share a name with another of their room": of_one_name(classes(python)),
         "types that share a name with another of their crate": of_one_name(types(files)),
-        "names that are participles or prepositions": 267sum(1 for _ in grammatical(files)),
+        "names that are participles or prepositions": sum(1 for _ in grammatical(files)),
         "lines of the product": lines(files),
         "lines of its labs": lines((ROOT / "lab").rglob("*")),
         "lines of its studies": lines((ROOT / "studies").rglob("*")),
