@@ -182,16 +182,16 @@ static int collect(hocket_mcast_domain *domain) {
     int code = MPI_Testsome(domain->under_way, domain->requests, &count, domain->indices, domain->statuses);
     if (code != MPI_SUCCESS || count == MPI_UNDEFINED || count == 0)
         return code;
-    size_t least_room = (size_t)count;
-    if (least_room > domain->ended_room) {
-        hocket_ended *ended = realloc(domain->ended, least_room * sizeof *ended);
+    size_t number = (size_t)count;
+    if (number > domain->ended_room) {
+        hocket_ended *ended = realloc(domain->ended, number * sizeof *ended);
         if (!ended)
             return HOCKET_NO_MEMORY;
         domain->ended = ended;
-        domain->ended_room = least_room;
+        domain->ended_room = number;
     }
     domain->ended_first = 0;
-    domain->ended_count = least_room;
+    domain->ended_count = number;
     for (int i = 0; i < count; i++) {
         const pending *one = &domain->pendings[domain->indices[i]];
         MPI_Count bytes = 0;

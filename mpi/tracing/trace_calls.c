@@ -74,19 +74,19 @@ static const struct request_facts a_persistent_receive = {.is_receive = 1, .is_p
         TRACED("MPI_" #name, PMPI_##name##large(data, count, type, to, tag, comm),                                     \
                message(comm, to, tag, count, type));                                                                   \
     }
-#define STARTED_SEND(name, large, facts)                                                                       \
+#define STARTED_SEND(name, large, facts)                                                                               \
     int MPI_##name##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm,            \
                           MPI_Request *request)                                                                        \
     {                                                                                                                  \
         TRACED("MPI_" #name, PMPI_##name##large(data, count, type, to, tag, comm, request),                            \
-               (message(comm, to, tag, count, type), request_field(*request, facts)));                         \
+               (message(comm, to, tag, count, type), request_field(*request, facts)));                                 \
     }
-#define STARTED_RECEIVE(name, large, facts)                                                                    \
+#define STARTED_RECEIVE(name, large, facts)                                                                            \
     int MPI_##name##large(void *into, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm,                \
                           MPI_Request *request)                                                                        \
     {                                                                                                                  \
         TRACED("MPI_" #name, PMPI_##name##large(into, count, type, from, tag, comm, request),                          \
-               (message(comm, from, tag, count, type), request_field(*request, facts)));                       \
+               (message(comm, from, tag, count, type), request_field(*request, facts)));                               \
     }
 
 #define MESSAGES(large)                                                                                                \
@@ -114,15 +114,15 @@ static const struct request_facts a_persistent_receive = {.is_receive = 1, .is_p
     int MPI_Mrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)         \
     {                                                                                                                  \
         STATUS;                                                                                                        \
-        struct message_facts facts = take_message(*message);                                                   \
+        struct message_facts facts = take_message(*message);                                                           \
         TRACED("MPI_Mrecv", PMPI_Mrecv##large(into, count, type, message, seen),                                       \
-               (matched_fields(facts), data_fields("", count, type), got_field(seen)));                        \
+               (matched_fields(facts), data_fields("", count, type), got_field(seen)));                                \
     }                                                                                                                  \
     int MPI_Imrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)      \
     {                                                                                                                  \
-        struct message_facts facts = take_message(*message);                                                   \
+        struct message_facts facts = take_message(*message);                                                           \
         TRACED("MPI_Imrecv", PMPI_Imrecv##large(into, count, type, message, request),                                  \
-               (matched_fields(facts), data_fields("", count, type), request_field(*request, a_receive)));     \
+               (matched_fields(facts), data_fields("", count, type), request_field(*request, a_receive)));             \
     }                                                                                                                  \
     int MPI_Sendrecv##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, void *into,             \
                             COUNT room, MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,                 \
@@ -214,21 +214,21 @@ int MPI_Cancel(MPI_Request *request)
         struct moment call_start = call_begins();                                                                      \
         MPI_Request before_few[16], *before = before_few;                                                              \
         MPI_Status seen_few[16], *seen = status_out;                                                                   \
-        struct request_facts *facts = take_requests(count, requests);                                          \
-        if (facts && (count) > 16)                                                                             \
+        struct request_facts *facts = take_requests(count, requests);                                                  \
+        if (facts && (count) > 16)                                                                                     \
             before = malloc(sizeof *before * (size_t)(count));                                                         \
-        if (facts && (count) > 0)                                                                              \
+        if (facts && (count) > 0)                                                                                      \
             memcpy(before, requests, sizeof *before * (size_t)(count));                                                \
         if (is_ignored)                                                                                                \
             seen = (count) > 16 ? malloc(sizeof *seen * (size_t)(count)) : seen_few;                                   \
         int code = call;                                                                                               \
-        if (!facts) {                                                                                          \
+        if (!facts) {                                                                                                  \
             call_ends(call_start, function, MPI_ERR_OTHER);                                                            \
         } else if (code != MPI_SUCCESS || !(is_done)) {                                                                \
             code == MPI_SUCCESS ? look_failed(call_start, function) : (void)call_ends(call_start, function, code);     \
-            keep_requests(count, facts, before);                                                               \
+            keep_requests(count, facts, before);                                                                       \
         } else if (call_ends(call_start, function, code)) {                                                            \
-            completed_fields(count, facts, before, completed, indices, seen);                                  \
+            completed_fields(count, facts, before, completed, indices, seen);                                          \
             line_ends();                                                                                               \
         }                                                                                                              \
         if (is_ignored && seen != seen_few)                                                                            \

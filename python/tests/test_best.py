@@ -13,6 +13,7 @@ from hocket.definitions.machine import Machine, made_for
 from hocket.definitions.variants import quiet
 from hocket.simulating.best import all_bytes, search
 from hocket.simulating.simulation import Simulation
+from hocket.typing import Call, Rank, Steps
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -115,6 +116,29 @@ def test_a_search_with_a_deadline_finds_nothing_later() -> None:
     time_s = hocket.simulate(ring, call, machine=machine).time_s.mean
     assert until(ring, call, machine, time_s / 2) == hocket.Later(time_s / 2)
     assert isinstance(until(ring, call, machine, time_s), Simulation)
+
+
+def test_a_search_on_a_quiet_machine_has_the_trials_that_are_asked_for() -> None:
+    call, trials = hocket.Call(ranks=4, size_bytes=8), hocket.Trials(seed=5, count=3)
+    for at_best in (False, True):
+        found = hocket.compare(["allreduce/ring"], [call], trials=trials, at_best=at_best).simulations[0]
+        assert (found.seed, found.trials) == (5, 3)
+    with pytest.raises(hocket.Error, match="first_places: got 0, expected at least 1"):
+        hocket.compare("allreduce", [call], first_places=0)
+
+
+def test_a_size_of_no_bytes_may_be_a_default() -> None:
+    cut = hocket.Parameter("cut", "bytes", default=0, least=0)
+
+    @hocket.algorithm("broadcast", parameters=[cut])
+    def cutting(r: Rank, c: Call) -> Steps:
+        if r.rank == c.root:
+            yield r.join(*(r.send(peer, c.result(r)) for peer in range(r.size) if peer != c.root))
+        else:
+            yield r.recv(c.root, c.result(r))
+
+    found = hocket.compare([cutting], [hocket.Call(ranks=3, size_bytes=8)], at_best=True)
+    assert [one.algorithm for one in found.simulations] == ["cutting"]
 
 
 def compare_places(seed: int) -> None:

@@ -50,7 +50,7 @@ struct parcel {
 struct peer {
     struct lane *to, *from;
     /* Cells sent and taken by this rank, and cells that the other rank had taken when last looked at. */
-    uint32_t sent, read_cells, known_taken;
+    uint32_t sent, read_cells, known_read_cells;
     /* Messages sent to the other rank, and messages that have left; the rest waits. */
     uint32_t messages, left;
     struct waiting *waiting;
@@ -217,10 +217,10 @@ static uint32_t cells_of(size_t bytes)
 
 static int has_room(struct peer *peer, uint32_t cells)
 {
-    if (peer->sent + cells - peer->known_taken <= CELLS)
+    if (peer->sent + cells - peer->known_read_cells <= CELLS)
         return 1;
-    peer->known_taken = __atomic_load_n(&peer->to->read_cells, __ATOMIC_ACQUIRE);
-    return peer->sent + cells - peer->known_taken <= CELLS;
+    peer->known_read_cells = __atomic_load_n(&peer->to->read_cells, __ATOMIC_ACQUIRE);
+    return peer->sent + cells - peer->known_read_cells <= CELLS;
 }
 
 /* Puts a message into a lane that has room. */

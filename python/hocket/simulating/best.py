@@ -58,7 +58,7 @@ def _size_bytes(parameter: Parameter, algorithm: Algorithm, call: Call, machine:
     with suppress(Error):
         automatic = replace(call, parameters={**call.parameters, parameter.name: AUTO})
         size_bytes = int(prepare(algorithm, automatic, machine).values()[parameter.name])
-    return max(min(1 << round(math.log2(size_bytes)), _largest_bytes(algorithm, call)), parameter.least)
+    return max(min(1 << round(math.log2(max(size_bytes, 1))), _largest_bytes(algorithm, call)), parameter.least)
 
 
 def _largest_bytes(algorithm: Algorithm, call: Call) -> int:

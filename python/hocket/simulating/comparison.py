@@ -35,6 +35,7 @@ from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
+    ONE_TRIAL,
     UNTIL_DECIDED,
     Engine,
     Kept,
@@ -311,6 +312,8 @@ _Task: TypeAlias = tuple[str, Algorithm, Call]
 _Key: TypeAlias = tuple[int, str]
 """The size of a task's call, and its name."""
 _Found: TypeAlias = Simulation | NotCompared | TooLate
+_SIZES_AT_ONCE = 8
+"""So many sizes are simulated at the same time; their rows are complete before others begin."""
 
 
 def compare(
@@ -410,7 +413,9 @@ def compare(
     wrong, not_verified = _verify_all(candidates)
     is_random = bool(machine.noise) or whole_scene.is_drawn
     is_enough = has_bounds and not (is_random or failing or names)
-    places = whole("first_places", first_places) if first_places is not None and is_enough else None
+    if first_places is not None and whole("first_places", first_places) == 0:
+        raise Error("first_places: got 0, expected at least 1, or None for all")
+    places = first_places if is_enough else None
     outcomes: dict[_Key, _Found] = {}
     repeats: set[_Key] = set()
 
@@ -435,7 +440,7 @@ def compare(
     work = _Work(quiet(machine) or machine, engine, wrong, at_best=at_best, is_enough=is_enough)
     for number, round_trials in enumerate(rounds, start=1):
         run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
-        round_work = replace(work, run=run, at_best=at_best and number == 1)
+        round_work = replace(work, run=run, trials=round_trials, at_best=at_best and number == 1)
         repeated = [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
         for group in work.groups(tasks, places) if number == 1 else [repeated]:
             own = [one for key, one in outcomes.items() if key not in default_choices]
@@ -683,6 +688,7 @@ class _Work:
         at_best: Whether algorithms have their best parameters.
         is_enough: Whether simulations of isolated calls without noise are what is asked for.
         run: Simulates a call of an algorithm as asked for.
+        trials: The trials of these simulations.
         until_s: When simulations end, by size.
     """
 
@@ -692,6 +698,7 @@ class _Work:
     at_best: bool
     is_enough: bool
     run: Callable[..., Simulation] = simulate
+    trials: Trials = ONE_TRIAL
     until_s: Mapping[int, float] = field(default_factory=dict)
 
     def __call__(self, task: _Task) -> _Found:
@@ -712,15 +719,22 @@ class _Work:
         """
         if places is None:
             return [list(tasks)]
+        libraries = [task for task in tasks if task[0] != task[1].name]
         sizes: dict[int, list[tuple[float, _Task]]] = defaultdict(list)
         for task in tasks:
-            _, algorithm, call = task
+            name, algorithm, call = task
+            if name != algorithm.name:
+                continue
             own = of_algorithm(algorithm, call)
             likely = first_call(algorithm, own, self.machine) if self.at_best else own
             sizes[call.size_bytes].append((self._estimate_s(algorithm, likely), task))
         ordered = [[task for _, task in sorted(each, key=itemgetter(0))] for each in sizes.values()]
-        starts = range(0, max(map(len, ordered)), places)
-        return [[task for each in ordered for task in each[start : start + places]] for start in starts]
+        groups = []
+        for first in range(0, len(ordered), _SIZES_AT_ONCE):
+            some = ordered[first : first + _SIZES_AT_ONCE]
+            starts = range(0, max(map(len, some)), places)
+            groups += [[task for each in some for task in each[start : start + places]] for start in starts]
+        return [*groups, libraries]
 
     def _estimate_s(self, algorithm: Algorithm, call: Call) -> float:
         with suppress(Error):
@@ -741,4 +755,5 @@ class _Work:
         return result if self.is_enough else self.run(algorithm, replace(call, parameters=result.parameters))
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
-        return plan(algorithm, call, machine=self.machine, engine=self.engine).run_until(until_s)
+        trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)
+        return plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials).run_until(until_s)

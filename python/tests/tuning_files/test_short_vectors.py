@@ -7,10 +7,12 @@ import pytest
 from hocket.base.call import Call
 from hocket.definitions.machine import as_machine
 from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import situation, untuned
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
+from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.translation import perform
 from hocket.tuning.comparing import differences
 
@@ -74,3 +76,20 @@ def test_files_are_compared_by_what_runs() -> None:
     one, two = (Rules("openmpi-5.0", (Rule("bcast", Choice(name)),)) for name in ("basic_linear", "scatter_allgather"))
     found = list(differences(one, two, MACHINE, functions=["bcast"], ranks=[32], sizes=[16, 32]))
     assert [each.size_bytes for each in found] == [32]
+
+
+def test_conversions_say_what_becomes_of_few_elements() -> None:
+    """Open MPI runs linear in place of rabenseifner by itself; in place of a ring, it runs another algorithm."""
+
+    def notes(text: str, library: str) -> list[str]:
+        read_hocket = FORMATS["hocket"].read
+        assert read_hocket is not None
+        return list(convert_rules(read_hocket(text, "a"), library).notes)
+
+    few, many = "allreduce[elements=..power_of_two]: linear", "allreduce[elements=power_of_two..]: rabenseifner"
+    assert notes(f"{few}\nallreduce: rabenseifner", "openmpi-5.0") == []
+    limit = "the largest power of two of ranks"
+    assert notes(many, "openmpi-5.0") == [f"allreduce: rules for at least as many elements as {limit} also get fewer"]
+    assert notes("reduce[elements=..ranks]: linear", "openmpi-5.0") == [
+        "reduce: rules for fewer elements than ranks are left out"
+    ]

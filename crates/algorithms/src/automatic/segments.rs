@@ -42,7 +42,7 @@ pub const BY_FORMULA: Automatic = Automatic { parameter: SEGMENT.name, read: by_
 fn by_formula(formula: Formula, surroundings: &Surroundings) -> Result<Decide> {
     let costs = surroundings.costs;
     Ok(Arc::new(move |call| {
-        let (least, size) = (call.element_bytes as u64, call.size_bytes());
+        let (least, size) = ((call.element_bytes as u64).max(1), call.size_bytes());
         let segments = successors(Some(size.max(least).next_power_of_two()), |bytes| Some(bytes / 2));
         let times =
             segments.take_while(|bytes| *bytes >= least).map(|bytes| (time_s(formula, costs, call, bytes), bytes));

@@ -144,15 +144,27 @@ class _Conversion:
         for name, value in rule.conditions:
             if name in ASSUMED and ASSUMED[name] != value:
                 return None
-            if name in FEW_ELEMENTS:
-                if value == "yes" and self._library != HOCKET:
-                    self.notes.append(f"{rule.function}: rules for fewer elements than ranks are left out")
+            if name in FEW_ELEMENTS and self._library != HOCKET:
+                self._note_few_elements(rule.function, name, value)
+                if value == "yes":
                     return None
+            elif name in FEW_ELEMENTS:
+                continue
             elif name not in ASSUMED and name not in NOT_ASKED:
                 self.notes.append(f"{rule.function}: rules for {name} are left out")
                 return None
         few = tuple(each for each in rule.conditions if each[0] in FEW_ELEMENTS and self._library == HOCKET)
         return replace(rule, ranks=ranks, placement="any", nodes=ANY, ranks_per_node=ANY, conditions=few)
+
+    def _note_few_elements(self, function: str, name: str, value: str) -> None:
+        """Note that a condition on few elements is lost, unless the other library has the same by itself."""
+        counterparts = LIBRARIES[self._library].algorithms.get(function, ())
+        own: list[str] = [each.short.condition for each in counterparts if each.short]
+        limit = "ranks" if name == "count<ranks" else "the largest power of two of ranks"
+        if value == "yes" and name not in own:
+            self.notes.append(f"{function}: rules for fewer elements than {limit} are left out")
+        elif value == "no" and self._rules.library == HOCKET:
+            self.notes.append(f"{function}: rules for at least as many elements as {limit} also get fewer")
 
     def _words(self, function: str, choice: Choice | None, of: str) -> Translation:
         """Return the choice in the other library's words; note what is lost."""

@@ -16,7 +16,7 @@ from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
-from hocket.rules.tuning_files.translation import HOCKET, passes_over, perform, to_hocket
+from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
 ASSUMED = {
@@ -135,8 +135,7 @@ class Untuned:
     """The decision of a library for a call.
 
     Attributes:
-        choice: Its algorithm as its rules call it, and before it the one that it runs in its place, as in "linear for
-            rabenseifner"; none if they leave the call open.
+        choice: Its algorithm as its rules call it; none if they leave the call open.
         found: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
         sentence: Why there is none.
     """
@@ -187,13 +186,13 @@ def untuned(library: str, collective: str, call: Call, *, ranks_per_node: int = 
     rule = decided(rules, situation_of_call)
     if rule is None or rule.choice is None:
         return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
-    runs = perform(rules, rule.choice, situation_of_call)
-    ours = to_hocket(function, runs.choice, rules.library)
+    name = str(rule.choice)
+    ours = to_hocket(function, rule.choice, rules.library)
     if ours.choice is None:
-        return Untuned(runs.name, None, ours.note)
+        return Untuned(name, None, ours.note)
     try:
         choice = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
-        return Untuned(runs.name, None, str(error))
-    refusal = "" if choice else f"{runs.name}: Hocket's {ours.choice.algorithm} refuses the call"
-    return Untuned(runs.name, choice, refusal)
+        return Untuned(name, None, str(error))
+    refusal = "" if choice else f"{name}: Hocket's {ours.choice.algorithm} refuses the call"
+    return Untuned(name, choice, refusal)
