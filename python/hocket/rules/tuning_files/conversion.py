@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES
+from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, LIMITS
 from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
-from hocket.rules.tuning_files.hocket_rules import FEW_ELEMENTS, collective_of, has_blocks, of_function
+from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.translation import HOCKET, Translation, passes_over, translate
 
 ALIKE = {"nccl-2", "rccl-2"}
@@ -144,23 +144,22 @@ class _Conversion:
         for name, value in rule.conditions:
             if name in ASSUMED and ASSUMED[name] != value:
                 return None
-            if name in FEW_ELEMENTS and self._library != HOCKET:
-                self._note_few_elements(rule.function, name, value)
-                if value == "yes":
-                    return None
-            elif name in FEW_ELEMENTS:
-                continue
+            if name in LIMITS:
+                if self._library != HOCKET:
+                    self._note_few_elements(rule.function, name, value)
+                    if value == "yes":
+                        return None
             elif name not in ASSUMED and name not in NOT_ASKED:
                 self.notes.append(f"{rule.function}: rules for {name} are left out")
                 return None
-        few = tuple(each for each in rule.conditions if each[0] in FEW_ELEMENTS and self._library == HOCKET)
+        few = tuple(each for each in rule.conditions if each[0] in LIMITS and self._library == HOCKET)
         return replace(rule, ranks=ranks, placement="any", nodes=ANY, ranks_per_node=ANY, conditions=few)
 
     def _note_few_elements(self, function: str, name: str, value: str) -> None:
         """Note that a condition on few elements is lost, unless the other library has the same by itself."""
         counterparts = LIBRARIES[self._library].algorithms.get(function, ())
         own: list[str] = [each.short.condition for each in counterparts if each.short]
-        limit = "ranks" if name == "count<ranks" else "the largest power of two of ranks"
+        limit = LIMITS[name]
         if value == "yes" and name not in own:
             self.notes.append(f"{function}: rules for fewer elements than {limit} are left out")
         elif value == "no" and self._rules.library == HOCKET:

@@ -39,8 +39,11 @@ class Short:
         return elements < fewest_elements(ranks)[self.condition]
 
     def __str__(self) -> str:
-        limit = "ranks" if self.condition == "count<ranks" else "the largest power of two of ranks"
-        return f"with fewer elements than {limit}"
+        return f"with fewer elements than {LIMITS[self.condition]}"
+
+
+LIMITS = {"count<ranks": "ranks", "count<pow2": "the largest power of two of ranks"}
+"""The conditions on few elements, and what there are fewer than."""
 
 
 def fewest_elements(ranks: int) -> Mapping[str, int]:

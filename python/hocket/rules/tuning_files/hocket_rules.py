@@ -16,7 +16,7 @@ from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Spa
 
 _NATIVE = "native"
 _POWER_OF_TWO = "power_of_two"
-FEW_ELEMENTS = {"count<ranks": "ranks", "count<pow2": _POWER_OF_TWO}
+_LIMITS = {"count<ranks": "ranks", "count<pow2": _POWER_OF_TWO}
 """The conditions on few elements, and the limits of Hocket's condition `elements`."""
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -92,7 +92,7 @@ def line_of(rule: Rule) -> str:
     form = collective_of(rule.function)
     if form is None:
         raise Error(f"{rule.function}: Hocket has no rules for it")
-    few = [(FEW_ELEMENTS[name], value) for name, value in rule.conditions if name in FEW_ELEMENTS]
+    few = [(_LIMITS[name], value) for name, value in rule.conditions if name in _LIMITS]
     if rule.power_of_two is False or rule.placement != "any" or len(few) < len(rule.conditions) or len(few) > 1:
         raise Error(f"{rule.function}: got a rule with other conditions, expected conditions that Hocket's rules have")
     collective, is_nonblocking = form
