@@ -29,7 +29,7 @@ test-python: lint-python
 	$(BIN)/pytest $(REAL)
 	$(BIN)/pytest --numprocesses 2 $(REAL:%=--ignore=%)
 
-# Sweeps of all algorithms over more networks, protocols, policies, noise and segments: five minutes.
+# Sweeps of all algorithms over more networks, protocols, policies, noise and segments: ten minutes.
 test-long: setup
 	cargo test --release --quiet --package hocket -- --ignored
 	$(BIN)/pytest -m long --numprocesses 2 python/tests
