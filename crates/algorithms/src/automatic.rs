@@ -37,8 +37,8 @@ pub type Decide = Arc<dyn Fn(&Call) -> u64 + Send + Sync>;
 
 /// The properties of a machine that automatic values depend on. An error says why the machine does not have one.
 pub struct Surroundings {
-    /// What a message costs, as formulas count it.
-    pub costs: Costs,
+    /// What messages of this many bytes cost, as formulas count it.
+    pub costs: Arc<dyn Fn(u64) -> Costs + Send + Sync>,
     /// How long messages take.
     pub messages: Result<Messages>,
     /// How often and for how long noise delays messages; none if it never does.
@@ -49,7 +49,7 @@ pub struct Surroundings {
     pub links: Option<Links>,
 }
 
-/// The parameters of the Hockney model that come nearest to a machine.
+/// The parameters of the Hockney model that come nearest to a machine, for messages of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// alpha: how long a message without bytes takes, in seconds.
@@ -96,8 +96,9 @@ impl Surroundings {
     /// 10 GB/s, as in the preset `cluster`. Its noise is unknown.
     pub fn of_unknown_machine() -> Self {
         let unknown = || Error::new("an MPI program has no machine file to compute it from, expected a number");
+        let costs = Costs { alpha_s: 1e-6, beta_s_per_byte: 1e-10, gamma_s_per_byte: 1e-10, ports: None };
         Self {
-            costs: Costs { alpha_s: 1e-6, beta_s_per_byte: 1e-10, gamma_s_per_byte: 1e-10, ports: None },
+            costs: Arc::new(move |_| costs),
             messages: Err(unknown()),
             noise: Err(unknown()),
             processor_noise: None,

@@ -10,7 +10,7 @@ mod registry;
 pub mod rules;
 pub mod shapes;
 
-pub use about::{About, Steps};
+pub use about::{About, SEGMENT, Steps};
 pub use cost::{Cost, Price};
 pub use registry::{CATALOGUE, Entry, complete, demand, find, names};
 

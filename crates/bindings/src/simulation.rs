@@ -65,6 +65,21 @@ impl Request {
         self.call.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
     }
 
+    /// As `estimate_s`, to compare values of parameters.
+    #[getter]
+    fn estimate_in_turn_s(&self) -> f64 {
+        let estimate_s = |entry| hocket::estimate_in_turn_s(entry, &self.call.content(), &self.platform);
+        self.call.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
+    }
+
+    /// The time of an isolated call by the formula, where it is exact.
+    #[getter]
+    fn exact_s(&self) -> Option<f64> {
+        let entry = self.call.entry().ok()?;
+        let predicted = hocket::predict(entry, &self.call.content(), &self.platform).ok()??;
+        predicted.is_exact.then_some(predicted.time_s)
+    }
+
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<Plain<Simulation>> {

@@ -1,12 +1,13 @@
 //! The time and messages of a call by the algorithm's own formulas.
 
+use hocket_algorithms::automatic::Costs;
 use hocket_algorithms::shapes::levels::{Levels, Piece};
-use hocket_algorithms::{Cost, Entry, Price};
+use hocket_algorithms::{Cost, Entry, Price, SEGMENT};
 use hocket_core::{Call, Counts, Part, Result};
 use hocket_machine::Work;
 use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
 
-use crate::surroundings::costs;
+use crate::surroundings::{costs, local_line};
 
 /// The values of an algorithm's formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,11 +54,47 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn estimate_s(entry: &Entry, call: &Call, platform: &Platform) -> Result<f64> {
-    let costs = costs(platform);
-    let line = Line { alpha_s: costs.alpha_s, beta_s_per_byte: costs.beta_s_per_byte, memory_s_per_byte: 0.0 };
-    let network = Hockney { between: line, local: None, is_eager: false, send_overhead_s: None, ports: costs.ports };
-    let terms = Terms { gamma_s: costs.gamma_s_per_byte, network: &network };
-    terms.time_s(entry, call, Lines { within: line, between: line }, true)
+    Estimate::of(call, platform).time_s(entry, call)
+}
+
+/// As [`estimate_s`], to compare values of parameters: where a processor is busy with each message, it sends one at a
+/// time.
+///
+/// # Errors
+/// A formula that cannot be evaluated.
+pub fn estimate_in_turn_s(entry: &Entry, call: &Call, platform: &Platform) -> Result<f64> {
+    let estimate = Estimate::of(call, platform);
+    let ports = if let NetworkModel::Hockney(_) = platform.network { estimate.ports } else { Some(1) };
+    Estimate { ports, ..estimate }.time_s(entry, call)
+}
+
+/// The Hockney model that comes nearest to the messages of a call.
+struct Estimate {
+    lines: Lines,
+    gamma_s: f64,
+    ports: Option<usize>,
+}
+
+impl Estimate {
+    /// Messages are segments, or else large parts of a vector, each without request.
+    fn of(call: &Call, platform: &Platform) -> Self {
+        let costs = costs(platform);
+        let size_bytes = call.size_bytes();
+        let segment = call.parameters.iter().find(|(name, _)| *name == SEGMENT.name);
+        let bytes = segment.map_or(size_bytes, |(_, bytes)| size_bytes.min(*bytes));
+        let Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte, ports } = costs(bytes);
+        let alpha_s = if segment.is_some() { alpha_s } else { costs(0).alpha_s };
+        let between = Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
+        let local = local_line(platform, bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
+        let within = local.map_or(between, |(_, line)| line);
+        Self { lines: Lines { within, between }, gamma_s: gamma_s_per_byte, ports }
+    }
+
+    fn time_s(&self, entry: &Entry, call: &Call) -> Result<f64> {
+        let Self { lines, gamma_s, ports } = *self;
+        let network = Hockney { between: lines.between, local: None, is_eager: false, send_overhead_s: None, ports };
+        Terms { gamma_s, network: &network }.time_s(entry, call, lines, true)
+    }
 }
 
 /// Whether an algorithm consists of parts within groups of this many neighbours, and parts between these groups.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hocket_algorithms::automatic::{Costs, Links, Messages, Noise, Surroundings};
 use hocket_core::{Error, Result};
 use hocket_machine::NoiseModel;
-use hocket_simulate::{Fabric, NetworkModel, Platform};
+use hocket_simulate::{Fabric, Line, NetworkModel, Platform};
 
 /// Collects the quantities of a machine on which automatic values depend.
 pub fn surroundings(platform: &Platform) -> Surroundings {
@@ -18,21 +18,52 @@ pub fn surroundings(platform: &Platform) -> Surroundings {
     }
 }
 
-/// A message of this many bytes is long enough to tell the bandwidth.
-const LONG_BYTES: u64 = 1 << 20;
-
-/// What messages cost without contention. In networks with links, latency is the processors' and that of one link.
-pub fn costs(platform: &Platform) -> Costs {
+/// What messages of this many bytes cost without contention. In networks with links, each goes over one link.
+pub fn costs(platform: &Platform) -> Arc<dyn Fn(u64) -> Costs + Send + Sync> {
+    let (line, reduce) = (line(platform), platform.node.reduce.clone());
     let ports = if let NetworkModel::Hockney(network) = &platform.network { network.ports } else { None };
-    let (alpha_s, beta_s_per_byte) = match (messages(platform), links(platform)) {
-        (Ok(messages), _) => {
-            let alpha_s = (messages.transfer_s)(0);
-            (alpha_s, ((messages.transfer_s)(LONG_BYTES) - alpha_s) / LONG_BYTES as f64)
-        }
-        (Err(_), Some(links)) => (links.latency_s, 1.0 / links.link_bytes_per_s),
-        (Err(_), None) => (0.0, 0.0),
+    Arc::new(move |bytes| {
+        let bytes = bytes as f64;
+        let Line { alpha_s, beta_s_per_byte, .. } = line(bytes);
+        let gamma_s_per_byte = if bytes > 0.0 { reduce.time_s(bytes) / bytes } else { 0.0 };
+        Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte, ports }
+    })
+}
+
+/// The time of a message of this many bytes, as a line.
+fn line(platform: &Platform) -> Box<dyn Fn(f64) -> Line + Send + Sync> {
+    let of_link = |alpha_s, beta_s_per_byte| Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
+    let wire = match &platform.network {
+        NetworkModel::Links(network) => of_link(network.link_latency_s, 1.0 / network.link_bytes_per_s),
+        NetworkModel::Packets(network) => of_link(network.link_latency_s, network.link_s_per_byte),
+        _ => of_link(0.0, 0.0),
     };
-    Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte: platform.node.reduce.last_s_per_byte(), ports }
+    let level = match &platform.network {
+        NetworkModel::Hockney(network) => {
+            let line = network.between;
+            return Box::new(move |_| line);
+        }
+        NetworkModel::Loggp(network) => Some(&network.between),
+        other => other.fabric().map(|fabric| &fabric.host),
+    };
+    let level = level.cloned();
+    Box::new(move |bytes| level.as_ref().map_or(wire, |level| level.line(bytes, wire)))
+}
+
+/// The number of ranks on a node, and the time of a message of `bytes` within it, as a line; none if all messages cost
+/// the same.
+pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
+    let no_wire = Line { alpha_s: 0.0, beta_s_per_byte: 0.0, memory_s_per_byte: 0.0 };
+    match &platform.network {
+        NetworkModel::Hockney(network) => network.local.as_ref().map(|local| (local.ranks_per_node, local.costs)),
+        NetworkModel::Loggp(network) => {
+            network.local.as_ref().map(|local| (local.ranks_per_node, local.costs.line(bytes, no_wire)))
+        }
+        other => {
+            let fabric = other.fabric()?;
+            fabric.local.as_ref().map(|local| (fabric.placement.ranks_on(0).len(), local.line(bytes, no_wire)))
+        }
+    }
 }
 
 fn messages(platform: &Platform) -> Result<Messages> {

@@ -28,7 +28,7 @@ from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import MOST_LINES
-from hocket.simulating.best import first_call
+from hocket.simulating.best import choose
 from hocket.simulating.comparison import Comparison, Default, of_algorithm, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     "--best",
     "at_best",
     is_flag=True,
-    help="Give each algorithm, at each size, the values of parameters with which it is fastest, instead of the "
-    "defaults. Values given with --param stay.",
+    help="Search by simulations, for each algorithm and size, the parameters with which it is fastest, instead of "
+    "those that its formula chooses. Values given with --param stay.",
 )
 @options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
 @options.measured_algorithm
@@ -148,7 +148,7 @@ def compare(
     least, *more = rounds_of(repeated, are_random=is_random)
     estimate = partial(by_engine, trials=least, measured_as=measured_as, scene=scene)
     efforts_s = {
-        (call.size_bytes, each.name): estimate(each, _first_call(each, call, machine, at_best=at_best))
+        (call.size_bytes, each.name): estimate(each, choose(each, of_algorithm(each, call), machine))
         for call in calls
         for each in candidates
     }
@@ -224,11 +224,6 @@ def compare(
             end(latest, {"plot": None, "links": None})
         raise
     end(comparison_in_full, {"plot": plot, "links": links})
-
-
-def _first_call(algorithm: Algorithm, call: Call, machine: Machine, *, at_best: bool) -> Call:
-    own = of_algorithm(algorithm, call)
-    return first_call(algorithm, own, machine) if at_best else own
 
 
 def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:

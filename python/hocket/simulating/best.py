@@ -1,13 +1,12 @@
-"""The parameters with which an algorithm is fastest on a machine."""
+"""The parameters with which an algorithm is fast on a machine: by its formula, and by simulation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
-from typing import Generic, Protocol, TypeVar
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -15,22 +14,7 @@ from hocket.base.results import Later
 from hocket.definitions.calls import prepare
 from hocket.definitions.library import AUTO, COLLECTIVES, Algorithm, Parameter
 from hocket.definitions.machine import Machine
-
-
-class _Statistics(Protocol):
-    @property
-    def mean(self) -> float: ...
-
-
-class _Result(Protocol):
-    @property
-    def time_s(self) -> _Statistics: ...
-
-
-R = TypeVar("R", bound=_Result)
-
-_MISSES = 2
-"""After so many sizes in turn that are no faster, others are not tried."""
+from hocket.simulating.simulation import Simulation, plan
 
 
 def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
@@ -38,32 +22,13 @@ def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
     return size_bytes * (ranks if COLLECTIVES[algorithm.collective].size_is_one_block else 1)
 
 
-def first_call(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
-    """Return a call with automatic sizes of segments, or the defaults, rounded to powers of two."""
-    sizes = {
-        parameter.name: _size_bytes(parameter, algorithm, call, machine)
-        for parameter in _free(algorithm, call)
-        if parameter.unit == "bytes"
-    }
-    return replace(call, parameters={**call.parameters, **sizes})
+def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
+    """Return a call with the values that the formula of the algorithm chooses, for the parameters that it does not set.
 
-
-def _free(algorithm: Algorithm, call: Call) -> list[Parameter]:
-    """Return the parameters that a call does not set."""
-    return [parameter for parameter in algorithm.parameters if parameter.name not in call.parameters]
-
-
-def _size_bytes(parameter: Parameter, algorithm: Algorithm, call: Call, machine: Machine) -> int:
-    size_bytes = int(parameter.default)
-    with suppress(Error):
-        automatic = replace(call, parameters={**call.parameters, parameter.name: AUTO})
-        size_bytes = int(prepare(algorithm, automatic, machine).values()[parameter.name])
-    return max(min(1 << round(math.log2(max(size_bytes, 1))), _largest_bytes(algorithm, call)), parameter.least)
-
-
-def _largest_bytes(algorithm: Algorithm, call: Call) -> int:
-    """Return the least power of two that is as large as all data."""
-    return 1 << (max(all_bytes(algorithm, call.ranks, call.size_bytes), 1) - 1).bit_length()
+    Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
+    least time. The formula knows no contention: where messages meet, other values can be faster.
+    """
+    return _Choice(algorithm, call, machine).best
 
 
 def search(
@@ -71,14 +36,14 @@ def search(
     call: Call,
     *,
     machine: Machine,
-    run: Callable[[Call, float], R | Later],
+    run: Callable[[Call, float], Simulation | Later],
     until_s: float = math.inf,
-) -> R | Later:
+) -> Simulation | Later:
     """Simulate a call with the parameters that make the algorithm fastest.
 
-    The search begins with the defaults, and with automatic sizes of segments. It changes switches and parameters that
-    count ranks, one after the other. Then it halves and doubles the sizes of segments as long as times fall. Each
-    simulation ends at the least time so far.
+    The search begins with the values that the formula chooses, or with the defaults if they are faster. It changes
+    switches and parameters that count ranks, one after the other. Then it halves and doubles the sizes of segments as
+    long as times fall, or would fall again by the formula. Each simulation ends at the least time so far.
 
     Args:
         algorithm: The algorithm.
@@ -90,63 +55,114 @@ def search(
     Raises:
         Error: The algorithm refuses the call with the first values.
     """
-    state = _Search(algorithm, call, _free(algorithm, call), machine, run, until_s)
+    choice = _Choice(algorithm, call, machine)
+    state = _Search(choice, choice.best, run, until_s)
     state.begin()
-    for parameter in state.free:
+    for parameter in choice.free:
         state.try_values(parameter)
-    for parameter in state.free:
-        if parameter.unit == "bytes":
-            state.try_sizes(parameter)
+    for parameter in (each for each in choice.free if each.unit == "bytes"):
+        state.try_sizes(parameter)
     return state.best or Later(until_s)
 
 
+class _Choice:
+    """The values that a formula chooses.
+
+    Attributes:
+        free: The parameters that may be changed.
+        first: The call with the defaults, and with automatic sizes of segments.
+        best: The call with the values that the formula chooses.
+    """
+
+    def __init__(self, algorithm: Algorithm, call: Call, machine: Machine) -> None:
+        """Choose the values: one parameter after the other, until none makes the time less."""
+        self.algorithm, self.machine = algorithm, machine
+        self.free = [parameter for parameter in algorithm.parameters if parameter.name not in call.parameters]
+        self.first = self.best = self._with_sizes(call)
+        least_s, before_s = self.estimate_s(self.best), math.inf
+        while least_s < before_s:
+            before_s = least_s
+            for other in [other for parameter in self.free for other in self.others(self.best, parameter)]:
+                if (time_s := self.estimate_s(other)) < least_s:
+                    self.best, least_s = other, time_s
+
+    def estimate_s(self, call: Call) -> float:
+        """Return a rough estimate of the time by the formula, to compare values; infinity if there is none."""
+        with suppress(Error):
+            return plan(self.algorithm, call, machine=self.machine).estimate_in_turn_s
+        return math.inf
+
+    def others(self, call: Call, parameter: Parameter) -> Iterator[Call]:
+        """Yield a call with each other value of a switch or a count, and automatic sizes of segments."""
+        sizes = {each.name for each in self.free if each.unit == "bytes"}
+        kept = {name: value for name, value in call.parameters.items() if name not in sizes}
+        for value in parameter.values_on(call.ranks):
+            if value != call.parameters.get(parameter.name, parameter.default):
+                yield self._with_sizes(replace(call, parameters={**kept, parameter.name: value}))
+
+    def _with_sizes(self, call: Call) -> Call:
+        """Return a call with automatic sizes of segments, rounded to powers of two; the defaults of others."""
+        sizes = {each.name: self._size_bytes(each, call) for each in self.free if each.unit == "bytes"}
+        return replace(call, parameters={**call.parameters, **sizes})
+
+    def _size_bytes(self, parameter: Parameter, call: Call) -> int:
+        with suppress(Error):
+            automatic = replace(call, parameters={**call.parameters, parameter.name: AUTO})
+            size_bytes = int(prepare(self.algorithm, automatic, self.machine).values()[parameter.name])
+            return max(min(1 << round(math.log2(max(size_bytes, 1))), self.largest_bytes(call)), parameter.least)
+        return int(parameter.default)
+
+    def largest_bytes(self, call: Call) -> int:
+        """Return the least power of two that is as large as all data."""
+        return 1 << (max(all_bytes(self.algorithm, call.ranks, call.size_bytes), 1) - 1).bit_length()
+
+
 @dataclass
-class _Search(Generic[R]):
+class _Search:
     """A search for the least time.
 
     Attributes:
+        choice: What the formula chooses.
         call: The call with the best parameters so far.
-        free: The parameters that may be changed.
+        run: Simulates a call with a deadline.
         until_s: The least time so far, or the deadline.
         best: The simulation with the least time.
     """
 
-    algorithm: Algorithm
+    choice: _Choice
     call: Call
-    free: Sequence[Parameter]
-    machine: Machine
-    run: Callable[[Call, float], R | Later]
+    run: Callable[[Call, float], Simulation | Later]
     until_s: float
-    best: R | None = None
+    best: Simulation | None = None
 
     def begin(self) -> None:
-        """Simulate with the defaults, and with automatic sizes of segments."""
-        self.call = first_call(self.algorithm, self.call, self.machine)
+        """Simulate with the values that the formula chooses, and with the defaults."""
         self._simulate(self.call)
+        if self.choice.first != self.call:
+            self._is_faster(self.choice.first)
 
     def try_values(self, parameter: Parameter) -> None:
-        """Try the values of a switch, or of a parameter that counts ranks, each with automatic sizes of segments."""
-        sizes = {each.name for each in self.free if each.unit == "bytes"}
-        for value in parameter.values_on(self.call.ranks):
-            if value != self.call.parameters.get(parameter.name, parameter.default):
-                others = {name: other for name, other in self.call.parameters.items() if name not in sizes}
-                call = replace(self.call, parameters={**others, parameter.name: value})
-                self._is_faster(first_call(self.algorithm, call, self.machine))
+        """Try the other values of a switch, or of a parameter that counts ranks."""
+        for call in self.choice.others(self.call, parameter):
+            self._is_faster(call)
 
     def try_sizes(self, parameter: Parameter) -> None:
-        """Halve a size, then double it, until several in turn are no faster: times jump where protocols change."""
-        name, least, most = parameter.name, parameter.least, _largest_bytes(self.algorithm, self.call)
-        begin_bytes = int(self.call.parameters[name])
+        """Halve a size, then double it, as long as times fall, or would fall again by the formula."""
+        name, least, most = parameter.name, max(parameter.least, 1), self.choice.largest_bytes(self.call)
+        begin_bytes = max(1, min(int(self.call.parameters[name]), most))
         for sizes_bytes in (
             takewhile(lambda size: size >= least, (begin_bytes >> power for power in count(1))),
             takewhile(lambda size: size <= most, (begin_bytes << power for power in count(1))),
         ):
-            misses = 0
-            for size_bytes in sizes_bytes:
-                call = replace(self.call, parameters={**self.call.parameters, name: size_bytes})
-                misses = 0 if self._is_faster(call) else misses + 1
-                if misses == _MISSES:
+            falls, before_s = True, math.inf
+            for call in [self._with_size(name, size_bytes) for size_bytes in sizes_bytes]:
+                estimate_s = self.choice.estimate_s(call)
+                if not falls and estimate_s >= before_s:
                     break
+                falls, before_s = self._is_faster(call), estimate_s
+
+    def _with_size(self, name: str, size_bytes: int) -> Call:
+        return replace(self.call, parameters={**self.call.parameters, name: size_bytes})
 
     def _is_faster(self, call: Call) -> bool:
         """Return whether the algorithm accepts a call, and is faster with it."""

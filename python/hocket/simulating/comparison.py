@@ -30,7 +30,7 @@ from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import Untuned, untuned
 from hocket.simulating.arrivals import Arrivals
-from hocket.simulating.best import all_bytes, first_call, search
+from hocket.simulating.best import all_bytes, choose, search
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.scenes import SceneLike, as_scene
@@ -312,6 +312,8 @@ _Task: TypeAlias = tuple[str, Algorithm, Call]
 _Key: TypeAlias = tuple[int, str]
 """The size of a task's call, and its name."""
 _Found: TypeAlias = Simulation | NotCompared | TooLate
+_ROUNDING = 1 + 1e-9
+"""A simulated time and an exact formula differ by less than this factor."""
 _SIZES_AT_ONCE = 8
 """So many sizes are simulated at the same time; their rows are complete before others begin."""
 
@@ -363,8 +365,9 @@ def compare(
         measured: Measured times to show beside the simulated ones, such as `hocket.read_measurements` returns; those of
             other collectives and rank counts are left out.
         keep: What to keep of the first trial of each simulation; see `hocket.simulate`.
-        at_best: Whether each algorithm has, at each size, the parameters with which an isolated call without noise is
-            fastest, except those that the call sets. Libraries' choices have their own parameters.
+        at_best: Whether simulations search the parameters with which an isolated call without noise is fastest, for
+            each algorithm and size. Otherwise its formula chooses them. Parameters that the call sets, and those of
+            libraries' choices, stay.
         first_places: If only so many places matter, a simulation of an isolated call without noise and faults ends when
             the algorithm cannot come in.
         executor: The executor that does the work; by default threads, one per processor.
@@ -401,12 +404,15 @@ def compare(
     measurements = _measured(
         several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks
     )
+    ideal = quiet(machine) or machine
     tasks: list[_Task] = []
     default_choices: dict[_Key, Untuned] = {}
     for call in calls:
         choices = {name: untuned(name, collective, call) for name in libraries}
         default_choices |= {(call.size_bytes, name): choice for name, choice in choices.items()}
-        tasks += [(algorithm.name, algorithm, call) for algorithm in candidates]
+        tasks += [
+            (one.name, one, call if at_best else choose(one, of_algorithm(one, call), ideal)) for one in candidates
+        ]
         tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
     has_bounds = measured_as == "isolated" and not whole_scene.starts
     bounds = _bounds(collective, calls, machine) if has_bounds else {}
@@ -437,7 +443,7 @@ def compare(
         on_done(compared())
 
     rounds = rounds_of(trials, are_random=is_random)
-    work = _Work(quiet(machine) or machine, engine, wrong, at_best=at_best, is_enough=is_enough)
+    work = _Work(ideal, engine, wrong, at_best=at_best, is_enough=is_enough)
     for number, round_trials in enumerate(rounds, start=1):
         run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
         round_work = replace(work, run=run, trials=round_trials, at_best=at_best and number == 1)
@@ -726,7 +732,7 @@ class _Work:
             if name != algorithm.name:
                 continue
             own = of_algorithm(algorithm, call)
-            likely = first_call(algorithm, own, self.machine) if self.at_best else own
+            likely = choose(algorithm, own, self.machine) if self.at_best else own
             sizes[call.size_bytes].append((self._estimate_s(algorithm, likely), task))
         ordered = [[task for _, task in sorted(each, key=itemgetter(0))] for each in sizes.values()]
         groups = []
@@ -756,4 +762,6 @@ class _Work:
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
         trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)
-        return plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials).run_until(until_s)
+        planned = plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials)
+        is_late = planned.exact_s is not None and planned.exact_s > until_s * _ROUNDING
+        return Later(until_s) if is_late else planned.run_until(until_s)

@@ -40,12 +40,13 @@ pub const OF_TREES: Automatic = Automatic {
 pub const BY_FORMULA: Automatic = Automatic { parameter: SEGMENT.name, read: by_formula };
 
 fn by_formula(formula: Formula, surroundings: &Surroundings) -> Result<Decide> {
-    let costs = surroundings.costs;
+    let costs = surroundings.costs.clone();
     Ok(Arc::new(move |call| {
         let (least, size) = ((call.element_bytes as u64).max(1), call.size_bytes());
         let segments = successors(Some(size.max(least).next_power_of_two()), |bytes| Some(bytes / 2));
-        let times =
-            segments.take_while(|bytes| *bytes >= least).map(|bytes| (time_s(formula, costs, call, bytes), bytes));
+        let times = segments
+            .take_while(|bytes| *bytes >= least)
+            .map(|bytes| (time_s(formula, costs(bytes.min(size)), call, bytes), bytes));
         let best = times.reduce(|best, next| if next.0 < best.0 { next } else { best });
         best.filter(|(time_s, _)| time_s.is_finite()).map_or_else(|| call.parameter(SEGMENT.name), |(_, bytes)| bytes)
     }))
