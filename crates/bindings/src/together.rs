@@ -158,7 +158,7 @@ impl TogetherResult {
             slowest_s
         };
         let meeting = |fabric: &Fabric, link: usize, carried: &LinkUse| {
-            let bytes = || together.alone.iter().map(|alone| alone.links_bytes[link]);
+            let bytes = || together.isolated_calls.iter().map(|call| call.links_bytes[link]);
             let calls = bytes().filter(|bytes| *bytes > 0.0).count();
             let mut job_bytes = vec![0.0; jobs];
             placed.iter().zip(bytes()).for_each(|(part, bytes)| job_bytes[part.job] += bytes);
@@ -171,7 +171,7 @@ impl TogetherResult {
             messages: together.outcome.messages,
             message_bytes: together.outcome.message_bytes,
             times_s: slowest(&mut together.times_s.iter().copied()),
-            alone_s: slowest(&mut together.alone.iter().map(|alone| alone.time_s)),
+            alone_s: slowest(&mut together.isolated_calls.iter().map(|call| call.time_s)),
             meetings: platform.network.fabric().map(|fabric| {
                 let links = together.outcome.links.iter().enumerate();
                 links.filter_map(|(link, carried)| meeting(fabric, link, carried)).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hocket::Report;
-use hocket::cases::{Values, Wanted};
+use hocket::cases::{Restriction, Values};
 use hocket::request::collective;
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Parameter};
@@ -37,8 +37,8 @@ pub struct VerifyRequest {
     subject: Subject,
     /// For each parameter, values of which all combinations are tried.
     parameters: BTreeMap<String, Vec<Value>>,
-    /// For some parameters, a value that is tried alone.
-    alone: BTreeMap<String, Value>,
+    /// For some parameters, a value that is tried in one call only.
+    extra: BTreeMap<String, Value>,
     count: Option<usize>,
     root: Option<usize>,
     element_bytes: usize,
@@ -59,15 +59,15 @@ impl VerifyRequest {
     fn calls(&self, entry: Option<&Entry>) -> PyResult<impl Iterator<Item = Call> + use<>> {
         let (collective, ranks) = (self.collective()?, self.subject.ranks);
         let element_bytes = Some(self.element_bytes);
-        let wanted = Wanted { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
-        wanted.check(collective, ranks).map_err(raise)?;
+        let restriction = Restriction { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
+        restriction.check(collective, ranks).map_err(raise)?;
         let number = |name: &str, value: &Value| number(entry, name, value);
         let numbers =
             |name: &str, values: &[Value]| values.iter().map(|value| number(name, value)).collect::<PyResult<Vec<_>>>();
         let combined = self.parameters.iter().map(|(name, values)| Ok((interned(name), numbers(name, values)?)));
-        let alone = self.alone.iter().map(|(name, value)| Ok((interned(name), number(name, value)?)));
-        let values = Values { combined: combined.collect::<PyResult<_>>()?, alone: alone.collect::<PyResult<_>>()? };
-        Ok(wanted.to_verify(collective, ranks, values))
+        let extra = self.extra.iter().map(|(name, value)| Ok((interned(name), number(name, value)?)));
+        let values = Values { combined: combined.collect::<PyResult<_>>()?, extra: extra.collect::<PyResult<_>>()? };
+        Ok(restriction.to_verify(collective, ranks, values))
     }
 }
 
@@ -215,9 +215,9 @@ fn finding(subject: &Subject, report: &Report, call: impl Fn(&Call) -> Value) ->
         "collective": collective,
         "algorithm": algorithm,
         "ranks": ranks,
-        "checked": report.checked,
+        "checked": report.calls,
         "refused": report.refused,
-        "exploration": (report.checked > 0).then(|| report.exploration.name()),
+        "exploration": (report.calls > 0).then(|| report.exploration.name()),
         "orders": report.orders,
         "overtaking": report.overtaking,
         "counterexamples": report.counterexample.iter().map(counterexample).collect::<Vec<_>>(),

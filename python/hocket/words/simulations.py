@@ -143,7 +143,8 @@ def in_cadence(result: Simulation) -> list[tuple[str, str]]:
     rate = "" if repeated.calls_per_s is None else f": {repeated.calls_per_s:,.1f} calls/s"
     if repeated.bytes_per_s:
         rate += f", {format_rate(repeated.bytes_per_s)}"
-    hidden_rows = [] if repeated.hidden is None else [("hidden", f"{repeated.hidden:.0%} of an isolated call")]
+    share = repeated.hidden_share
+    hidden_rows = [] if share is None else [("hidden", f"{share:.0%} of an isolated call")]
     return [
         ("cadence", f"{result.cadence}"),
         ("isolated call", f"{format_time(isolated_s)}{times}"),
