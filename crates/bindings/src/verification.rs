@@ -12,7 +12,6 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::program::PythonProgram;
 use crate::request;
@@ -20,6 +19,7 @@ use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
 use crate::watch::Watch;
 use crate::wire::{Error, Plain, interned, raise};
+use crate::worker::in_worker_unless_python;
 
 /// The subject of a verification: an algorithm, or a schedule by its name.
 #[derive(Deserialize)]
@@ -51,8 +51,8 @@ impl VerifyRequest {
         collective(&self.subject.collective).map_err(raise)
     }
 
-    fn runnable(&self, program: Option<Py<PyAny>>, told: Option<Py<PyAny>>) -> PyResult<Runnable> {
-        Runnable::to_verify(self.collective()?, &self.subject.algorithm, program, told)
+    fn runnable(&self, program: Option<Py<PyAny>>, explain: Option<Py<PyAny>>) -> PyResult<Runnable> {
+        Runnable::to_verify(self.collective()?, &self.subject.algorithm, program, explain)
     }
 
     /// The calls to try.
@@ -111,7 +111,7 @@ fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
     let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
     let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
     let value = |(name, value): &(&'static str, u64)| {
-        (*name, parameter(entry, name).map_or_else(|| json!(value), |parameter| request::shown(parameter, *value)))
+        (*name, parameter(entry, name).map_or_else(|| json!(value), |parameter| request::value_json(parameter, *value)))
     };
     json!({
         "count": count_json(call),
@@ -125,43 +125,44 @@ fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
 }
 
 /// Verifies an algorithm at one number of ranks. For an algorithm written in Python, `refuses` is the precondition: it
-/// takes a call as keywords and returns a reason or None; `told` turns an exception of the program into one line; `apart`
-/// is the program with ranks that share no state.
+/// takes a call as keywords and returns a reason or None; `explain` turns an exception of the program into one line;
+/// `second_program` is the program with ranks that share no state.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None, told = None, apart = None))]
+#[pyo3(signature = (request, program = None, refuses = None, explain = None, second_program = None))]
 pub fn verify(
     py: Python<'_>,
     request: Plain<VerifyRequest>,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
-    told: Option<Py<PyAny>>,
-    apart: Option<Py<PyAny>>,
+    explain: Option<Py<PyAny>>,
+    second_program: Option<Py<PyAny>>,
 ) -> PyResult<Plain<Value>> {
     let Plain(request) = request;
-    let apart = apart.map(|function| PythonProgram::verified(function, told.as_ref().map(|told| told.clone_ref(py))));
-    let runnable = request.runnable(program, told)?;
+    let explain_second = explain.as_ref().map(|explain| explain.clone_ref(py));
+    let second_program = second_program.map(|function| PythonProgram::to_verify(function, explain_second));
+    let runnable = request.runnable(program, explain)?;
     let entry = runnable.entry();
     let (calls, is_python) = (request.calls(entry)?, entry.is_none());
-    let work = move || runnable.verify(apart.as_ref(), calls, refuses.as_ref());
-    let report = aside_unless_python(py, is_python, work)?;
+    let work = move || runnable.verify(second_program.as_ref(), calls, refuses.as_ref());
+    let report = in_worker_unless_python(py, is_python, work)?;
     Ok(finding(&request.subject, &report, |call| call_json(call, entry)))
 }
 
 /// An estimate of the seconds for verifying an algorithm at one number of ranks. One written in Python, as for `verify`,
 /// is run on a few calls.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None, told = None))]
+#[pyo3(signature = (request, program = None, refuses = None, explain = None))]
 pub fn verification_effort_s(
     py: Python<'_>,
     request: Plain<VerifyRequest>,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
-    told: Option<Py<PyAny>>,
+    explain: Option<Py<PyAny>>,
 ) -> PyResult<f64> {
     let Plain(request) = request;
-    let runnable = request.runnable(program, told)?;
+    let runnable = request.runnable(program, explain)?;
     let (calls, is_python) = (request.calls(runnable.entry())?, runnable.entry().is_none());
-    aside_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
+    in_worker_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
 }
 
 /// Verifies the messages of a schedule; `name` is its name in the verdict. If `sends_wait`, sends are also rendezvous.

@@ -192,16 +192,16 @@ class Links:
 
     Attributes:
         links: Number of links.
-        used: Number of links that carried something.
-        waited: Number of links for which something had to wait.
+        used_links: Number of links that carried something.
+        contended_links: Number of links for which something had to wait.
         most_bytes: The largest number of bytes on one link.
         most_busy_s: The longest busy time of one link.
         waiting_s: Total time that messages or packets waited for links.
     """
 
     links: int
-    used: int
-    waited: int
+    used_links: int
+    contended_links: int
     most_bytes: float
     most_busy_s: float
     waiting_s: float

@@ -191,9 +191,9 @@ def network_load(result: Simulation | Replay) -> list[tuple[str, str]]:
 
 def _links(links: Links) -> str:
     """Return the load of links in words."""
-    share = f"{links.waited / max(links.used, 1):.2%}"
+    share = f"{links.contended_links / max(links.used_links, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
-    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+    return f"{links.used_links} of {links.links} used, {share} of these were waited for; {most}"
 
 
 def busiest_links(uses: Sequence[LinkUse]) -> Words:
