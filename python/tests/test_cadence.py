@@ -47,12 +47,12 @@ def test_a_computation_hides_a_call_whose_messages_need_no_processor() -> None:
         return repeated
 
     hidden = found("8 calls, computing 1 ms", "cluster")
-    assert hidden.hidden == pytest.approx(1)
+    assert hidden.hidden_share == pytest.approx(1)
     for cadence in ("8 calls", "8 calls, every 2 ms, computing 1 ms", "8 calls, 2 at a time, computing 1 ms"):
-        assert found(cadence, "cluster").hidden is None
+        assert found(cadence, "cluster").hidden_share is None
     whole, parts = (found(f"8 calls, computing 1 ms{ending}", "loggp-infiniband") for ending in ("", " in 1000 parts"))
-    assert whole.hidden is not None and parts.hidden is not None
-    assert 0 < whole.hidden < parts.hidden < 1
+    assert whole.hidden_share is not None and parts.hidden_share is not None
+    assert 0 < whole.hidden_share < parts.hidden_share < 1
 
 
 def test_a_call_of_one_rank_has_no_rate() -> None:

@@ -418,7 +418,7 @@ def test_messages_meet_where_the_machine_has_links() -> None:
     machine = Machine.parse(MEETING.format(model="links", keys='sharing = "queue"\n', noise=""))
     found = hocket.replay(finished(program), machine)
     alone = one_way(machine)
-    assert found.links is not None and found.links.waited == 1
+    assert found.links is not None and found.links.contended_links == 1
     assert max(rank.time_s for rank in found.rank_uses) > alone + 8e-6
 
 

@@ -302,8 +302,8 @@ def _links(run: Run) -> dict[str, Any]:
     if found.links is None:
         return row
     links = found.links
-    counts = {"links": links.links, "used": links.used, "waited": links.waited}
-    return {**row, **counts, "waited_share": links.waited / links.links, "waiting_s": links.waiting_s}
+    counts = {"links": links.links, "used": links.used_links, "waited": links.contended_links}
+    return {**row, **counts, "waited_share": links.contended_links / links.links, "waiting_s": links.waiting_s}
 
 
 # Figure 16: the closed forms

@@ -33,7 +33,7 @@ pub struct Price {
     /// o, seconds: how long the message occupies its sender, if the machine sets it.
     pub overhead_s: Option<f64>,
     /// ports: how many ports the algorithm can use.
-    pub wanted_ports: usize,
+    pub usable_ports: usize,
     /// k: how many of these ports a node has.
     pub ports: usize,
     /// The algorithm's own parameters, and the values of its parts.
@@ -76,8 +76,8 @@ impl Price {
     ///
     /// Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969, theorem 1.
     fn turns(&self) -> f64 {
-        let others = (self.wanted_ports - 1) as f64;
-        if self.ports == self.wanted_ports { 1.0 } else { 1.0 + others / self.ports as f64 }
+        let others = (self.usable_ports - 1) as f64;
+        if self.ports == self.usable_ports { 1.0 } else { 1.0 + others / self.ports as f64 }
     }
 
     fn value(&self, name: &str) -> Result<f64> {
@@ -88,7 +88,7 @@ impl Price {
             "beta" => Ok(self.beta_s),
             "gamma" => Ok(self.gamma_s),
             "o" => Ok(self.overhead_s.unwrap_or(0.0)),
-            "ports" => Ok(self.wanted_ports as f64),
+            "ports" => Ok(self.usable_ports as f64),
             "k" => Ok(self.ports as f64),
             "turns" => Ok(self.turns()),
             _ => {

@@ -12,12 +12,12 @@ use hocket_core::{Call, Collective, Nodes, budget};
 use hocket_record::Schedule;
 use pyo3::prelude::*;
 
-use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::program::PythonProgram;
 use crate::request::{OwnParameter, OwnProgram, ResultValues, signature};
 use crate::runnable::{Runnable, sentence};
 use crate::wire::{Error, Plain, interned, raise};
+use crate::worker::in_worker;
 
 /// The memory that a simulation keeps per rank of a schedule, in bytes.
 const RANK_BYTES: f64 = 400.0;
@@ -58,7 +58,7 @@ impl PythonCall {
 
     /// The values of all parameters, in the form of results.
     fn values(&self) -> Plain<ResultValues> {
-        Plain(self.repeated(&self.call).1)
+        Plain(self.as_result(&self.call).1)
     }
 
     /// The values of all parameters as numbers, and of further names in the formulas of a catalogue algorithm.
@@ -107,8 +107,8 @@ impl PythonCall {
     pub fn of_schedule(py: Python<'_>, schedule: Arc<Schedule>, name: String) -> PyResult<Self> {
         let (ranks, element_bytes) = (schedule.ranks(), schedule.element_bytes());
         budget::check(format_args!("{ranks} ranks"), ranks as f64 * RANK_BYTES).map_err(raise)?;
-        let checked = schedule.clone();
-        let messages = aside(py, move || Ok(checked.check_messages()))?;
+        let content = schedule.clone();
+        let messages = in_worker(py, move || Ok(content.check_messages()))?;
         messages.map_err(|error| raise(error.at(&name)))?;
         let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
         let request = CallRequest::of_schedule(name, ranks);
@@ -118,7 +118,7 @@ impl PythonCall {
     fn build(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
         let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
         let call = match &what {
-            What::Listed(entry) => accepted(entry, &call, &values, machine).map_err(raise)?,
+            What::Listed(entry) => accept(entry, &call, &values, machine).map_err(raise)?,
             What::Program { refuses, .. } => {
                 if !values.automatic.is_empty() {
                     let label = format!("{}/{}", request.collective, request.algorithm);
@@ -146,14 +146,14 @@ impl PythonCall {
     ///
     /// # Errors
     /// The algorithm refuses the call there, or the call has gaps between packets.
-    pub fn placed(&self, machine: &PythonMachine, ranks: &[usize]) -> hocket_core::Result<Call> {
+    pub fn on_ranks(&self, machine: &PythonMachine, ranks: &[usize]) -> hocket_core::Result<Call> {
         if self.gap()? != Gap::default() {
             let text = "gap: expected none, as gaps are for a call that has the machine to itself";
             return Err(hocket_core::Error::new(text));
         }
         let What::Listed(entry) = self.what else { return Ok(self.content()) };
         let call = Call { nodes: machine.platform().nodes.select(ranks), ..self.request.call()? };
-        accepted(entry, &call, &self.values, Some(machine))
+        accept(entry, &call, &self.values, Some(machine))
     }
 
     /// The call itself.
@@ -191,7 +191,7 @@ impl PythonCall {
     }
 
     /// The call in the form of results, and the values of its parameters; `completed` is the call that was run.
-    pub fn repeated(&self, completed: &Call) -> (CallRequest, ResultValues) {
+    pub fn as_result(&self, completed: &Call) -> (CallRequest, ResultValues) {
         let values = match self.what {
             What::Listed(entry) => ResultValues::of(entry, completed).with_gap(&self.values),
             _ => ResultValues::new(&self.values, None),
@@ -218,7 +218,7 @@ fn of_none() -> PyErr {
 }
 
 /// The call as the algorithm accepts it, with the automatic values.
-fn accepted(
+fn accept(
     entry: &Entry,
     call: &Call,
     values: &CallValues,

@@ -1,7 +1,6 @@
 //! The interface between Rust and Python: handles of machines, calls and schedules go in, results come out as Python's
 //! own objects.
 
-mod aside;
 mod call;
 mod machine;
 mod multicast;
@@ -19,12 +18,12 @@ mod topology;
 mod verification;
 mod watch;
 mod wire;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aside::{aside, aside_unless_python};
 use call::PythonCall;
 use hocket::pacing::{self, Step};
 use hocket_algorithms::automatic::Links;
@@ -41,6 +40,7 @@ use request::ResultValues;
 use result::StepTime;
 use serde_json::{Value, json};
 use wire::{Error, Plain, raise};
+use worker::{in_worker, in_worker_unless_python};
 
 fn describe(entry: &Entry) -> Value {
     let parameter = |p: &hocket_core::Parameter| {
@@ -53,9 +53,9 @@ fn describe(entry: &Entry) -> Value {
             "name": p.name,
             "unit": unit,
             "choices": p.words(),
-            "default": request::shown(p, p.default),
+            "default": request::value_json(p, p.default),
             "least": p.least,
-            "tries": p.tries.iter().map(|value| request::shown(p, *value)).collect::<Vec<_>>(),
+            "tries": p.tries.iter().map(|value| request::value_json(p, *value)).collect::<Vec<_>>(),
             "meaning": p.meaning,
         })
     };
@@ -92,8 +92,8 @@ fn parse_bytes(text: &str) -> PyResult<u64> {
 
 /// The hint for an unknown name, such as similar known names.
 #[pyfunction]
-fn hint(name: &str, known: Vec<String>) -> String {
-    names::hint(name, known.iter().map(String::as_str))
+fn hint(name: &str, candidates: Vec<String>) -> String {
+    names::hint(name, candidates.iter().map(String::as_str))
 }
 
 /// The line of each key of a TOML file.
@@ -128,7 +128,7 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
 
 /// A count with its noun.
 #[pyfunction]
-fn counted(count: usize, noun: &str) -> String {
+fn count_in_words(count: usize, noun: &str) -> String {
     units::count_in_words(count, noun)
 }
 
@@ -228,7 +228,7 @@ fn choose(rules: &str, file: &str, call: &PythonCall) -> PyResult<Option<(&'stat
 fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<Plain<Vec<Step>>> {
     let (platform, entry, gap) = (machine.platform(), call.entry()?, call.gap().map_err(raise)?);
     let call = call.content();
-    let (_, steps) = aside(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
+    let (_, steps) = in_worker(py, move || pacing::pace(entry, &call, &platform, gap).map_err(raise))?;
     Ok(Plain(steps))
 }
 
@@ -236,7 +236,7 @@ fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
 #[pyfunction]
 fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<(f64, f64, f64)> {
     let (call, platform) = (call.content(), machine.platform());
-    let bound = aside(py, move || hocket::bound(&call, &platform).map_err(raise))?;
+    let bound = in_worker(py, move || hocket::bound(&call, &platform).map_err(raise))?;
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
 }
 
@@ -245,7 +245,7 @@ fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
 fn simulate_step(py: Python<'_>, machine: &PythonMachine, call: &PythonCall, step: usize) -> PyResult<Plain<StepTime>> {
     let (platform, entry, gap) = (machine.platform(), call.entry()?, call.gap().map_err(raise)?);
     let call = call.content();
-    let (step, outcome) = aside(py, move || {
+    let (step, outcome) = in_worker(py, move || {
         pacing::simulate_step(entry, &call, &platform, gap, step, Options::default()).map_err(raise)
     })?;
     Ok(Plain(StepTime { step, time_s: outcome.time_s(), message_bytes: outcome.message_bytes }))
@@ -279,7 +279,7 @@ fn run(
     let call = call.with_elements(py, operator.element_bytes, operator.commutative)?;
     let (runnable, call) = (call.runnable(py)?, call.content());
     let is_python = runnable.entry().is_none();
-    aside_unless_python(py, is_python, move || runnable.run(&call, &operator, &inputs))
+    in_worker_unless_python(py, is_python, move || runnable.run(&call, &operator, &inputs))
 }
 
 /// Runs a call on real data with a user's operator: a function of two byte strings, the operand of lower ranks first.
@@ -290,8 +290,8 @@ fn run_with(py: Python<'_>, call: &PythonCall, operator: Py<PyAny>, inputs: Vec<
     let combine = python_operator(operator, failure.clone());
     let operator = Operator::new(call.element_bytes, call.commutative, combine);
     let results = py.detach(move || runnable.run(&call, &operator, &inputs));
-    let raised = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-    raised.map_or(results, Err)
+    let exception = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    exception.map_or(results, Err)
 }
 
 fn python_operator(
@@ -320,8 +320,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         best_segment_bytes, bound, catalogue, check_memory, check_rules, choose, collective_named, collectives,
-        counted, hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time,
-        rules, rules_of_libraries, run, run_with, simulate_step, steps,
+        count_in_words, hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration,
+        parse_time, rules, rules_of_libraries, run, run_with, simulate_step, steps,
     };
     #[pymodule_export]
     use crate::call::{PythonCall, complete};

@@ -9,10 +9,10 @@ use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::result::Delivery;
 use crate::wire::{Plain, raise};
+use crate::worker::in_worker;
 
 /// Messages from one master to groups of ranks.
 #[derive(Deserialize)]
@@ -49,10 +49,8 @@ impl MulticastRequest {
     /// # Errors
     /// An unknown name.
     fn way(&self) -> Result<Way> {
-        let found = WAYS.iter().find(|(name, _)| *name == self.way);
-        found
-            .map(|(_, way)| *way)
-            .ok_or_else(|| Error::new(names::unknown("way", &self.way, WAYS.map(|(name, _)| name))))
+        let way = WAYS.iter().find(|(name, _)| *name == self.way).map(|(_, way)| *way);
+        way.ok_or_else(|| Error::new(names::unknown("way", &self.way, WAYS.map(|(name, _)| name))))
     }
 
     /// The messages.
@@ -106,7 +104,7 @@ pub fn simulate_multicast(
 ) -> PyResult<Plain<Delivery>> {
     let Plain(request) = request;
     let platform = machine.platform();
-    let outcome = aside(py, move || request.simulate(&platform).map_err(raise))?;
+    let outcome = in_worker(py, move || request.simulate(&platform).map_err(raise))?;
     let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
     Ok(Plain(Delivery { time_s: outcome.time_s(), messages, message_bytes }))
 }

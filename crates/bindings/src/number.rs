@@ -33,17 +33,17 @@ impl fmt::Display for Number {
 impl<'py> FromPyObject<'_, 'py> for Number {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match given.extract() {
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract() {
             Ok(number) => Ok(Self::Natural(number)),
-            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(Self::Other(shown(&given))),
+            Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => Ok(Self::Other(short_text(&object))),
             Err(error) => Err(error),
         }
     }
 }
 
 /// A number as text, cut if it is long; Python refuses to print the longest ones.
-fn shown(number: &Bound<'_, PyAny>) -> String {
+fn short_text(number: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 24;
     let Ok(text) = number.str() else { return "…".to_owned() };
     let text = text.to_string();

@@ -33,23 +33,23 @@ const STEPS_PER_PART: usize = 10;
 pub struct PythonProgram {
     function: Py<PyAny>,
     /// Turns an exception of the program into one line, for worlds that report it as a finding.
-    told: Option<Py<PyAny>>,
+    explain: Option<Py<PyAny>>,
     failure: OnceLock<PyErr>,
     /// Number of resumptions of generators and of begun branches since the latest check of memory.
-    begun: AtomicUsize,
+    resumptions: AtomicUsize,
 }
 
-/// The value of `begun` at which memory is checked: a program may run without end.
-const BEGUN_PER_LOOK: usize = 1 << 16;
+/// The value of `resumptions` at which memory is checked: a program may run without end.
+const RESUMPTIONS_PER_LOOK: usize = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, told: None, failure: OnceLock::new(), begun: AtomicUsize::new(0) }
+        Self { function, explain: None, failure: OnceLock::new(), resumptions: AtomicUsize::new(0) }
     }
 
-    /// The program, for a world that reports exceptions as findings, in the words of `told`.
-    pub fn verified(function: Py<PyAny>, told: Option<Py<PyAny>>) -> Self {
-        Self { told, ..Self::new(function) }
+    /// The program, for a world that reports exceptions as findings, in the words of `explain`.
+    pub fn to_verify(function: Py<PyAny>, explain: Option<Py<PyAny>>) -> Self {
+        Self { explain, ..Self::new(function) }
     }
 
     /// Raises the exception of a rank, unless it is a finding. The run then has no other result.
@@ -58,15 +58,15 @@ impl PythonProgram {
     }
 
     fn look_at_memory(&self) -> PyResult<()> {
-        if self.begun.fetch_add(1, Ordering::Relaxed) + 1 < BEGUN_PER_LOOK {
+        if self.resumptions.fetch_add(1, Ordering::Relaxed) + 1 < RESUMPTIONS_PER_LOOK {
             return Ok(());
         }
-        self.begun.store(0, Ordering::Relaxed);
+        self.resumptions.store(0, Ordering::Relaxed);
         budget::look().map_err(raise)
     }
 
     /// Stops the rank after this exception of the program.
-    async fn raised(&self, r: &Rank<'_>, error: PyErr) {
+    async fn fail(&self, r: &Rank<'_>, error: PyErr) {
         match Python::attach(|py| self.in_words(py, &error)) {
             Ok(Some(words)) => r.fail(&words),
             Ok(None) => self.stop(error).await,
@@ -77,11 +77,11 @@ impl PythonProgram {
 
     /// The exception as text, if it is a finding: Ctrl-C and a lack of memory are not the program's.
     fn in_words(&self, py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
-        let Some(told) = &self.told else { return Ok(None) };
+        let Some(explain) = &self.explain else { return Ok(None) };
         if error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PyMemoryError>(py) {
             return Ok(None);
         }
-        told.call1(py, (error.clone_ref(py).into_value(py),))?.extract(py).map(Some)
+        explain.call1(py, (error.clone_ref(py).into_value(py),))?.extract(py).map(Some)
     }
 
     /// Stops the rank: it never goes on, and the run has no result.
@@ -96,9 +96,9 @@ impl Program for PythonProgram {
         let scratch = Arc::new(ScratchRequests::default());
         let owner = Owner::new(r.rank());
         let rank = PythonRank { owner, size: r.size(), ports: r.circuits(), scratch: scratch.clone() };
-        let started =
+        let generator =
             Python::attach(|py| self.function.call1(py, (rank, RankCall { call: c.clone(), rank: owner.rank })));
-        match started {
+        match generator {
             Ok(generator) => {
                 let (empty, steps, rests) = (Cell::new(0), Cell::new(0), RefCell::default());
                 let parts = c.ranks + c.input_len(r.rank()) + c.result_len(r.rank());
@@ -108,7 +108,7 @@ impl Program for PythonProgram {
                 let _end = DropRests(driver.clone());
                 driver.generate(generator, 1).await;
             }
-            Err(error) => self.raised(r, error).await,
+            Err(error) => self.fail(r, error).await,
         }
     }
 }
@@ -128,7 +128,7 @@ impl Owner {
 
     /// Checks that `what` belongs to this rank and run.
     fn check(self, whose: Self, what: impl FnOnce() -> String) -> PyResult<()> {
-        checked(self == whose, || {
+        ensure(self == whose, || {
             let other = if self.rank == whose.rank { "another run".to_owned() } else { format!("rank {}", whose.rank) };
             format!("rank {} uses {} of {other}, expected a step or span of the same rank and run", self.rank, what())
         })
@@ -214,16 +214,16 @@ impl<'a> Driver<'a> {
                 pending::<()>().await;
             }
             let next = Python::attach(|py| self.resume(running.generator.bind(py), value, depth));
-            let given = self.give_scratch().and(self.program.look_at_memory());
+            let memory = self.give_scratch().and(self.program.look_at_memory());
             self.withdraw();
-            if let Err(error) = given {
+            if let Err(error) = memory {
                 self.program.stop(error).await;
             }
             match next {
                 Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
                 Ok(Next::Returned(returned)) => return returned,
                 Err(error) => {
-                    self.program.raised(self.rank, error).await;
+                    self.program.fail(self.rank, error).await;
                     return none();
                 }
             }
@@ -241,9 +241,8 @@ impl<'a> Driver<'a> {
 
     /// Drops the rests that the program has dropped.
     fn withdraw(&self) {
-        let dropped: Vec<_> =
-            self.rests.borrow_mut().extract_if(.., |(step, _)| Arc::strong_count(step) == 1).collect();
-        drop(dropped); // only now: a rest may hold generators, which come back here
+        let rests: Vec<_> = self.rests.borrow_mut().extract_if(.., |(step, _)| Arc::strong_count(step) == 1).collect();
+        drop(rests); // only now: a rest may hold generators, which come back here
     }
 
     async fn act(self: &Rc<Self>, verb: Act, depth: usize) -> Py<PyAny> {
@@ -260,7 +259,7 @@ impl<'a> Driver<'a> {
             }
             Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
-                self.program.begun.fetch_add(steps.len(), Ordering::Relaxed);
+                self.program.resumptions.fetch_add(steps.len(), Ordering::Relaxed);
                 let values = r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await;
                 return Python::attach(|py| list(py, values));
             }
@@ -298,8 +297,8 @@ impl<'a> Driver<'a> {
         match self.check(&step, depth) {
             Ok(depth) => Ok(Next::Step(step.unbind(), depth)),
             Err(error) => {
-                let thrown = generator.call_method1("throw", (error.value(py),)).err();
-                Err(thrown.filter(|thrown| thrown.value(py).is(error.value(py))).unwrap_or(error))
+                let at_yield = generator.call_method1("throw", (error.value(py),)).err();
+                Err(at_yield.filter(|other| other.value(py).is(error.value(py))).unwrap_or(error))
             }
         }
     }
@@ -308,17 +307,17 @@ impl<'a> Driver<'a> {
     fn check(&self, step: &Bound<'_, PyAny>, depth: usize) -> PyResult<usize> {
         let is_empty = step.cast::<Verb>().map_or(true, |verb| verb.get().is_empty());
         self.empty.set(if is_empty { self.empty.get() + 1 } else { 0 });
-        checked(self.empty.get() <= MOST_EMPTY, || {
+        ensure(self.empty.get() <= MOST_EMPTY, || {
             format!("rank {} yielded {MOST_EMPTY} empty steps in a row, expected the program to end", self.owner.rank)
         })?;
         self.steps.set(self.steps.get() + usize::from(!is_empty));
-        checked(self.steps.get() <= self.most_steps, || {
+        ensure(self.steps.get() <= self.most_steps, || {
             format!(
                 "rank {} took {} steps and still runs, expected the program to end",
                 self.owner.rank, self.most_steps
             )
         })?;
-        checked_depth(depth + height(step, self.owner)?)
+        check_depth(depth + height(step, self.owner)?)
     }
 }
 
@@ -329,12 +328,12 @@ fn height(step: &Bound<'_, PyAny>, owner: Owner) -> PyResult<usize> {
         return Ok(verb.get().height);
     }
     let kind = step.get_type().name()?;
-    checked(step.hasattr("throw")?, || format!("got {kind}, expected a step, which a verb of the rank returns"))?;
+    ensure(step.hasattr("throw")?, || format!("got {kind}, expected a step, which a verb of the rank returns"))?;
     Ok(1)
 }
 
-fn checked_depth(depth: usize) -> PyResult<usize> {
-    checked(depth <= MOST_NESTED, || format!("steps are nested too deeply, expected at most {MOST_NESTED} levels"))?;
+fn check_depth(depth: usize) -> PyResult<usize> {
+    ensure(depth <= MOST_NESTED, || format!("steps are nested too deeply, expected at most {MOST_NESTED} levels"))?;
     Ok(depth)
 }
 
@@ -423,8 +422,8 @@ pub struct PythonSpan {
     owner: Owner,
 }
 
-fn checked(is_inside: bool, what: impl FnOnce() -> String) -> PyResult<()> {
-    if is_inside { Ok(()) } else { Err(Error::new_err(what())) }
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> PyResult<()> {
+    if holds { Ok(()) } else { Err(Error::new_err(what())) }
 }
 
 #[pymethods]
@@ -438,14 +437,14 @@ impl PythonSpan {
     }
 
     fn __getitem__(&self, elements: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let of_sequence = match elements.cast::<PySlice>() {
-            Ok(slice) => Some(slice.indices(self.span.len as isize)?).filter(|found| found.step == 1),
+        let indices = match elements.cast::<PySlice>() {
+            Ok(slice) => Some(slice.indices(self.span.len as isize)?).filter(|indices| indices.step == 1),
             Err(_) => None,
         };
-        let Some(found) = of_sequence else {
+        let Some(indices) = indices else {
             return Err(Error::new_err(format!("span: got [{}], expected elements such as [2:5]", elements.str()?)));
         };
-        Ok(self.with(self.span.part(found.start as usize, found.slicelength)))
+        Ok(self.sibling(self.span.part(indices.start as usize, indices.slicelength)))
     }
 
     fn part(&self, offset: Number, length: Number) -> PyResult<Self> {
@@ -455,7 +454,7 @@ impl PythonSpan {
                 self.span.len
             )
         })?;
-        Ok(self.with(self.span.part(offset, length)))
+        Ok(self.sibling(self.span.part(offset, length)))
     }
 
     fn chunk(&self, index: Number, chunks: Number) -> PyResult<Self> {
@@ -466,20 +465,21 @@ impl PythonSpan {
         let what = || format!("chunks {first} to {first} + {count}: expected chunks within the {chunks} of the span");
         let all = chunks.natural().filter(|chunks| *chunks > 0).ok_or_else(|| Error::new_err(what()))?;
         let (first, count) = some_of(all, &first, &count, what)?;
-        Ok(self.with(self.span.chunks(first, count, all)))
+        Ok(self.sibling(self.span.chunks(first, count, all)))
     }
 }
 
 /// The numbers `first` and `count` if these parts lie within `all`.
 fn some_of(all: usize, first: &Number, count: &Number, what: impl FnOnce() -> String) -> PyResult<(usize, usize)> {
-    let both = first.natural().zip(count.natural());
-    both.filter(|(first, count)| first.checked_add(*count).is_some_and(|end| end <= all))
+    let numbers = first.natural().zip(count.natural());
+    numbers
+        .filter(|(first, count)| first.checked_add(*count).is_some_and(|end| end <= all))
         .ok_or_else(|| Error::new_err(what()))
 }
 
 impl PythonSpan {
     /// Another span of the same rank.
-    fn with(&self, span: Span) -> Self {
+    fn sibling(&self, span: Span) -> Self {
         Self { span, owner: self.owner }
     }
 }
@@ -508,7 +508,7 @@ impl RankCall {
 
     fn count(&self, block: Number) -> PyResult<usize> {
         let (block, _) = self.some_blocks(&block, &Number::Natural(1))?;
-        checked(self.knows_all_counts() || block == self.rank, || self.unknown_counts())?;
+        ensure(self.knows_all_counts() || block == self.rank, || self.unknown_counts())?;
         Ok(self.call.count(block))
     }
 
@@ -518,12 +518,12 @@ impl RankCall {
 
     fn blocks(&self, span: PythonSpan, first: Number, count: Number) -> PyResult<PythonSpan> {
         let (first, count) = self.some_blocks(&first, &count)?;
-        checked(self.knows_all_counts(), || self.unknown_counts())?;
+        ensure(self.knows_all_counts(), || self.unknown_counts())?;
         let (len, total) = (span.span.len, self.call.offset(first + count));
-        checked(total <= len, || {
+        ensure(total <= len, || {
             format!("span: got {len} elements, expected at least {total}, where the last block ends")
         })?;
-        Ok(span.with(self.call.blocks(span.span, first, count)))
+        Ok(span.sibling(self.call.blocks(span.span, first, count)))
     }
 
     fn sends(&self, r: &PythonRank) -> PyResult<Vec<(usize, PythonSpan)>> {
@@ -537,8 +537,8 @@ impl RankCall {
     }
 
     fn parameter(&self, name: &str) -> PyResult<u64> {
-        let found = self.call.parameters.iter().find(|(key, _)| *key == name);
-        found.map(|(_, value)| *value).ok_or_else(|| Error::new_err(format!("parameter {name:?} is not declared")))
+        let parameter = self.call.parameters.iter().find(|(key, _)| *key == name);
+        parameter.map(|(_, value)| *value).ok_or_else(|| Error::new_err(format!("parameter {name:?} is not declared")))
     }
 }
 
@@ -552,7 +552,7 @@ impl RankCall {
         block: impl Fn(Span, usize) -> Span,
     ) -> PyResult<Vec<(usize, PythonSpan)>> {
         let Call { collective, ranks, .. } = self.call;
-        let found: Vec<_> = match collective {
+        let blocks: Vec<_> = match collective {
             Collective::Alltoall | Collective::Alltoallv => (0..ranks).map(|peer| (peer, block(all, peer))).collect(),
             _ if collective.has_neighbors() => {
                 let edges = edges(self.call.neighbors().of(r.owner.rank)).iter();
@@ -564,12 +564,12 @@ impl RankCall {
                 )));
             }
         };
-        Ok(found.into_iter().map(|(peer, span)| (peer, PythonSpan { span, owner: r.owner })).collect())
+        Ok(blocks.into_iter().map(|(peer, span)| (peer, PythonSpan { span, owner: r.owner })).collect())
     }
 
     fn some_blocks(&self, first: &Number, count: &Number) -> PyResult<(usize, usize)> {
         let ranks = self.call.ranks;
-        checked(!matches!(self.call.counts, Counts::Pairs(_) | Counts::Neighbors(_)), || {
+        ensure(!matches!(self.call.counts, Counts::Pairs(_) | Counts::Neighbors(_)), || {
             format!("{}: block() and blocks() do not apply, expected sends() or receives()", self.call.collective)
         })?;
         some_of(ranks, first, count, || {
@@ -617,11 +617,11 @@ impl PythonRank {
     /// Checks that two spans belong to this rank and have equal lengths.
     fn own_pair(&self, source: PythonSpan, target: PythonSpan) -> PyResult<(Span, Span)> {
         let (from, to) = (source.span.len, target.span.len);
-        checked(from == to, || format!("got spans of {from} and {to} elements, expected equal lengths"))?;
+        ensure(from == to, || format!("got spans of {from} and {to} elements, expected equal lengths"))?;
         Ok((self.own(source)?, self.own(target)?))
     }
 
-    fn combined(&self, source: PythonSpan, target: PythonSpan, side: Side) -> PyResult<Verb> {
+    fn combine_step(&self, source: PythonSpan, target: PythonSpan, side: Side) -> PyResult<Verb> {
         let (source, target) = self.own_pair(source, target)?;
         Ok(self.step(Act::Combine { source, target, side }))
     }
@@ -635,7 +635,7 @@ impl PythonRank {
         let highest = branches
             .into_iter()
             .try_fold(0, |highest, branch| PyResult::Ok(highest.max(height(branch.bind(py), self.owner)?)))?;
-        checked_depth(1 + highest)
+        check_depth(1 + highest)
     }
 }
 
@@ -692,7 +692,7 @@ impl PythonRank {
 
     fn reduce(&self, peer: Number, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
         let side = if self.peer(&peer)? < self.owner.rank { Side::Left } else { Side::Right };
-        self.combined(source, target, side)
+        self.combine_step(source, target, side)
     }
 
     fn combine(&self, source: PythonSpan, target: PythonSpan, side: &str) -> PyResult<Verb> {
@@ -701,7 +701,7 @@ impl PythonRank {
             "right" => Side::Right,
             _ => return Err(Error::new_err(format!("side: got {side:?}, expected \"left\" or \"right\""))),
         };
-        self.combined(source, target, side)
+        self.combine_step(source, target, side)
     }
 
     fn copy(&self, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
@@ -710,7 +710,7 @@ impl PythonRank {
     }
 
     fn compute(&self, time_s: f64) -> PyResult<Verb> {
-        checked(time_s.is_finite() && time_s >= 0.0, || {
+        ensure(time_s.is_finite() && time_s >= 0.0, || {
             format!("compute: got {time_s} s, expected a finite time of at least 0 s")
         })?;
         Ok(self.step(Act::Compute { time_s }))

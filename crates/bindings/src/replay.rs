@@ -7,12 +7,12 @@ use hocket_simulate::{Many, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::aside::aside;
 use crate::machine::PythonMachine;
 use crate::request::TrialsRequest;
 use crate::result::{Replay, ReplayTrace, TrialsResult};
 use crate::watch::Watch;
 use crate::wire::{Plain, raise};
+use crate::worker::in_worker;
 
 /// The options of a replay.
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ pub fn replay(
 ) -> PyResult<Plain<ReplayTrace>> {
     let Plain(request) = request;
     let (platform, surroundings) = (machine.platform(), machine.surroundings());
-    let result = aside(py, move || {
+    let result = in_worker(py, move || {
         let columns: Vec<_> = columns
             .iter()
             .map(|[compute_s, functions, lines, words]| Columns { compute_s, functions, lines, words })

@@ -48,7 +48,7 @@ impl ResultValues {
     pub fn new(values: &CallValues, entry: Option<&Entry>) -> Self {
         let declared = |name: &str| entry?.about.parameters.iter().find(|parameter| parameter.name == name);
         let number = |(name, value): &(String, u64)| {
-            (name.clone(), declared(name).map_or_else(|| json!(value), |parameter| shown(parameter, *value)))
+            (name.clone(), declared(name).map_or_else(|| json!(value), |parameter| value_json(parameter, *value)))
         };
         Self(values.numbers.iter().map(number).collect()).with_gap(values)
     }
@@ -62,7 +62,7 @@ impl ResultValues {
     /// The values of all parameters of an algorithm in a call that it has accepted.
     pub fn of(entry: &Entry, call: &Call) -> Self {
         let declared = entry.about.parameters.iter();
-        Self(declared.map(|p| (p.name.to_owned(), shown(p, call.parameter(p.name)))).collect())
+        Self(declared.map(|p| (p.name.to_owned(), value_json(p, call.parameter(p.name)))).collect())
     }
 }
 
@@ -169,7 +169,7 @@ impl TrialsRequest {
     }
 }
 
-/// The displayed value of a parameter: a number, or the word of a switch.
-pub fn shown(parameter: &Parameter, value: u64) -> Value {
+/// The value of a parameter in the form of results: a number, or the word of a switch.
+pub fn value_json(parameter: &Parameter, value: u64) -> Value {
     parameter.words().get(value as usize).map_or(json!(value), |word| json!(word))
 }

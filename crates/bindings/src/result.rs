@@ -140,8 +140,8 @@ pub struct Replay {
 #[derive(Serialize)]
 pub struct Links {
     links: usize,
-    used: usize,
-    waited: usize,
+    used_links: usize,
+    contended_links: usize,
     most_bytes: f64,
     most_busy_s: f64,
     waiting_s: f64,
@@ -152,11 +152,11 @@ impl Links {
         let most = |of: fn(&hocket_simulate::LinkUse) -> f64| uses.iter().map(of).fold(0.0, f64::max);
         Self {
             links: uses.len(),
-            used: uses.iter().filter(|carried| is_used(carried)).count(),
-            waited: uses.iter().filter(|carried| carried.waiting_s > 0.0).count(),
-            most_bytes: most(|carried| carried.bytes),
-            most_busy_s: most(|carried| carried.busy_s),
-            waiting_s: uses.iter().map(|carried| carried.waiting_s).sum(),
+            used_links: uses.iter().filter(|link| is_used(link)).count(),
+            contended_links: uses.iter().filter(|link| link.waiting_s > 0.0).count(),
+            most_bytes: most(|link| link.bytes),
+            most_busy_s: most(|link| link.busy_s),
+            waiting_s: uses.iter().map(|link| link.waiting_s).sum(),
         }
     }
 }
@@ -167,23 +167,23 @@ pub struct LinkUse {
     link: usize,
     name: String,
     #[serde(flatten)]
-    carried: hocket_simulate::LinkUse,
+    load: hocket_simulate::LinkUse,
 }
 
 impl LinkUse {
     /// The uses of the links that carried something.
     fn all(uses: &[hocket_simulate::LinkUse], fabric: &Fabric) -> Vec<Self> {
-        let row = |(link, carried): (usize, &hocket_simulate::LinkUse)| Self {
+        let row = |(link, load): (usize, &hocket_simulate::LinkUse)| Self {
             link,
             name: fabric.topology.link_name(link),
-            carried: *carried,
+            load: *load,
         };
-        uses.iter().enumerate().filter(|(_, carried)| is_used(carried)).map(row).collect()
+        uses.iter().enumerate().filter(|(_, load)| is_used(load)).map(row).collect()
     }
 }
 
-fn is_used(carried: &hocket_simulate::LinkUse) -> bool {
-    carried.busy_s > 0.0 || carried.bytes > 0.0
+fn is_used(load: &hocket_simulate::LinkUse) -> bool {
+    load.busy_s > 0.0 || load.bytes > 0.0
 }
 
 /// `hocket.simulating.pacing.StepTime`.

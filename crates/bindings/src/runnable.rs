@@ -34,16 +34,16 @@ impl Runnable {
         }
     }
 
-    /// As `new`, for a world that reports exceptions of a Python program as findings, in the words of `told`.
+    /// As `new`, for a world that reports exceptions of a Python program as findings, in the words of `explain`.
     pub fn to_verify(
         collective: Collective,
         name: &str,
         program: Option<Py<PyAny>>,
-        told: Option<Py<PyAny>>,
+        explain: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         match program {
             None => Self::new(collective, name, None),
-            Some(function) => Ok(Self::Python(PythonProgram::verified(function, told))),
+            Some(function) => Ok(Self::Python(PythonProgram::to_verify(function, explain))),
         }
     }
 
@@ -67,14 +67,14 @@ impl Runnable {
     }
 
     /// The result of `run` with the program, or the exception of the program.
-    fn with<T>(&self, run: impl FnOnce(&dyn AnyProgram) -> T) -> PyResult<T> {
+    fn with_program<T>(&self, run: impl FnOnce(&dyn AnyProgram) -> T) -> PyResult<T> {
         let output = run(self.program());
         self.check()?;
         Ok(output)
     }
 
-    /// Simulates; none if a result is not complete at `until_s`. `told` receives the number of finished trials. Stops on
-    /// Ctrl-C or when memory runs out.
+    /// Simulates; none if a result is not complete at `until_s`. `on_trials` receives the number of finished trials.
+    /// Stops on Ctrl-C or when memory runs out.
     pub fn simulate(
         &self,
         call: &Call,
@@ -82,13 +82,13 @@ impl Runnable {
         gap: Gap,
         how: &How,
         until_s: f64,
-        told: Option<&Py<PyAny>>,
+        on_trials: Option<&Py<PyAny>>,
     ) -> PyResult<Option<Simulated>> {
         let trials = how.trials.trials().map_err(raise)?;
         let watch = Watch::default();
-        let on_trials = |done: u64| {
-            if let Some(told) = told {
-                watch.call(|py| told.call1(py, (done,)).map(drop));
+        let report = |trials: u64| {
+            if let Some(on_trials) = on_trials {
+                watch.call(|py| on_trials.call1(py, (trials,)).map(drop));
             }
         };
         let options = Options {
@@ -98,10 +98,10 @@ impl Runnable {
             until_s,
             threads: if let Self::Python(_) = self { 1 } else { useful_threads(call.ranks, trials.threads) },
             is_interrupted: &|| watch.says_stop(),
-            on_trials: &on_trials,
+            on_trials: &report,
             ..Options::default()
         };
-        let simulated = self.with(|program| {
+        let simulated = self.with_program(|program| {
             let subject = match self {
                 Self::Listed(entry) => Subject::Listed(entry),
                 Self::Python(_) => Subject::Own(program),
@@ -116,10 +116,10 @@ impl Runnable {
     }
 
     /// Verifies on the calls that the precondition allows. For an algorithm written in Python, `refuses` takes a call
-    /// as keywords and returns a reason or None, and the ranks of `apart` share no state.
+    /// as keywords and returns a reason or None, and the ranks of `second_program` share no state.
     pub fn verify(
         &self,
-        apart: Option<&PythonProgram>,
+        second_program: Option<&PythonProgram>,
         calls: impl Iterator<Item = Call>,
         refuses: Option<&Py<PyAny>>,
     ) -> PyResult<Report> {
@@ -127,10 +127,10 @@ impl Runnable {
         let accept = |call: &Call| self.accept(call, refuses, &failure);
         let watch = Watch::default();
         let is_stopped = || watch.says_stop();
-        let other = apart.map(|apart| apart as &dyn AnyProgram);
-        let report =
-            self.with(|program| hocket::verify_calls(program, other, calls, accept, self.limits(), &is_stopped))?;
-        apart.map_or(Ok(()), PythonProgram::check)?;
+        let second = second_program.map(|program| program as &dyn AnyProgram);
+        let report = self
+            .with_program(|program| hocket::verify_calls(program, second, calls, accept, self.limits(), &is_stopped))?;
+        second_program.map_or(Ok(()), PythonProgram::check)?;
         let report = report.map_err(|error| watch.why(raise(error)))?;
         failure.into_inner().map_or(Ok(report), Err)
     }
@@ -151,7 +151,8 @@ impl Runnable {
         }
         let watch = Watch::default();
         let is_stopped = || watch.says_stop();
-        let effort_s = self.with(|program| hocket::program_effort_s(program, &accepted, self.limits(), &is_stopped))?;
+        let effort_s =
+            self.with_program(|program| hocket::program_effort_s(program, &accepted, self.limits(), &is_stopped))?;
         effort_s.map_err(|error| watch.why(raise(error)))
     }
 
@@ -162,7 +163,7 @@ impl Runnable {
 
     fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &OnceCell<PyErr>) -> Result<Call> {
         let cannot = || Error::new("the call cannot be verified");
-        let failed = |error| {
+        let fail = |error| {
             let _ = failure.set(error); // unless another one was the first
             cannot()
         };
@@ -170,18 +171,18 @@ impl Runnable {
             return Err(cannot());
         }
         let accepted = if let Self::Listed(entry) = self {
-            let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-            entry.accept(call, &given)?
+            let parameters: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            entry.accept(call, &parameters)?
         } else {
             call.check()?;
-            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call, None)).map_err(failed)?;
+            let sentence = refuses.map_or(Ok(None), |refuses| sentence(refuses, call, None)).map_err(fail)?;
             if let Some(sentence) = sentence {
                 return Err(Error::new(sentence));
             }
             call.clone()
         };
         let room = hocket_verify::check_room(&accepted, self.messages(&accepted)?);
-        room.map_err(|error| failed(raise(error)))?;
+        room.map_err(|error| fail(raise(error)))?;
         Ok(accepted)
     }
 
@@ -195,12 +196,12 @@ impl Runnable {
 
     /// Runs on real data.
     pub fn run(&self, call: &Call, operator: &Operator, inputs: &[Vec<u8>]) -> PyResult<Vec<Vec<u8>>> {
-        self.with(|program| hocket_memory::run(program, call, Some(operator), inputs))?.map_err(raise)
+        self.with_program(|program| hocket_memory::run(program, call, Some(operator), inputs))?.map_err(raise)
     }
 
     /// Records as a schedule.
     pub fn record(&self, call: &Call) -> PyResult<Schedule> {
-        self.with(|program| hocket_record::record(program, call))?.map_err(raise)
+        self.with_program(|program| hocket_record::record(program, call))?.map_err(raise)
     }
 }
 

@@ -42,7 +42,7 @@ impl PythonScene {
             None => (None, None),
             Some(TextOrTimes::Text(text)) => (Some(Arrivals::parse(&text).map_err(raise)?), Some(text)),
             Some(TextOrTimes::Times(times_s)) => {
-                (Some(Arrivals::listed(&times_s).map_err(raise)?), Some(format!("{} times", times_s.len())))
+                (Some(Arrivals::from_times_s(&times_s).map_err(raise)?), Some(format!("{} times", times_s.len())))
             }
         };
         Ok(Self {

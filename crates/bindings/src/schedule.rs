@@ -12,11 +12,11 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::aside::{aside, aside_unless_python};
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
 use crate::watch::Watch;
 use crate::wire::{self, Error, Plain, raise};
+use crate::worker::{in_worker, in_worker_unless_python};
 
 /// The least memory of a recorded task, in bytes.
 const TASK_BYTES: f64 = 6.0;
@@ -38,7 +38,7 @@ impl PythonSchedule {
         self.0.clone()
     }
 
-    fn written<W: Write>(
+    fn write<W: Write>(
         &self,
         py: Python<'_>,
         machine: Option<&PythonMachine>,
@@ -49,31 +49,31 @@ impl PythonSchedule {
             let node = machine.map_or_else(Default::default, |machine| machine.platform().node.clone());
             let costs =
                 Costs { reduce_s: &|bytes| node.reduce.time_s(bytes), copy_s: &|bytes| node.copy.time_s(bytes) };
-            watched(open()?, |out| self.0.write(form, costs, out).map_err(of_system))
+            with_watch(open()?, |out| self.0.write(form, costs, out).map_err(of_system))
         })
     }
 }
 
 /// A stream that is interrupted on Ctrl-C or when memory runs out.
-struct Watched<'a, S> {
+struct WatchedStream<'a, S> {
     stream: S,
     watch: &'a Watch,
 }
 
-impl<S> Watched<'_, S> {
+impl<S> WatchedStream<'_, S> {
     fn check(&self) -> io::Result<()> {
         if self.watch.says_stop() { Err(io::Error::other("interrupted")) } else { Ok(()) }
     }
 }
 
-impl<S: Read> Read for Watched<'_, S> {
+impl<S: Read> Read for WatchedStream<'_, S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.check()?;
         self.stream.read(bytes)
     }
 }
 
-impl<S: Write> Write for Watched<'_, S> {
+impl<S: Write> Write for WatchedStream<'_, S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.check()?;
         self.stream.write(bytes)
@@ -84,11 +84,11 @@ impl<S: Write> Write for Watched<'_, S> {
     }
 }
 
-/// Works on a stream until it is done or interrupted.
-fn watched<S, T>(stream: S, work: impl FnOnce(Watched<'_, S>) -> PyResult<T>) -> PyResult<T> {
+/// Works on a stream, which Ctrl-C or a lack of memory interrupts.
+fn with_watch<S, T>(stream: S, work: impl FnOnce(WatchedStream<'_, S>) -> PyResult<T>) -> PyResult<T> {
     let watch = Watch::default();
-    let done = work(Watched { stream, watch: &watch });
-    done.map_err(|error| watch.why(error))
+    let result = work(WatchedStream { stream, watch: &watch });
+    result.map_err(|error| watch.why(error))
 }
 
 /// A system error as a Python OSError; other errors in their own words.
@@ -118,7 +118,7 @@ impl PythonSchedule {
         let name = file.to_string_lossy();
         let schedule = py.detach(|| {
             let stream = File::open(&file).map_err(of_system)?;
-            watched(stream, |stream| Schedule::read(stream, &name).map_err(raise))
+            with_watch(stream, |stream| Schedule::read(stream, &name).map_err(raise))
         });
         schedule.map(Self::new)
     }
@@ -127,7 +127,7 @@ impl PythonSchedule {
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
         let (text, name) = (text.to_owned(), name.to_owned());
-        aside(py, move || from_json(text.as_bytes(), &name).map_err(raise)).map(Self::new)
+        in_worker(py, move || from_json(text.as_bytes(), &name).map_err(raise)).map(Self::new)
     }
 
     /// Writes the schedule into a file. Without a machine, reductions and copies take no time.
@@ -138,7 +138,7 @@ impl PythonSchedule {
         form: Plain<Form>,
         file: PathBuf,
     ) -> PyResult<()> {
-        self.written(py, machine.map(Bound::get), form.0, || File::create(file).map_err(of_system))
+        self.write(py, machine.map(Bound::get), form.0, || File::create(file).map_err(of_system))
     }
 
     /// Writes the schedule.
@@ -150,7 +150,7 @@ impl PythonSchedule {
     ) -> PyResult<Bound<'py, PyBytes>> {
         check(self.0.task_count() as f64, TEXT_BYTES)?;
         let mut bytes = Vec::new();
-        self.written(py, machine.map(Bound::get), form.0, || Ok(&mut bytes))?;
+        self.write(py, machine.map(Bound::get), form.0, || Ok(&mut bytes))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -178,7 +178,7 @@ pub fn record(py: Python<'_>, call: &PythonCall) -> PyResult<PythonSchedule> {
     check_recordable(py, call)?;
     let (runnable, call) = (call.runnable(py)?, call.content());
     let is_python = runnable.entry().is_none();
-    aside_unless_python(py, is_python, move || runnable.record(&call)).map(PythonSchedule::new)
+    in_worker_unless_python(py, is_python, move || runnable.record(&call)).map(PythonSchedule::new)
 }
 
 /// An estimate of the seconds for recording a call of an algorithm of the catalogue.

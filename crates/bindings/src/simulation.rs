@@ -7,7 +7,6 @@ use hocket::request::CallRequest;
 use hocket_simulate::{Engine, Platform};
 use pyo3::prelude::*;
 
-use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
 use crate::request::{How, OwnProgram};
@@ -15,6 +14,7 @@ use crate::result::Simulation;
 use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
 use crate::wire::{Plain, check_operations, raise};
+use crate::worker::in_worker_unless_python;
 
 /// A request for a simulation, which has been checked.
 #[pyclass(frozen, module = "hocket._native")]
@@ -106,9 +106,9 @@ impl Request {
             let result = runnable.simulate(&call, &platform, gap, &how, until_s, on_trials.as_ref())?;
             let Some(result) = result else { return Ok(None) };
             check_operations(result.many.first.trace.len() as f64)?;
-            let (call, parameters) = request.repeated(&result.call);
+            let (call, parameters) = request.as_result(&result.call);
             Ok(Some(Plain(Simulation::new(call, parameters, result, &platform, &how))))
         };
-        aside_unless_python(py, is_python, work)
+        in_worker_unless_python(py, is_python, work)
     }
 }

@@ -7,7 +7,6 @@ use hocket_simulate::{Engine, Fabric, Fault, LinkUse, Options, Platform};
 use pyo3::prelude::*;
 use serde::Serialize;
 
-use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
 use crate::request::{TrialsRequest, engine};
@@ -15,6 +14,7 @@ use crate::runnable::Runnable;
 use crate::scene::{read_cadence, read_faults};
 use crate::watch::Watch;
 use crate::wire::{Plain, raise};
+use crate::worker::in_worker_unless_python;
 
 /// A job: a call on each of some groups of its ranks.
 #[derive(FromPyObject)]
@@ -38,7 +38,7 @@ impl JobRequest {
 }
 
 /// A call of a job, on ranks of the machine.
-struct Placed {
+struct PlacedCall {
     job: usize,
     runnable: Runnable,
     call: Call,
@@ -46,7 +46,7 @@ struct Placed {
     ranks: Vec<usize>,
 }
 
-impl Placed {
+impl PlacedCall {
     fn part(&self) -> Part<'_> {
         let Self { runnable, call, cadence, ranks, .. } = self;
         Part { program: runnable.program(), call: call.clone(), cadence: *cadence, ranks: ranks.clone() }
@@ -59,10 +59,10 @@ pub fn places(
     machine: &PythonMachine,
     jobs: Vec<(usize, Option<Vec<usize>>)>,
     #[pyo3(from_py_with = place)] place: Place,
-    drawn: (u64, u64),
+    seed_and_trial: (u64, u64),
 ) -> PyResult<Vec<Vec<usize>>> {
     let demands: Vec<_> = jobs.into_iter().map(|(ranks, nodes)| Demand { ranks, nodes }).collect();
-    place.ranks(&demands, &machine.platform(), drawn).map_err(raise)
+    place.ranks(&demands, &machine.platform(), seed_and_trial).map_err(raise)
 }
 
 fn place(name: &Bound<'_, PyAny>) -> PyResult<Place> {
@@ -84,44 +84,44 @@ pub fn simulate_jobs(
     let platform = machine.platform();
     let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
     let places = place.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
-    let mut placed = Vec::new();
+    let mut calls = Vec::new();
     for (number, (job, places)) in jobs.iter().zip(&places).enumerate() {
         for group in &job.groups {
             let ranks: Vec<_> = group.iter().map(|rank| places[*rank]).collect();
             let call = job.call.get();
-            placed.push(Placed {
+            calls.push(PlacedCall {
                 job: number,
                 runnable: call.runnable(py)?,
-                call: call.placed(machine, &ranks).map_err(raise)?,
+                call: call.on_ranks(machine, &ranks).map_err(raise)?,
                 cadence: job.cadence,
                 ranks,
             });
         }
     }
-    let is_python = placed.iter().any(|part| matches!(part.runnable, Runnable::Python(_)));
-    aside_unless_python(py, is_python, move || {
+    let is_python = calls.iter().any(|call| matches!(call.runnable, Runnable::Python(_)));
+    in_worker_unless_python(py, is_python, move || {
         let platform = platform.with_faults(&faults).map_err(raise)?;
-        simulated(&placed, demands.len(), &platform, engine, trials)
+        simulate(&calls, demands.len(), &platform, engine, trials)
     })
     .map(Plain)
 }
 
-fn simulated(
-    placed: &[Placed],
+fn simulate(
+    calls: &[PlacedCall],
     jobs: usize,
     platform: &Platform,
     engine: Engine,
     trials: TrialsRequest,
 ) -> PyResult<TogetherResult> {
     let watch = Watch::default();
-    let are_listed = placed.iter().all(|part| part.runnable.entry().is_some());
+    let are_listed = calls.iter().all(|call| call.runnable.entry().is_some());
     let options =
         Options { engine, winners_are_alike: are_listed, is_interrupted: &|| watch.says_stop(), ..Options::default() };
-    let parts: Vec<_> = placed.iter().map(Placed::part).collect();
+    let parts: Vec<_> = calls.iter().map(PlacedCall::part).collect();
     let together = trials.trials().and_then(|trials| simulate_together(&parts, platform, trials, options));
-    placed.iter().try_for_each(|part| part.runnable.check())?;
+    calls.iter().try_for_each(|call| call.runnable.check())?;
     let together = together.map_err(|error| watch.why(raise(error)))?;
-    Ok(TogetherResult::new(&together, placed, jobs, platform))
+    Ok(TogetherResult::new(&together, calls, jobs, platform))
 }
 
 /// `hocket.Together` in one trial.
@@ -132,7 +132,7 @@ pub struct TogetherResult {
     message_bytes: u64,
     /// When the last rank of each job ends.
     times_s: Vec<f64>,
-    /// The same for its slowest call, alone.
+    /// The same for its slowest call by itself.
     alone_s: Vec<f64>,
     /// The links on which calls meet; none where messages do not share links.
     meetings: Option<Vec<Meeting>>,
@@ -149,32 +149,32 @@ struct Meeting {
 }
 
 impl TogetherResult {
-    fn new(together: &Together, placed: &[Placed], jobs: usize, platform: &Platform) -> Self {
+    fn new(together: &Together, calls: &[PlacedCall], jobs: usize, platform: &Platform) -> Self {
         let slowest = |times_s: &mut dyn Iterator<Item = f64>| {
             let mut slowest_s = vec![0.0; jobs];
-            for (part, time_s) in placed.iter().zip(times_s) {
-                slowest_s[part.job] = time_s.max(slowest_s[part.job]);
+            for (call, time_s) in calls.iter().zip(times_s) {
+                slowest_s[call.job] = time_s.max(slowest_s[call.job]);
             }
             slowest_s
         };
-        let meeting = |fabric: &Fabric, link: usize, carried: &LinkUse| {
-            let bytes = || together.alone.iter().map(|alone| alone.links_bytes[link]);
-            let calls = bytes().filter(|bytes| *bytes > 0.0).count();
+        let meeting = |fabric: &Fabric, link: usize, link_use: &LinkUse| {
+            let bytes = || together.isolated_calls.iter().map(|call| call.links_bytes[link]);
+            let meeting_calls = bytes().filter(|bytes| *bytes > 0.0).count();
             let mut job_bytes = vec![0.0; jobs];
-            placed.iter().zip(bytes()).for_each(|(part, bytes)| job_bytes[part.job] += bytes);
-            let LinkUse { busy_s, waiting_s, .. } = *carried;
+            calls.iter().zip(bytes()).for_each(|(call, bytes)| job_bytes[call.job] += bytes);
+            let LinkUse { busy_s, waiting_s, .. } = *link_use;
             let name = fabric.topology.link_name(link);
-            (calls > 1).then_some(Meeting { link, name, job_bytes, busy_s, waiting_s })
+            (meeting_calls > 1).then_some(Meeting { link, name, job_bytes, busy_s, waiting_s })
         };
         Self {
             engine: together.outcome.engine,
             messages: together.outcome.messages,
             message_bytes: together.outcome.message_bytes,
             times_s: slowest(&mut together.times_s.iter().copied()),
-            alone_s: slowest(&mut together.alone.iter().map(|alone| alone.time_s)),
+            alone_s: slowest(&mut together.isolated_calls.iter().map(|call| call.time_s)),
             meetings: platform.network.fabric().map(|fabric| {
                 let links = together.outcome.links.iter().enumerate();
-                links.filter_map(|(link, carried)| meeting(fabric, link, carried)).collect()
+                links.filter_map(|(link, link_use)| meeting(fabric, link, link_use)).collect()
             }),
         }
     }

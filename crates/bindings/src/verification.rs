@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hocket::Report;
-use hocket::cases::{Values, Wanted};
+use hocket::cases::{Restriction, Values};
 use hocket::request::collective;
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Collective, Counts, Parameter};
@@ -12,7 +12,6 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::aside::aside_unless_python;
 use crate::call::PythonCall;
 use crate::program::PythonProgram;
 use crate::request;
@@ -20,6 +19,7 @@ use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
 use crate::watch::Watch;
 use crate::wire::{Error, Plain, interned, raise};
+use crate::worker::in_worker_unless_python;
 
 /// The subject of a verification: an algorithm, or a schedule by its name.
 #[derive(Deserialize)]
@@ -37,8 +37,8 @@ pub struct VerifyRequest {
     subject: Subject,
     /// For each parameter, values of which all combinations are tried.
     parameters: BTreeMap<String, Vec<Value>>,
-    /// For some parameters, a value that is tried alone.
-    alone: BTreeMap<String, Value>,
+    /// For some parameters, a value that is tried in one call only.
+    extra: BTreeMap<String, Value>,
     count: Option<usize>,
     root: Option<usize>,
     element_bytes: usize,
@@ -51,23 +51,23 @@ impl VerifyRequest {
         collective(&self.subject.collective).map_err(raise)
     }
 
-    fn runnable(&self, program: Option<Py<PyAny>>, told: Option<Py<PyAny>>) -> PyResult<Runnable> {
-        Runnable::to_verify(self.collective()?, &self.subject.algorithm, program, told)
+    fn runnable(&self, program: Option<Py<PyAny>>, explain: Option<Py<PyAny>>) -> PyResult<Runnable> {
+        Runnable::to_verify(self.collective()?, &self.subject.algorithm, program, explain)
     }
 
     /// The calls to try.
     fn calls(&self, entry: Option<&Entry>) -> PyResult<impl Iterator<Item = Call> + use<>> {
         let (collective, ranks) = (self.collective()?, self.subject.ranks);
         let element_bytes = Some(self.element_bytes);
-        let wanted = Wanted { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
-        wanted.check(collective, ranks).map_err(raise)?;
+        let restriction = Restriction { count: self.count, root: self.root, element_bytes, is_one: self.is_one };
+        restriction.check(collective, ranks).map_err(raise)?;
         let number = |name: &str, value: &Value| number(entry, name, value);
         let numbers =
             |name: &str, values: &[Value]| values.iter().map(|value| number(name, value)).collect::<PyResult<Vec<_>>>();
         let combined = self.parameters.iter().map(|(name, values)| Ok((interned(name), numbers(name, values)?)));
-        let alone = self.alone.iter().map(|(name, value)| Ok((interned(name), number(name, value)?)));
-        let values = Values { combined: combined.collect::<PyResult<_>>()?, alone: alone.collect::<PyResult<_>>()? };
-        Ok(wanted.to_verify(collective, ranks, values))
+        let extra = self.extra.iter().map(|(name, value)| Ok((interned(name), number(name, value)?)));
+        let values = Values { combined: combined.collect::<PyResult<_>>()?, extra: extra.collect::<PyResult<_>>()? };
+        Ok(restriction.to_verify(collective, ranks, values))
     }
 }
 
@@ -111,7 +111,7 @@ fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
     let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
     let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
     let value = |(name, value): &(&'static str, u64)| {
-        (*name, parameter(entry, name).map_or_else(|| json!(value), |parameter| request::shown(parameter, *value)))
+        (*name, parameter(entry, name).map_or_else(|| json!(value), |parameter| request::value_json(parameter, *value)))
     };
     json!({
         "count": count_json(call),
@@ -125,43 +125,44 @@ fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
 }
 
 /// Verifies an algorithm at one number of ranks. For an algorithm written in Python, `refuses` is the precondition: it
-/// takes a call as keywords and returns a reason or None; `told` turns an exception of the program into one line; `apart`
-/// is the program with ranks that share no state.
+/// takes a call as keywords and returns a reason or None; `explain` turns an exception of the program into one line;
+/// `second_program` is the program with ranks that share no state.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None, told = None, apart = None))]
+#[pyo3(signature = (request, program = None, refuses = None, explain = None, second_program = None))]
 pub fn verify(
     py: Python<'_>,
     request: Plain<VerifyRequest>,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
-    told: Option<Py<PyAny>>,
-    apart: Option<Py<PyAny>>,
+    explain: Option<Py<PyAny>>,
+    second_program: Option<Py<PyAny>>,
 ) -> PyResult<Plain<Value>> {
     let Plain(request) = request;
-    let apart = apart.map(|function| PythonProgram::verified(function, told.as_ref().map(|told| told.clone_ref(py))));
-    let runnable = request.runnable(program, told)?;
+    let explain_second = explain.as_ref().map(|explain| explain.clone_ref(py));
+    let second_program = second_program.map(|function| PythonProgram::to_verify(function, explain_second));
+    let runnable = request.runnable(program, explain)?;
     let entry = runnable.entry();
     let (calls, is_python) = (request.calls(entry)?, entry.is_none());
-    let work = move || runnable.verify(apart.as_ref(), calls, refuses.as_ref());
-    let report = aside_unless_python(py, is_python, work)?;
+    let work = move || runnable.verify(second_program.as_ref(), calls, refuses.as_ref());
+    let report = in_worker_unless_python(py, is_python, work)?;
     Ok(finding(&request.subject, &report, |call| call_json(call, entry)))
 }
 
 /// An estimate of the seconds for verifying an algorithm at one number of ranks. One written in Python, as for `verify`,
 /// is run on a few calls.
 #[pyfunction]
-#[pyo3(signature = (request, program = None, refuses = None, told = None))]
+#[pyo3(signature = (request, program = None, refuses = None, explain = None))]
 pub fn verification_effort_s(
     py: Python<'_>,
     request: Plain<VerifyRequest>,
     program: Option<Py<PyAny>>,
     refuses: Option<Py<PyAny>>,
-    told: Option<Py<PyAny>>,
+    explain: Option<Py<PyAny>>,
 ) -> PyResult<f64> {
     let Plain(request) = request;
-    let runnable = request.runnable(program, told)?;
+    let runnable = request.runnable(program, explain)?;
     let (calls, is_python) = (request.calls(runnable.entry())?, runnable.entry().is_none());
-    aside_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
+    in_worker_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
 }
 
 /// Verifies the messages of a schedule; `name` is its name in the verdict. If `sends_wait`, sends are also rendezvous.
@@ -215,9 +216,9 @@ fn finding(subject: &Subject, report: &Report, call: impl Fn(&Call) -> Value) ->
         "collective": collective,
         "algorithm": algorithm,
         "ranks": ranks,
-        "checked": report.checked,
+        "checked": report.calls,
         "refused": report.refused,
-        "exploration": (report.checked > 0).then(|| report.exploration.name()),
+        "exploration": (report.calls > 0).then(|| report.exploration.name()),
         "orders": report.orders,
         "overtaking": report.overtaking,
         "counterexamples": report.counterexample.iter().map(counterexample).collect::<Vec<_>>(),

@@ -7,8 +7,8 @@ use hocket_core::budget;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::aside::is_left;
 use crate::wire::raise;
+use crate::worker::is_left;
 
 /// Time between two checks of memory, each of which takes about 0.1 ms.
 const LOOK: Duration = Duration::from_millis(10);
@@ -24,8 +24,9 @@ pub struct Watch {
 impl Watch {
     /// Whether the work must stop; stays true from then on.
     pub fn says_stop(&self) -> bool {
-        let known = self.why.take();
-        let why = known
+        let why = self
+            .why
+            .take()
             .or_else(|| is_left().then(|| PyKeyboardInterrupt::new_err(())))
             .or_else(|| Python::attach(|py| py.check_signals().err()))
             .or_else(|| self.look_at_memory().err().map(raise));
@@ -35,11 +36,10 @@ impl Watch {
     }
 
     /// Calls back into Python, at most once per [`LOOK`]; an exception stops the work.
-    pub fn call(&self, back: impl FnOnce(Python<'_>) -> PyResult<()>) {
+    pub fn call(&self, callback: impl FnOnce(Python<'_>) -> PyResult<()>) {
         if !is_left() && self.is_time(&self.latest_call) {
-            let raised = Python::attach(back).err();
-            let known = self.why.take();
-            self.why.set(known.or(raised));
+            let exception = Python::attach(callback).err();
+            self.why.set(self.why.take().or(exception));
         }
     }
 

@@ -72,14 +72,14 @@ impl Arrivals {
             return Ok(Self::Late { who, lateness });
         }
         let times_s: Option<Vec<_>> = parts.iter().map(|part| seconds(part)).collect();
-        times_s.ok_or_else(refused).and_then(|times_s| Self::listed(&times_s))
+        times_s.ok_or_else(refused).and_then(|times_s| Self::from_times_s(&times_s))
     }
 
     /// A time for each rank, in seconds. The earliest becomes 0.
     ///
     /// # Errors
     /// A time that is not a number, or more than a million seconds after the first.
-    pub fn listed(times_s: &[f64]) -> Result<Self> {
+    pub fn from_times_s(times_s: &[f64]) -> Result<Self> {
         let first_s = times_s.iter().copied().fold(f64::INFINITY, f64::min);
         let late_s: Vec<_> = times_s.iter().map(|time_s| time_s - first_s).collect();
         match late_s.iter().position(|late_s| !(0.0..=MOST_S).contains(late_s)) {

@@ -6,7 +6,7 @@ use hocket_core::units::parse_time_s;
 use hocket_core::{AnyProgram, Call, Error, Program, Rank, Result, Symmetry, Tokens, View, budget};
 use hocket_simulate::{Ends, Trials};
 
-use crate::measured::{DISTINCT, again};
+use crate::benchmark::{DISTINCT, with_own_tags};
 
 /// When the ranks begin each of several calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,7 +91,7 @@ impl Cadence {
     /// The part of an isolated call that costs nothing beside a computation, from 0 to 1: the interval exceeds the
     /// computation by the rest of the call, as OSU's benchmarks count. None without a computation, and where the
     /// interval does not depend on one call: with times at which calls are due, and with several calls at a time.
-    pub(crate) fn hidden(self, interval_s: f64, isolated_s: f64) -> Option<f64> {
+    pub(crate) fn hidden_share(self, interval_s: f64, isolated_s: f64) -> Option<f64> {
         let computation = self.computation.filter(|_| self.every_s.is_none() && self.at_a_time == 1)?;
         let rest_s = interval_s - computation.time_s;
         (isolated_s > 0.0 && computation.time_s > 0.0).then(|| (1.0 - rest_s / isolated_s).clamp(0.0, 1.0))
@@ -211,7 +211,7 @@ impl InCadence<'_> {
             }
             r.mark(calls + number);
             let run = async |call: &Rank<'_>, c: &Call| marking(self.program, (call, c), r, number).await;
-            let call = again(run, (r, c), u32::from(first) * distinct + turn % distinct);
+            let call = with_own_tags(run, (r, c), u32::from(first) * distinct + turn % distinct);
             let Some(computation) = computation else {
                 call.await;
                 continue;
@@ -228,19 +228,19 @@ impl InCadence<'_> {
 /// Runs a program whose completion is a mark of the outer rank. Programs that still serve other ranks are complete
 /// before they end.
 pub(crate) async fn marking(program: &dyn AnyProgram, (r, c): (&Rank<'_>, &Call), outer: &Rank<'_>, number: u16) {
-    let marked = Marked { rank: r, outer, number, is_complete: Cell::new(false) };
-    program.steps(&Rank::through(&marked), c).await;
-    marked.complete();
+    let mark = CompletionMark { rank: r, outer, number, is_complete: Cell::new(false) };
+    program.steps(&Rank::through(&mark), c).await;
+    mark.complete();
 }
 
-struct Marked<'a> {
+struct CompletionMark<'a> {
     rank: &'a Rank<'a>,
     outer: &'a Rank<'a>,
     number: u16,
     is_complete: Cell<bool>,
 }
 
-impl View for Marked<'_> {
+impl View for CompletionMark<'_> {
     fn below(&self) -> &Rank<'_> {
         self.rank
     }

@@ -55,12 +55,12 @@ pub fn has_all_values_in_long_sweeps(ranks: usize) -> bool {
 /// Whether a call belongs to a long sweep: every root of few ranks, else the first, the last and a drawn one.
 pub fn is_for_long_sweeps(call: &Call) -> bool {
     let is_few = call.ranks <= MOST_RANKS_OF_LONG_SWEEPS;
-    is_few || [0, drawn(call.ranks, call.count(0)) % call.ranks, call.ranks - 1].contains(&call.root)
+    is_few || [0, pseudorandom(call.ranks, call.count(0)) % call.ranks, call.ranks - 1].contains(&call.root)
 }
 
-/// Counts, roots and element sizes to try instead of the usual ones.
+/// A restriction of the calls to verify: counts, roots and element sizes to try instead of the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
+pub struct Restriction {
     /// This count only; the count of a barrier stays 0.
     pub count: Option<usize>,
     /// This root only.
@@ -71,13 +71,13 @@ pub struct Wanted {
     pub is_one: bool,
 }
 
-/// The largest number of elements in the buffers of all ranks, for a wanted count.
+/// The largest number of elements in the buffers of all ranks, if a restriction has a count.
 const MOST_ELEMENTS: usize = 1 << 24;
 
 /// The memory per pair of ranks in the two calls with uneven blocks: the offsets of the block at both ranks.
 const PAIR_BYTES: f64 = 4.0 * size_of::<usize>() as f64;
 
-impl Wanted {
+impl Restriction {
     /// Checks that the calls are valid, and that there is memory for them.
     ///
     /// # Errors
@@ -126,7 +126,7 @@ impl Wanted {
     }
 
     /// The calls on which an algorithm is verified: the usual counts with all combinations of values of parameters; and
-    /// on few ranks, once each, further counts, and the values of parameters that are tried alone.
+    /// on few ranks, once each, further counts, and extra values of parameters.
     pub fn to_verify(self, collective: Collective, ranks: usize, values: Values) -> impl Iterator<Item = Call> {
         let combinations = combinations(values.combined);
         let first = combinations[0].clone();
@@ -134,29 +134,30 @@ impl Wanted {
             let call = self.count.map(|count| Call::new(collective, ranks, count));
             Call { parameters, ..call.unwrap_or_else(|| long_call(collective, ranks)) }
         };
-        let mut once = Vec::new();
+        let mut single_calls = Vec::new();
         if self.is_one {
-            once.push(long(first));
+            single_calls.push(long(first));
         } else if ranks <= MOST_RANKS_OF_OTHER_VALUES {
             let further = if self.count.is_none() { further_counts(collective, ranks) } else { Vec::new() };
-            once.extend(further.into_iter().map(|call| Call { parameters: first.clone(), ..call }));
-            once.extend(values.alone.into_iter().map(|(name, value)| {
+            single_calls.extend(further.into_iter().map(|call| Call { parameters: first.clone(), ..call }));
+            single_calls.extend(values.extra.into_iter().map(|(name, value)| {
                 let with_value = first.iter().map(|other| if other.0 == name { (name, value) } else { *other });
                 long(with_value.collect())
             }));
         }
-        let once = once.into_iter().enumerate().flat_map(move |(number, call)| self.once(number + ranks, call));
+        let single_calls =
+            single_calls.into_iter().enumerate().flat_map(move |(number, call)| self.in_turn(number + ranks, call));
         let combinations = if self.is_one { Vec::new() } else { combinations };
         let usual = combinations.into_iter().enumerate().flat_map(move |(turn, parameters)| {
             let calls = with_operators(also_in_place(self.calls(collective, ranks, turn)));
             let calls = calls.filter(move |call| turn == 0 || self.takes_other_values(call));
             calls.map(move |call| Call { parameters: parameters.clone(), ..call })
         });
-        usual.chain(once)
+        usual.chain(single_calls)
     }
 
     /// The call at one root in turn, and in place in turn.
-    fn once(self, number: usize, call: Call) -> impl Iterator<Item = Call> {
+    fn in_turn(self, number: usize, call: Call) -> impl Iterator<Item = Call> {
         let root = if call.collective.has_root() { root_in_turn(0..call.ranks, number) } else { 0 };
         let call = Call { root: self.root.unwrap_or(root), element_bytes: self.element_bytes.unwrap_or(1), ..call };
         let in_place = *places(&call).last().expect("a place") && number % 2 == 1;
@@ -169,8 +170,8 @@ impl Wanted {
 pub struct Values {
     /// For each parameter, the values of which all combinations are tried.
     pub combined: Vec<(&'static str, Vec<u64>)>,
-    /// Values that are tried alone, with the first value of each other parameter.
-    pub alone: Vec<(&'static str, u64)>,
+    /// Values that are tried in one call each, with the first value of each other parameter.
+    pub extra: Vec<(&'static str, u64)>,
 }
 
 /// Counts of zero, one, the number of ranks, and an odd larger one; also uneven blocks if the collective has blocks.
@@ -203,7 +204,7 @@ fn further_counts(collective: Collective, ranks: usize) -> Vec<Call> {
     let equal = |count| Call::new(collective, ranks, count);
     let large = matches!(ranks, 2 | 3).then(|| equal(LARGEST));
     let mut calls = vec![equal(ranks - 1), equal(ranks + 1)];
-    let largest = drawn(ranks, 0) % ranks;
+    let largest = pseudorandom(ranks, 0) % ranks;
     let one_large = |at: usize| if at == largest { 4 * ranks + 1 } else { 1 };
     if can_be_uneven(collective) {
         calls.push(long_call(collective, ranks));
@@ -217,11 +218,11 @@ fn long_call(collective: Collective, ranks: usize) -> Call {
     if !can_be_uneven(collective) {
         return Call::new(collective, ranks, 2 * ranks + 1);
     }
-    with_blocks(collective, ranks, |from, to| drawn(ranks, 1 + from * ranks + to) % 8)
+    with_blocks(collective, ranks, |from, to| pseudorandom(ranks, 1 + from * ranks + to) % 8)
 }
 
 /// A number that looks random but is the same each time: a step of the generator SplitMix64.
-fn drawn(seed: usize, number: usize) -> usize {
+fn pseudorandom(seed: usize, number: usize) -> usize {
     let mixed = |bits: u64, shift: u32, factor: u64| (bits ^ (bits >> shift)).wrapping_mul(factor);
     let bits = ((seed as u64) << 32 | number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let bits = mixed(mixed(bits, 30, 0xbf58_476d_1ce4_e5b9), 27, 0x94d0_49bb_1331_11eb);
@@ -279,7 +280,7 @@ fn neighborhoods(collective: Collective, ranks: usize) -> Vec<Call> {
 
 /// Calls with the usual counts, at every root, or at four of many.
 pub fn calls(collective: Collective, ranks: usize) -> Vec<Call> {
-    Wanted::default().calls(collective, ranks, 0)
+    Restriction::default().calls(collective, ranks, 0)
 }
 
 /// These calls, each also in place where that differs.
@@ -324,8 +325,8 @@ pub fn parameters(entry: &Entry) -> Vec<Vec<(String, u64)>> {
 /// All combinations of one value per parameter; the first values come first.
 pub fn combinations<N: Clone>(parameters: impl IntoIterator<Item = (N, Vec<u64>)>) -> Vec<Vec<(N, u64)>> {
     parameters.into_iter().fold(vec![Vec::new()], |combinations, (name, values)| {
-        let with_each = |taken: &Vec<(N, u64)>| {
-            values.iter().map(|value| [&taken[..], &[(name.clone(), *value)]].concat()).collect::<Vec<_>>()
+        let with_each = |combination: &Vec<(N, u64)>| {
+            values.iter().map(|value| [&combination[..], &[(name.clone(), *value)]].concat()).collect::<Vec<_>>()
         };
         combinations.iter().flat_map(with_each).collect()
     })

@@ -10,8 +10,8 @@ use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, check_siz
 use hocket_verify::{Limits, estimate_runs};
 
 use crate::arrivals::Arrivals;
+use crate::benchmark::Way;
 use crate::cadence::Cadence;
-use crate::measured::Way;
 use crate::price::{messages, sent_bytes};
 use crate::simulation::Scene;
 use crate::verification::MOST_DECISIONS;
@@ -179,8 +179,8 @@ pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
     let every = calls.len().div_ceil(VERIFIED_FOR_ALL).max(1);
     let mut tried_s = 0.0;
     for call in calls.iter().step_by(every) {
-        let given: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let Ok(call) = entry.accept(call, &given) else { continue };
+        let parameters: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let Ok(call) = entry.accept(call, &parameters) else { continue };
         let elements: usize = (0..call.ranks).map(|rank| call.input_len(rank) + call.result_len(rank)).sum();
         tried_s += messages(entry, &call)? * VERIFIED_S + elements as f64 * CHECKED_S;
     }
@@ -204,10 +204,10 @@ pub fn program_effort_s(
         let start = Instant::now();
         let (runs, decisions) = estimate_runs(program, call, limits, is_interrupted)?;
         let run_s = start.elapsed().as_secs_f64();
-        let explored = decisions_left.checked_div(decisions).map_or(alike.len(), |most| most.min(alike.len()));
-        decisions_left -= explored * decisions;
-        let sampled = runs.min(FEW_RUNS) * (alike.len() - explored);
-        effort_s += run_s * (explored * runs + sampled) as f64;
+        let explored_calls = decisions_left.checked_div(decisions).map_or(alike.len(), |most| most.min(alike.len()));
+        decisions_left -= explored_calls * decisions;
+        let sampled_runs = runs.min(FEW_RUNS) * (alike.len() - explored_calls);
+        effort_s += run_s * (explored_calls * runs + sampled_runs) as f64;
     }
     Ok(effort_s)
 }

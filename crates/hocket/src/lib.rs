@@ -1,10 +1,10 @@
 //! Algorithms by name in every world: the interface for commands, bindings and tests.
 
 mod arrivals;
+mod benchmark;
 mod cadence;
 pub mod cases;
 mod effort;
-mod measured;
 pub mod pacing;
 mod placing;
 mod price;
@@ -16,15 +16,15 @@ mod together;
 mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
+pub use benchmark::Way;
 pub use cadence::{Cadence, Computation};
 pub use effort::{effort_s, program_effort_s, recording_effort_s, verification_effort_s};
-pub use measured::Way;
 pub use placing::{Demand, Place};
 pub use price::{Predicted, estimate_in_turn_s, estimate_s, messages, predict};
 pub use simulation::{Repeated, Scene, Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
 pub use symmetry::check_symmetry;
-pub use together::{Alone, Part, Together, simulate_together};
+pub use together::{IsolatedCall, Part, Together, simulate_together};
 pub use verification::{Report, verify, verify_calls, verify_schedule, verify_schedule_as};
 
 use hocket_algorithms::{Entry, demand};

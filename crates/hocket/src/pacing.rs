@@ -114,13 +114,13 @@ impl Step {
 }
 
 /// One step of an algorithm, which all ranks begin at the same time.
-struct Alone<'a> {
+struct SingleStep<'a> {
     steps: Steps,
     step: usize,
     sources: &'a [usize],
 }
 
-impl Program for Alone<'_> {
+impl Program for SingleStep<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
         let Self { steps, step, sources } = *self;
         let len = (steps.elements)(c, step);
@@ -140,7 +140,7 @@ pub fn simulate_step(
     call: &Call,
     platform: &Platform,
     gap: Gap,
-    step: usize,
+    number: usize,
     options: Options<'_>,
 ) -> Result<(Step, Outcome)> {
     check(entry, platform, gap)?;
@@ -154,11 +154,11 @@ pub fn simulate_step(
         .ok_or_else(|| Error::new(format!("machine {machine} has no topology, expected a machine with a topology")))?;
     fabric.check(call.ranks)?;
     let count = (steps.count)(call);
-    if step >= count {
-        return Err(Error::new(format!("step: got {step}, expected a step from 0 to below {count}")));
+    if number >= count {
+        return Err(Error::new(format!("step: got {number}, expected a step from 0 to below {count}")));
     }
-    let found = Step::of(steps, call, fabric, step, gap);
-    let call = Call { gap_packets: [found.gap_packets].into(), ..call.clone() };
-    let program = Alone { steps, step, sources: &steps.sources(&call, step) };
-    Ok((found, hocket_simulate::simulate(&program, &call, platform, options)?))
+    let step = Step::of(steps, call, fabric, number, gap);
+    let call = Call { gap_packets: [step.gap_packets].into(), ..call.clone() };
+    let program = SingleStep { steps, step: number, sources: &steps.sources(&call, number) };
+    Ok((step, hocket_simulate::simulate(&program, &call, platform, options)?))
 }

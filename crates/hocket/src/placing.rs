@@ -45,51 +45,51 @@ impl Place {
     /// More ranks than the machine, or the named nodes, have; nodes that do not exist, or that two jobs name.
     pub fn ranks(self, demands: &[Demand], platform: &Platform, (seed, trial): (u64, u64)) -> Result<Vec<Vec<usize>>> {
         let room = room(demands, platform)?;
-        let mut found = Vec::new();
-        let mut taken = BTreeSet::new();
+        let mut places = Vec::new();
+        let mut named_ranks = BTreeSet::new();
         for demand in demands {
-            let ranks = demand.nodes.as_ref().map(|nodes| named(nodes, demand.ranks, platform)).transpose()?;
+            let ranks = demand.nodes.as_ref().map(|nodes| first_ranks_on(nodes, demand.ranks, platform)).transpose()?;
             for rank in ranks.iter().flatten() {
-                if !taken.insert(*rank) {
+                if !named_ranks.insert(*rank) {
                     let node = node_of(platform, *rank);
                     return Err(Error::new(format!("nodes: got node {node} twice, expected nodes of one job each")));
                 }
             }
-            found.push(ranks.unwrap_or_default());
+            places.push(ranks.unwrap_or_default());
         }
-        let mut free: Vec<_> = (0..room).filter(|rank| !taken.contains(rank)).collect();
+        let mut free: Vec<_> = (0..room).filter(|rank| !named_ranks.contains(rank)).collect();
         match self {
             Self::Contiguous => (),
             Self::Scattered => free = round_robin(free, platform),
             Self::Random => free.sort_by_cached_key(|rank| draw((seed, trial), (*rank, room)).to_bits()),
         }
-        let needed = |job: usize| if demands[job].nodes.is_some() { 0 } else { demands[job].ranks };
+        let missing_ranks = |job: usize| if demands[job].nodes.is_some() { 0 } else { demands[job].ranks };
         let mut free = free.into_iter();
         match self {
             Self::Contiguous | Self::Random => {
-                (0..demands.len()).for_each(|job| found[job].extend(free.by_ref().take(needed(job))));
+                (0..demands.len()).for_each(|job| places[job].extend(free.by_ref().take(missing_ranks(job))));
             }
             Self::Scattered => {
-                for turn in 0..(0..demands.len()).map(needed).max().unwrap_or(0) {
-                    let in_turn = (0..demands.len()).filter(|job| turn < needed(*job));
-                    in_turn.zip(free.by_ref()).for_each(|(job, rank)| found[job].push(rank));
+                for turn in 0..(0..demands.len()).map(missing_ranks).max().unwrap_or(0) {
+                    let in_turn = (0..demands.len()).filter(|job| turn < missing_ranks(*job));
+                    in_turn.zip(free.by_ref()).for_each(|(job, rank)| places[job].push(rank));
                 }
             }
         }
-        Ok(found)
+        Ok(places)
     }
 }
 
 /// The number of ranks that the machine has, or on a machine without topology, that the jobs need.
 fn room(demands: &[Demand], platform: &Platform) -> Result<usize> {
-    let needed = demands.iter().fold(0, |needed: usize, demand| needed.saturating_add(demand.ranks));
-    let Some(fabric) = platform.network.fabric() else { return Ok(needed) };
-    fabric.check(needed)?;
+    let ranks = demands.iter().fold(0, |ranks: usize, demand| ranks.saturating_add(demand.ranks));
+    let Some(fabric) = platform.network.fabric() else { return Ok(ranks) };
+    fabric.check(ranks)?;
     Ok(fabric.placement.room(fabric.topology.nodes()))
 }
 
 /// The first ranks on these nodes.
-fn named(nodes: &[usize], ranks: usize, platform: &Platform) -> Result<Vec<usize>> {
+fn first_ranks_on(nodes: &[usize], ranks: usize, platform: &Platform) -> Result<Vec<usize>> {
     let refused = |text| Err(Error::new(format!("nodes: {text}")));
     let Some(fabric) = platform.network.fabric() else {
         return refused(format!("expected none, as machine {} has no topology", platform.name));
@@ -129,6 +129,6 @@ fn round_robin(ranks: Vec<usize>, platform: &Platform) -> Vec<usize> {
 }
 
 /// A number between 0 and 1; the bits of such numbers are in their order.
-fn draw(drawn: (u64, u64), (rank, room): (usize, usize)) -> f64 {
-    uniform(KEY, drawn, (rank as u64, room))
+fn draw(seed_and_trial: (u64, u64), (rank, room): (usize, usize)) -> f64 {
+    uniform(KEY, seed_and_trial, (rank as u64, room))
 }

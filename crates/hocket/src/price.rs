@@ -141,8 +141,8 @@ struct Terms<'a> {
 impl Terms<'_> {
     /// The number of ports that an algorithm can use, and the number of them that a node has.
     fn ports(&self, entry: &Entry, call: &Call) -> (usize, usize) {
-        let wanted = (entry.about.ports)(call).max(1);
-        (wanted, self.network.ports.unwrap_or(wanted).min(wanted))
+        let usable = (entry.about.ports)(call).max(1);
+        (usable, self.network.ports.unwrap_or(usable).min(usable))
     }
 
     /// Whether the formulas of the parts of an algorithm bound its time, if it has parts. The ranks of a part end when
@@ -152,16 +152,16 @@ impl Terms<'_> {
         pieces(entry, call).all(|(piece, part)| {
             let entry = Entry::of(&piece);
             let follows = |call: &Call| {
-                let (wanted, ports) = self.ports(entry, call);
-                ports == wanted && self.follow_from_parts(entry, call)
+                let (usable_ports, ports) = self.ports(entry, call);
+                ports == usable_ports && self.follow_from_parts(entry, call)
             };
             !entry.about.serves_others && part.calls.iter().all(|(_, call)| follows(call))
         })
     }
 
     fn are_exact(&self, entry: &Entry, call: &Call) -> bool {
-        let (wanted, ports) = self.ports(entry, call);
-        let mut are_exact = ports == wanted && (entry.about.cost_is_exact)(call);
+        let (usable_ports, ports) = self.ports(entry, call);
+        let mut are_exact = ports == usable_ports && (entry.about.cost_is_exact)(call);
         for (piece, part) in pieces(entry, call) {
             are_exact = are_exact && part.calls.iter().all(|(_, call)| self.are_exact(Entry::of(&piece), call));
         }
@@ -170,7 +170,7 @@ impl Terms<'_> {
 
     /// The time of an algorithm with these costs of messages, exact or as a bound.
     fn time_s(&self, entry: &Entry, call: &Call, lines: Lines, is_exact: bool) -> Result<f64> {
-        let (wanted_ports, ports) = self.ports(entry, call);
+        let (usable_ports, ports) = self.ports(entry, call);
         let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
         let mut parameters = Vec::new();
         for (piece, part) in pieces(entry, call) {
@@ -186,7 +186,7 @@ impl Terms<'_> {
             beta_s: lines.between.beta_s_per_byte,
             gamma_s: self.gamma_s,
             overhead_s: self.network.send_overhead_s,
-            wanted_ports,
+            usable_ports,
             ports,
             parameters,
         })
@@ -249,7 +249,7 @@ fn of_bytes(call: &Call, beta_s: f64, parts: Vec<(&'static str, f64)>) -> Price 
         beta_s,
         gamma_s: 0.0,
         overhead_s: None,
-        wanted_ports: 1,
+        usable_ports: 1,
         ports: 1,
         parameters: parts.into_iter().chain(values(call)).collect(),
     }

@@ -9,8 +9,8 @@ use hocket_simulate::{Fault, Many, Options, Outcome, Platform, Trials, with_call
 use serde::Serialize;
 
 use crate::arrivals::{Arrivals, Arriving};
+use crate::benchmark::Way;
 use crate::cadence::{Cadence, InCadence};
-use crate::measured::Way;
 use crate::pacing::{Gap, Step, pace};
 use crate::price::{Predicted, predict};
 
@@ -72,7 +72,7 @@ pub struct Repeated {
     /// The time of an isolated call, in each trial.
     pub isolated_s: Vec<f64>,
     /// The part of an isolated call that costs nothing beside a computation; none where there is no such part.
-    pub hidden: Option<f64>,
+    pub hidden_share: Option<f64>,
 }
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
@@ -127,17 +127,17 @@ struct SceneRun<'a> {
 impl SceneRun<'_> {
     fn play(&self, scene: &Scene) -> Result<Simulated> {
         match (&scene.arrivals, scene.cadence) {
-            (None, None) => self.measured(scene.way),
-            (None, Some(cadence)) => self.repeated(cadence),
+            (None, None) => self.measure(scene.way),
+            (None, Some(cadence)) => self.repeat(cadence),
             (Some(arrivals), None) => {
                 arrivals.check(self.call.ranks)?;
-                self.arriving(arrivals)
+                self.play_arrivals(arrivals)
             }
             (Some(_), Some(_)) => Err(Error::new("cadence: expected none, as arrivals are given")),
         }
     }
 
-    fn measured(&self, way: Way) -> Result<Simulated> {
+    fn measure(&self, way: Way) -> Result<Simulated> {
         let Self { program, call, platform, trials, options } = *self;
         let options = Options { time_s: &way.time_s(), ..options };
         let mut many = way.measure(program, call, |program| {
@@ -145,31 +145,31 @@ impl SceneRun<'_> {
         })?;
         many.ends.iter_mut().for_each(|ends| *ends = way.of_one_call(take(ends)));
         let times_s = many.ends.iter().map(way.time_s()).collect();
-        Ok(self.found(many, times_s))
+        Ok(self.result(many, times_s))
     }
 
-    fn repeated(&self, cadence: Cadence) -> Result<Simulated> {
+    fn repeat(&self, cadence: Cadence) -> Result<Simulated> {
         let Self { program, call, platform, trials, options } = *self;
         cadence.check_memory(trials)?;
         let in_cadence = InCadence { program, cadence };
-        let timed = Options { time_s: &|ends| cadence.time_s(ends), ..options };
-        let mut many = hocket_simulate::simulate_trials(&in_cadence, call, platform, trials, timed)?;
+        let options_in_cadence = Options { time_s: &|ends| cadence.time_s(ends), ..options };
+        let mut many = hocket_simulate::simulate_trials(&in_cadence, call, platform, trials, options_in_cadence)?;
         let as_many = Trials { count: many.ends.len() as u64, until_interval: None, ..trials };
-        let unseen = Options { trace: false, passages: false, on_trials: &|_| (), ..options };
-        let isolated = Self { trials: as_many, options: unseen, ..*self }.measured(Way::Isolated)?;
+        let silent_options = Options { trace: false, passages: false, on_trials: &|_| (), ..options };
+        let isolated_call = Self { trials: as_many, options: silent_options, ..*self }.measure(Way::Isolated)?;
         let times_s = many.ends.iter().map(|ends| cadence.time_s(ends)).collect();
         let intervals_s: Vec<_> = many.ends.iter().map(|ends| cadence.interval_s(ends)).collect();
         let repeated = Repeated {
             calls_s: mean(many.ends.iter().map(|ends| cadence.times_s(ends))),
-            hidden: cadence.hidden(average(&intervals_s), average(&isolated.times_s)),
+            hidden_share: cadence.hidden_share(average(&intervals_s), average(&isolated_call.times_s)),
             intervals_s,
-            isolated_s: isolated.times_s,
+            isolated_s: isolated_call.times_s,
         };
         many.ends.iter_mut().for_each(|ends| ends.marks_s.clear());
-        Ok(Simulated { repeated: Some(repeated), ..self.found(many, times_s) })
+        Ok(Simulated { repeated: Some(repeated), ..self.result(many, times_s) })
     }
 
-    fn arriving(&self, arrivals: &Arrivals) -> Result<Simulated> {
+    fn play_arrivals(&self, arrivals: &Arrivals) -> Result<Simulated> {
         let Self { trials, options, .. } = *self;
         let times_s = |trial| arrivals.times_s(self.call.ranks, trials.seed, trial);
         let many = if arrivals.are_drawn() {
@@ -179,7 +179,7 @@ impl SceneRun<'_> {
         };
         let arriving_s = (trials.first..).take(many.ends.len()).map(|trial| last_of(&times_s(trial))).collect();
         let times_s = many.ends.iter().map(|ends| ends.end_s).collect();
-        Ok(Simulated { arriving_s, ..self.found(many, times_s) })
+        Ok(Simulated { arriving_s, ..self.result(many, times_s) })
     }
 
     /// The trials one after the other, each with its own arrivals.
@@ -188,14 +188,14 @@ impl SceneRun<'_> {
         let mut first = None;
         let mut run = |trial| {
             let observes = first.is_none();
-            let one = Options {
+            let trial_options = Options {
                 trace: options.trace && observes,
                 passages: options.passages && observes,
                 on_trials: &|_| (),
                 ..options
             };
-            let alone = Trials { first: trial, count: 1, until_interval: None, ..trials };
-            let many = self.after(&times_s(trial), alone, one)?;
+            let one_trial = Trials { first: trial, count: 1, until_interval: None, ..trials };
+            let many = self.after(&times_s(trial), one_trial, trial_options)?;
             first.get_or_insert(many.first);
             (options.on_trials)(trial + 1 - trials.first);
             Ok(many.ends)
@@ -218,7 +218,7 @@ impl SceneRun<'_> {
         Ok(many)
     }
 
-    fn found(&self, many: Many, times_s: Vec<f64>) -> Simulated {
+    fn result(&self, many: Many, times_s: Vec<f64>) -> Simulated {
         let call = self.call.clone();
         Simulated { call, steps: Vec::new(), predicted: None, many, times_s, arriving_s: Vec::new(), repeated: None }
     }

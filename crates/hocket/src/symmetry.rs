@@ -33,13 +33,13 @@ fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
 /// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.
 type Act = (&'static str, Option<usize>, u32, u64, bool);
 
-fn acts(schedule: &Schedule, rank: usize, renumbered: impl Fn(usize) -> usize) -> (Vec<Act>, Vec<Wait>) {
+fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize) -> (Vec<Act>, Vec<Wait>) {
     let tasks = schedule.tasks(rank);
     let act = |action: &Action| match *action {
-        Action::Send { to, tag, data } => ("send", Some(renumbered(to as usize)), tag, data.len as u64, false),
+        Action::Send { to, tag, data } => ("send", Some(image(to as usize)), tag, data.len as u64, false),
         Action::Recv { from, tag, into } => {
             let Source::Rank(from) = from else { return ("recv", None, tag, into.len as u64, false) };
-            ("recv", Some(renumbered(from as usize)), tag, into.len as u64, false)
+            ("recv", Some(image(from as usize)), tag, into.len as u64, false)
         }
         Action::Combine { source, .. } => ("combine", None, 0, source.len as u64, false),
         Action::Copy { source, target } => ("copy", None, 0, source.len as u64, source == target),

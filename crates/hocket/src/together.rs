@@ -25,12 +25,12 @@ pub struct Together {
     pub times_s: Vec<f64>,
     /// The calls at once.
     pub outcome: Outcome,
-    /// Each call alone, on the same ranks.
-    pub alone: Vec<Alone>,
+    /// Each call by itself, on the same ranks.
+    pub isolated_calls: Vec<IsolatedCall>,
 }
 
 /// One of several calls, without the others.
-pub struct Alone {
+pub struct IsolatedCall {
     /// When its last rank ends, in seconds.
     pub time_s: f64,
     /// The bytes on each link of the network; empty in networks without contention.
@@ -56,12 +56,12 @@ pub fn simulate_together(
     }
     let stage = Stage { parts, platform, trials: Trials { count: 1, until_interval: None, ..trials } };
     let (times_s, outcome) = stage.play(0..parts.len(), options)?;
-    let unseen = Options { trace: false, passages: false, ..options };
-    let alone = |part| {
-        let (times_s, outcome) = stage.play(part..part + 1, unseen)?;
-        Ok(Alone { time_s: times_s[0], links_bytes: outcome.links.iter().map(|carried| carried.bytes).collect() })
+    let silent_options = Options { trace: false, passages: false, ..options };
+    let isolated_call = |part| {
+        let (times_s, outcome) = stage.play(part..part + 1, silent_options)?;
+        Ok(IsolatedCall { time_s: times_s[0], links_bytes: outcome.links.iter().map(|link| link.bytes).collect() })
     };
-    Ok(Together { times_s, outcome, alone: (0..parts.len()).map(alone).collect::<Result<_>>()? })
+    Ok(Together { times_s, outcome, isolated_calls: (0..parts.len()).map(isolated_call).collect::<Result<_>>()? })
 }
 
 /// Several calls on a machine.

@@ -16,7 +16,7 @@ pub(crate) const MOST_DECISIONS: usize = 100_000;
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Number of calls that were run.
-    pub checked: usize,
+    pub calls: usize,
     /// Why no call was run, when the algorithm refused them all.
     pub refused: Option<String>,
     /// How orders of messages were tried.
@@ -34,7 +34,7 @@ impl Report {
     fn of_schedule(call: &Call, verdict: Verdict) -> Self {
         let Verdict { exploration, orders, counterexample, .. } = verdict;
         let counterexample = counterexample.map(|counterexample| (call.clone(), counterexample));
-        Self { checked: 1, refused: None, exploration, orders, overtaking: 0, counterexample }
+        Self { calls: 1, refused: None, exploration, orders, overtaking: 0, counterexample }
     }
 }
 
@@ -47,21 +47,21 @@ pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits:
     verify_calls(entry.program(), None, calls, |call| entry.accept(call, parameters), limits, &|| false)
 }
 
-/// Verifies a program on the calls that `accept` accepts, up to the first counterexample. The ranks of `apart`, the
-/// same program, share no state.
+/// Verifies a program on the calls that `accept` accepts, up to the first counterexample. The ranks of
+/// `second_program`, the same program, share no state.
 ///
 /// # Errors
 /// As [`hocket_verify::verify`] and [`check_symmetry`].
 pub fn verify_calls(
     program: &dyn AnyProgram,
-    apart: Option<&dyn AnyProgram>,
+    second_program: Option<&dyn AnyProgram>,
     calls: impl Iterator<Item = Call>,
     accept: impl Fn(&Call) -> Result<Call>,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Report> {
     let mut report = Report {
-        checked: 0,
+        calls: 0,
         refused: None,
         exploration: Exploration::Deterministic,
         orders: 0,
@@ -78,9 +78,10 @@ pub fn verify_calls(
             }
         };
         let left = MOST_DECISIONS.saturating_sub(decisions);
-        let verdict = hocket_verify::verify(program, apart, &call, limits.with_decisions(left), is_interrupted)?;
+        let verdict =
+            hocket_verify::verify(program, second_program, &call, limits.with_decisions(left), is_interrupted)?;
         decisions += verdict.decisions;
-        report.checked += 1;
+        report.calls += 1;
         report.exploration = report.exploration.max(verdict.exploration);
         report.orders += verdict.orders;
         report.overtaking = report.overtaking.max(verdict.overtaking);
@@ -90,7 +91,7 @@ pub fn verify_calls(
         }
         check_symmetry(program, &call)?;
     }
-    if report.checked > 0 {
+    if report.calls > 0 {
         report.refused = None;
     }
     Ok(report)

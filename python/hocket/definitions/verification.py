@@ -300,7 +300,7 @@ def _values_to_try(
     }
     primes = {name: _prime(parameter) for name, parameter in parameters.items() if name not in fixed_values}
     prime_values = {name: completed(name, [prime])[0] for name, prime in primes.items() if prime is not None}
-    return {"parameters": combined, "alone": {name: v for name, v in prime_values.items() if v not in combined[name]}}
+    return {"parameters": combined, "extra": {name: v for name, v in prime_values.items() if v not in combined[name]}}
 
 
 def _prime(parameter: Parameter) -> int | None:

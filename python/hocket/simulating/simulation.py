@@ -192,16 +192,16 @@ class Links:
 
     Attributes:
         links: Number of links.
-        used: Number of links that carried something.
-        waited: Number of links for which something had to wait.
+        used_links: Number of links that carried something.
+        contended_links: Number of links for which something had to wait.
         most_bytes: The largest number of bytes on one link.
         most_busy_s: The longest busy time of one link.
         waiting_s: Total time that messages or packets waited for links.
     """
 
     links: int
-    used: int
-    waited: int
+    used_links: int
+    contended_links: int
     most_bytes: float
     most_busy_s: float
     waiting_s: float
@@ -250,9 +250,9 @@ class Repeated:
             begins it, until its last rank ends it.
         interval_s: The mean interval between the ends of two calls in the second half of the calls, over the trials.
         isolated_s: The time of an isolated call, over the trials.
-        hidden: The part of an isolated call that costs nothing beside a computation, from 0 to 1: the interval exceeds
-            the computation by the rest of the call, as OSU's benchmarks count. None without a computation, with calls
-            that are due at times, and with several calls at a time.
+        hidden_share: The part of an isolated call that costs nothing beside a computation, from 0 to 1: the interval
+            exceeds the computation by the rest of the call, as OSU's benchmarks count. None without a computation, with
+            calls that are due at times, and with several calls at a time.
         calls_per_s: Calls per second, at this interval; None if calls take no time.
         bytes_per_s: The message of the MPI call, times `calls_per_s`.
     """
@@ -260,7 +260,7 @@ class Repeated:
     calls_s: tuple[float, ...]
     interval_s: Statistics
     isolated_s: Statistics
-    hidden: float | None
+    hidden_share: float | None
     calls_per_s: float | None
     bytes_per_s: float | None
 
@@ -270,7 +270,7 @@ class Repeated:
         calls_s: tuple[float, ...],
         intervals_s: tuple[float, ...],
         isolated_s: tuple[float, ...],
-        hidden: float | None,
+        hidden_share: float | None,
         size: int,
     ) -> Repeated:
         """Return what the compiled module tells of calls with messages of this size."""
@@ -280,7 +280,7 @@ class Repeated:
             calls_s=calls_s,
             interval_s=interval_s,
             isolated_s=Statistics.of(isolated_s),
-            hidden=hidden,
+            hidden_share=hidden_share,
             calls_per_s=calls_per_s,
             bytes_per_s=None if calls_per_s is None else size * calls_per_s,
         )

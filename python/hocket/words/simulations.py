@@ -143,7 +143,8 @@ def in_cadence(result: Simulation) -> list[tuple[str, str]]:
     rate = "" if repeated.calls_per_s is None else f": {repeated.calls_per_s:,.1f} calls/s"
     if repeated.bytes_per_s:
         rate += f", {format_rate(repeated.bytes_per_s)}"
-    hidden_rows = [] if repeated.hidden is None else [("hidden", f"{repeated.hidden:.0%} of an isolated call")]
+    share = repeated.hidden_share
+    hidden_rows = [] if share is None else [("hidden", f"{share:.0%} of an isolated call")]
     return [
         ("cadence", f"{result.cadence}"),
         ("isolated call", f"{format_time(isolated_s)}{times}"),
@@ -190,9 +191,9 @@ def network_load(result: Simulation | Replay) -> list[tuple[str, str]]:
 
 def _links(links: Links) -> str:
     """Return the load of links in words."""
-    share = f"{links.waited / max(links.used, 1):.2%}"
+    share = f"{links.contended_links / max(links.used_links, 1):.2%}"
     most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
-    return f"{links.used} of {links.links} used, {share} of these were waited for; {most}"
+    return f"{links.used_links} of {links.links} used, {share} of these were waited for; {most}"
 
 
 def busiest_links(uses: Sequence[LinkUse]) -> Words:

@@ -228,7 +228,7 @@ def test_links_and_timeline_are_of_the_one_simulation(
     alone = (tmp_path / "began").read_text()
     found = hocket_command(f"{line} --links {tmp_path}/links.csv --timeline {tmp_path}/timeline.json").json
     assert (tmp_path / "began").read_text() == 2 * alone
-    assert len((tmp_path / "links.csv").read_text().splitlines()) == 1 + found["links"]["used"]
+    assert len((tmp_path / "links.csv").read_text().splitlines()) == 1 + found["links"]["used_links"]
     assert (tmp_path / "timeline.json").exists()
 
 
@@ -292,7 +292,7 @@ def test_links_over_time_are_written_as_their_file_ends(
     ran = hocket_command(f"{line} {tmp_path}/load.csv --json")
     header, *rows = (tmp_path / "load.csv").read_text().splitlines()
     assert header == "link,bytes,start_s,end_s"
-    assert len({row.split(",")[0] for row in rows}) == ran.json["links"]["used"]
+    assert len({row.split(",")[0] for row in rows}) == ran.json["links"]["used_links"]
     assert hocket_command(f"{line} {tmp_path}/load.svg").out.endswith(f"links over time: {tmp_path}/load.svg\n")
     content = (tmp_path / "load.svg").read_text()
     assert "allreduce ring, 6 ranks, 8 KiB, machine mine, " in content and content.count(">+x<") == 6

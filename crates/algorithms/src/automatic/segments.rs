@@ -58,7 +58,7 @@ fn time_s(formula: Formula, costs: Costs, call: &Call, segment_bytes: u64) -> f6
         let value = if *name == SEGMENT.name { segment_bytes } else { *value };
         (*name, value as f64)
     };
-    let wanted_ports = (formula.ports)(call).max(1);
+    let usable_ports = (formula.ports)(call).max(1);
     let price = Price {
         ranks: call.ranks,
         size_bytes: call.size_bytes() as f64,
@@ -66,8 +66,8 @@ fn time_s(formula: Formula, costs: Costs, call: &Call, segment_bytes: u64) -> f6
         beta_s: costs.beta_s_per_byte,
         gamma_s: costs.gamma_s_per_byte,
         overhead_s: None,
-        wanted_ports,
-        ports: costs.ports.unwrap_or(wanted_ports).min(wanted_ports),
+        usable_ports,
+        ports: costs.ports.unwrap_or(usable_ports).min(usable_ports),
         parameters: call.parameters.iter().map(value).collect(),
     };
     Cost::of(formula.cost).and_then(|cost| cost.at(&price)).unwrap_or(f64::INFINITY)

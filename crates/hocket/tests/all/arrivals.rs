@@ -114,7 +114,7 @@ proptest! {
         let late_s: Vec<_> = late_us.iter().map(|late_us| late_us * 1e-6).collect();
         let platform = platform(HOCKNEY, "");
         for of in catalogue() {
-            let arrivals = Arrivals::listed(&late_s).unwrap();
+            let arrivals = Arrivals::from_times_s(&late_s).unwrap();
             let (times, arriving) = times_s(&of, &platform, Some(arrivals), Trials::default(), Engine::Auto).unwrap();
             let bound = hocket::bound(&of.1, &platform).unwrap();
             let bound_s = bound.latency_s.max(bound.bandwidth_s).max(bound.computation_s);
@@ -142,8 +142,8 @@ fn texts_are_read() {
         let refused = Arrivals::parse(text).unwrap_err().to_string();
         assert!(refused.starts_with(&format!("arrivals: got {text:?}, expected ranks")), "{refused}");
     }
-    assert_eq!(Arrivals::listed(&[7.0, 5.0]), Ok(Arrivals::Listed(vec![2.0, 0.0])));
-    assert!(Arrivals::listed(&[0.0, f64::NAN]).is_err() && Arrivals::listed(&[0.0, 1e7]).is_err());
+    assert_eq!(Arrivals::from_times_s(&[7.0, 5.0]), Ok(Arrivals::Listed(vec![2.0, 0.0])));
+    assert!(Arrivals::from_times_s(&[0.0, f64::NAN]).is_err() && Arrivals::from_times_s(&[0.0, 1e7]).is_err());
     assert!(Arrivals::parse("rank 7, 1 us").unwrap().check(7).is_err());
     assert!(Arrivals::parse("1 us, 2 us").unwrap().check(3).is_err());
 }

@@ -14,7 +14,7 @@ fn check(entry: &Entry, is_complete: bool) {
                 .filter(|call| is_complete || cases::is_for_long_sweeps(call));
             let accept = |call: &_| entry.accept(call, given);
             let report = verify_calls(entry.program(), None, calls, accept, Limits::default(), &|| false).unwrap();
-            checked += report.checked;
+            checked += report.calls;
             if let Some((call, counterexample)) = report.counterexample {
                 panic!("{entry} is wrong: {counterexample}\nin {call:?}");
             }

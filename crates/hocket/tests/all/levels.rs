@@ -20,7 +20,7 @@ fn check(entry: &Entry, ranks: usize, nodes: &Nodes, given: &[(String, u64)]) ->
     if let Some((call, counterexample)) = report.counterexample {
         panic!("{entry} is wrong: {counterexample}\nin {call:?}");
     }
-    report.checked
+    report.calls
 }
 
 #[test]

@@ -38,10 +38,10 @@ fn two_rings_on_one_link_take_twice_as_long() {
     // Each exchanges 2 * n/2 bytes in each direction of the link between nodes 1 and 2.
     let parts = [[0, 2], [1, 3]].map(|ranks| part(Collective::Allreduce, "ring", 1000, &ranks));
     let found = at_once(&parts, &platform(LINE, ""));
-    for (time_s, alone) in found.times_s.iter().zip(&found.alone) {
-        assert!((alone.time_s - 1e-6).abs() < 1e-15 && (time_s - 2e-6).abs() < 1e-15, "{:?}", found.times_s);
+    for (time_s, call) in found.times_s.iter().zip(&found.isolated_calls) {
+        assert!((call.time_s - 1e-6).abs() < 1e-15 && (time_s - 2e-6).abs() < 1e-15, "{:?}", found.times_s);
     }
-    let shared = |link: usize| found.alone.iter().all(|alone| alone.links_bytes[link] > 0.0);
+    let shared = |link: usize| found.isolated_calls.iter().all(|call| call.links_bytes[link] > 0.0);
     assert_eq!((0..found.outcome.links.len()).filter(|link| shared(*link)).count(), 2);
 }
 
@@ -49,7 +49,7 @@ fn two_rings_on_one_link_take_twice_as_long() {
 fn two_rings_on_links_of_their_own_take_as_long_as_alone() {
     let parts = [[0, 1], [2, 3]].map(|ranks| part(Collective::Allreduce, "ring", 1000, &ranks));
     let found = at_once(&parts, &platform(LINE, ""));
-    assert_eq!(found.times_s, [found.alone[0].time_s, found.alone[1].time_s]);
+    assert_eq!(found.times_s, [found.isolated_calls[0].time_s, found.isolated_calls[1].time_s]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn calls_without_contention_do_not_meet() {
             let mine = Part { program: entry.program(), call, cadence: None, ranks };
             let other = part(Collective::Alltoall, "pairwise_exchange", 999, &[0, 3, 5, 6]);
             let found = at_once(&[mine, other], &platform);
-            assert_eq!(found.times_s[0], found.alone[0].time_s, "{entry}");
+            assert_eq!(found.times_s[0], found.isolated_calls[0].time_s, "{entry}");
             assert!(!rest.is_empty() || (found.times_s[0] - alone.time_s()).abs() < 1e-15, "{entry}");
         }
     }

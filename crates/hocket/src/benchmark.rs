@@ -112,7 +112,7 @@ impl Program for BackToBack<'_> {
             if number == WARM_UP {
                 r.start_timer();
             }
-            again(async |r, c| self.program.steps(r, c).await, (r, c), number).await;
+            with_own_tags(async |r, c| self.program.steps(r, c).await, (r, c), number).await;
         }
     }
 
@@ -121,12 +121,12 @@ impl Program for BackToBack<'_> {
     }
 }
 
-/// One of several calls, which `run` runs, with tags that calls of other numbers do not have.
-pub(crate) async fn again(run: impl AsyncFnOnce(&Rank<'_>, &Call), (r, c): (&Rank<'_>, &Call), number: u32) {
+/// Runs one of several calls by `run`, with tags that calls of other numbers do not have.
+pub(crate) async fn with_own_tags(run: impl AsyncFnOnce(&Rank<'_>, &Call), (r, c): (&Rank<'_>, &Call), number: u32) {
     let (rank, place) = (r.rank(), |place| place);
     let input = Span::new(Buffer::Input, c.input_len(rank));
     let result = Span::new(Buffer::Result, c.result_room(rank));
     let members = Members::Computed(r.size(), &place);
-    let again = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
-    run(&again.rank(), c).await;
+    let group = Subgroup::at(r, (members, rank), (input, result), number * TAGS, 1);
+    run(&group.rank(), c).await;
 }

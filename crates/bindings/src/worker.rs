@@ -24,31 +24,34 @@ thread_local! {
     static IS_LEFT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Whether the result of this thread's work is no longer needed.
+/// As `IS_LEFT`; false outside of [`in_worker`].
 pub fn is_left() -> bool {
     IS_LEFT.with_borrow(|is_left| is_left.as_ref().is_some_and(|is_left| is_left.load(Ordering::Relaxed)))
 }
 
-/// Does work without the interpreter. Only the main thread is told of Ctrl-C, so there the work runs in another thread:
-/// Ctrl-C raises at once, and work that checks [`is_left`] ends soon after.
-pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send + 'static) -> PyResult<T> {
+/// Does work without the interpreter. Only the main thread can answer Ctrl-C, so that it leaves the work to another
+/// thread: Ctrl-C raises at once, and work that checks [`is_left`] ends soon after.
+pub fn in_worker<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
     if !is_main(py)? {
         return py.detach(work);
     }
     let is_left = Arc::new(AtomicBool::new(false));
-    let (done, mut result) = channel();
-    let known = is_left.clone();
-    let beside = move || {
-        IS_LEFT.set(Some(known));
-        drop(done.send(work()));
+    let worker_is_left = is_left.clone();
+    let (sender, mut receiver) = channel();
+    let body = move || {
+        IS_LEFT.set(Some(worker_is_left));
+        drop(sender.send(work()));
     };
-    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(beside);
+    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(body);
     let worker = worker.map_err(|error| raise(Error::of_thread(&error)))?;
     loop {
-        let received;
-        (received, result) = py.detach(move || (result.recv_timeout(LOOK), result));
-        match received {
-            Ok(found) => return found,
+        let message;
+        (message, receiver) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
+        match message {
+            Ok(result) => return result,
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals().inspect_err(|_| is_left.store(true, Ordering::Relaxed))?
             }
@@ -59,14 +62,14 @@ pub fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> PyResult<
     }
 }
 
-/// As [`aside`], except that a program written in Python stays in this thread: another thread would have to acquire the
-/// interpreter at every step, and Python answers Ctrl-C between two steps anyway.
-pub fn aside_unless_python<T: Send + 'static>(
+/// As [`in_worker`], except that a program written in Python stays in this thread: another thread would have to acquire
+/// the interpreter at every step, and Python answers Ctrl-C between two steps anyway.
+pub fn in_worker_unless_python<T: Send + 'static>(
     py: Python<'_>,
     is_python: bool,
     work: impl FnOnce() -> PyResult<T> + Send + 'static,
 ) -> PyResult<T> {
-    if is_python { py.detach(work) } else { aside(py, work) }
+    if is_python { py.detach(work) } else { in_worker(py, work) }
 }
 
 fn is_main(py: Python<'_>) -> PyResult<bool> {
