@@ -166,7 +166,7 @@ def test_any_text_is_a_scene_or_refused(text: str) -> None:
     except hocket.Error as error:
         assert str(error).startswith("scene.toml")
     else:
-        assert set(found.given) <= {"arrivals", "cadence", "faults"}
+        assert set(found.parts) <= {"arrivals", "cadence", "faults"}
 
 
 def test_a_sweep_has_a_row_for_each_cadence(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def compare(
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)
-    if measured and scene.given:
+    if measured and scene.parts:
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
     by_engine = partial(simulation_s, machine=machine, engine=engine)

@@ -226,7 +226,7 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
 
     @wraps(command)
     def refuse(scene: Scene, **rest: Any) -> Any:
-        if name in scene.given:
+        if name in scene.parts:
             key = _OPTION_OF_SCENE[name].removeprefix("--")
             raise click.UsageError(f"--scene: the file has {key}, expected none, as {reason}")
         return command(scene=scene, **rest)
@@ -239,10 +239,10 @@ def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
     def collect(scene: Scene, **rest: Any) -> Any:
         scene_values = {name: rest.pop(name) for name in _OPTION_OF_SCENE if name in rest}
         for name, value in scene_values.items():
-            if value is not None and name in scene.given:
+            if value is not None and name in scene.parts:
                 key = _OPTION_OF_SCENE[name]
                 raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
-        return command(scene=scene.beside(**scene_values), **rest)
+        return command(scene=scene.with_parts(**scene_values), **rest)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(list(scene_options)), cast(F, collect))
 

@@ -29,7 +29,7 @@ from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine, Kept, Passage, Simulation, plan
+from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
 from hocket.words.simulations import formula, in_cadence, late, measured, network_load, spread
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
@@ -106,7 +106,7 @@ def simulate(
     _check_maps(machine, links, links_over_time)
     options.check_scene(scene, measured_as)
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
-    files_by_kind: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
+    files_by_kind: dict[Detail, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in files_by_kind.items() if path is not None]
     simulation_plan = plan(
         *subject.asked,

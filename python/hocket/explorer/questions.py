@@ -140,7 +140,7 @@ class Question:
     def measured(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
         """The measured times of such calls on the last rank count, by file; none in a scene."""
         call = self.collective, self.ranks[-1]
-        files = () if self.scene.given else self.named.measured
+        files = () if self.scene.parts else self.named.measured
         measurements_by_file = {
             file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files
         }

@@ -163,7 +163,7 @@ def _scene_words(question: Question) -> list[str]:
 
 
 def _scene(question: Question) -> str:
-    return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.given.items())
+    return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.parts.items())
 
 
 def _trial_words(question: Question) -> list[str]:

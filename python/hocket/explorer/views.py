@@ -33,7 +33,7 @@ from hocket.explorer.reproducing import (
 from hocket.measurements.measurement import Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import Kept, Simulation, Trials, simulate
+from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
     ONE_SAMPLE,
@@ -315,7 +315,7 @@ def _call(question: Question) -> Call:
     return replace(call, parameters=question.values(question.explained))
 
 
-def _simulated(question: Question, kind: Kept) -> Simulation:
+def _simulated(question: Question, kind: Detail) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
         question.explained,

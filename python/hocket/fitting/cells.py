@@ -24,7 +24,7 @@ from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
 from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.measurement import DEFAULT, Measurement
-from hocket.rules.tuning_files.deciding import untuned
+from hocket.rules.tuning_files.deciding import library_decision
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Trials, simulate
 
@@ -154,10 +154,10 @@ def _choose(one: Measurement, skeleton: Skeleton) -> Measurement:
     if one.algorithm not in DEFAULTS:
         return one
     on_node = one.ranks_per_node or skeleton.ranks_per_node
-    default_choice = untuned(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
-    if default_choice.found is None:
+    default_choice = library_decision(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
+    if default_choice.equivalent is None:
         raise Error(default_choice.sentence)
-    algorithm, call = default_choice.found
+    algorithm, call = default_choice.equivalent
     return replace(one, algorithm=algorithm.name, parameters=dict(call.parameters))
 
 

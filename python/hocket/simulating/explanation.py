@@ -164,13 +164,13 @@ def explain(
         '3.0 us + 3.0 us'
     """
     loaded_machine, loaded_algorithm = as_machine(machine), as_algorithm(algorithm)
-    whole_scene = as_scene(scene).beside(arrivals=arrivals, faults=faults)
+    whole_scene = as_scene(scene).with_parts(arrivals=arrivals, faults=faults)
     one_trial = Trials(count=1, seed=trials.seed)
     run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
     run_with_events = partial(run, scene=whole_scene, keep=["events"])
     simulation, without_noise = run_with_events(machine=loaded_machine), quiet(loaded_machine)
     quiet_simulation = None if without_noise is None else run_with_events(machine=without_noise)
-    steps = critical_path(simulation, machine=loaded_machine, undisturbed=quiet_simulation)
+    steps = critical_path(simulation, machine=loaded_machine, quiet_result=quiet_simulation)
     return Explanation(
         simulation,
         steps,

@@ -69,14 +69,14 @@ class Scene:
         return cls(**starts)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def parts(self) -> dict[str, Any]:
         """What the scene says, by the names of its attributes."""
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
 
     @property
     def starts(self) -> dict[str, Any]:
         """What it says of when the ranks begin calls: nothing if they begin one call at the same time."""
-        return {name: value for name, value in self.given.items() if name != "faults"}
+        return {name: value for name, value in self.parts.items() if name != "faults"}
 
     @property
     def texts(self) -> dict[str, Any]:
@@ -116,16 +116,16 @@ class Scene:
             return "measured_as", starts[0]
         return (starts[1], starts[0]) if len(starts) > 1 else None
 
-    def beside(self, **changes: Any) -> Scene:
-        """Return the scene with what is given beside it; None is not given.
+    def with_parts(self, **changes: Any) -> Scene:
+        """Return the scene with more parts; None is no part.
 
         Raises:
             Error: The scene says the same.
         """
         new = {name: value for name, value in changes.items() if value is not None}
         for name, value in new.items():
-            if name in self.given:
-                theirs = quote(self.given[name])
+            if name in self.parts:
+                theirs = quote(self.parts[name])
                 raise Error(f"{name}: got {quote(value)}, expected none, as the scene has {theirs}")
         return replace(self, **new)
 
@@ -138,9 +138,9 @@ class Scene:
         if (exclusion := self.exclusion(measured_as)) is not None:
             name, other = exclusion
             reason = {"arrivals": "arrivals are", "cadence": "a cadence is"}[other]
-            got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.given[name], "none")
+            got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.parts[name], "none")
             raise Error(f"{name}: got {quote(got)}, expected {expected}, as {reason} given")
-        return {"measured_as": measured_as, "scene": self.handle if self.given else None}
+        return {"measured_as": measured_as, "scene": self.handle if self.parts else None}
 
 
 NO_SCENE = Scene()
@@ -189,7 +189,7 @@ def _faults(value: Any, _: Path) -> Faults:
 
 _KEYS: dict[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "arrive": ("arrivals", _arrivals),
-    "cadence": ("cadence", lambda given, _: read_cadence(_text(given))),
+    "cadence": ("cadence", lambda value, _: read_cadence(_text(value))),
     "fault": ("faults", _faults),
 }
 """The attribute of each key of a scene file, and the function that reads it; files are relative to a folder."""

@@ -91,7 +91,7 @@ class Exporter:
         names = (f"{begin}intra_{choice.name}", f"{begin}allcomm_{choice.name}")
         number = values.get(f"coll_tuned_{function}_algorithm")
         counterpart = next((one for one in algorithms if one.name in names or (number and one.number == number)), None)
-        if counterpart is None or counterpart.asks or (counterpart.named and number is None):
+        if counterpart is None or counterpart.asks or (counterpart.parameter_names and number is None):
             return None
         segment = [("seg_size", value) for name, value in values.items() if name.endswith(_SEGMENT_SIZE)]
         return counterpart, Named(counterpart.name, (*counterpart.own.items(), *segment))

@@ -15,7 +15,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
 from hocket.definitions.machine import Machine, made_for
-from hocket.rules.tuning_files.deciding import switches, untuned
+from hocket.rules.tuning_files.deciding import library_decision, switches
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
@@ -128,5 +128,5 @@ def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]
     if evaluator.library not in DEFAULTS:
         return {}
     template = call_at(algorithms(point.collective)[0], DEFAULT, point)
-    choice = untuned(evaluator.library, point.collective, template).found
+    choice = library_decision(evaluator.library, point.collective, template).equivalent
     return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

@@ -85,7 +85,7 @@ def sweep(
 
 
 def _effort_s(cell: Cell) -> float:
-    algorithm, call = cell.called
+    algorithm, call = cell.algorithm_and_call
     return simulation_s(algorithm, call, machine=cell.setting.machine, trials=cell.trials, scene=cell.setting.scene)
 
 

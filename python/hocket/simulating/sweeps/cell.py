@@ -83,7 +83,7 @@ class Cell:
     trials: Trials
 
     @property
-    def called(self) -> tuple[Algorithm, Call]:
+    def algorithm_and_call(self) -> tuple[Algorithm, Call]:
         """The algorithm and the call to simulate."""
         algorithm = find(self.variant.label, among=known_algorithms(self.variant.load))
         return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
@@ -125,7 +125,7 @@ def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
 
 def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
-    algorithm, call = cell.called
+    algorithm, call = cell.algorithm_and_call
     try:
         simulation = simulate(
             algorithm, call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials

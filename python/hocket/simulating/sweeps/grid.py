@@ -190,7 +190,7 @@ class _Spec:
             raise self.refuse(key, value, f"a whole number from {least} to {most}")
         return int(value)
 
-    def beside(self, path: str) -> Path:
+    def sibling(self, path: str) -> Path:
         """Return a path that is relative to the file."""
         return Path(self.file).parent / path
 
@@ -216,7 +216,7 @@ def _variants(spec: _Spec) -> tuple[Variant, ...]:
 def _load(spec: _Spec) -> tuple[Source, ...]:
     if "load" not in spec.values:
         return ()
-    paths = [str(spec.beside(path).resolve()) for path in spec.texts("load", "Python files")]
+    paths = [str(spec.sibling(path).resolve()) for path in spec.texts("load", "Python files")]
     load = tuple(Source(path, digest(spec.read("load", read_text, path))) for path in paths)
     spec.read("load", known_algorithms, load)
     return load
@@ -306,7 +306,7 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
 def _machine(spec: _Spec, name: str) -> Machine:
     if name in presets():
         return Machine.load(name)
-    path = spec.beside(name)
+    path = spec.sibling(name)
     machine = spec.read("machine", Machine.load, path)
     return replace(machine, file=str(path.resolve()))
 
@@ -341,7 +341,7 @@ def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: _with_paths(spec, value)
         if isinstance(value, dict)
-        else str(spec.beside(value).resolve())
+        else str(spec.sibling(value).resolve())
         if key == "file"
         else value
         for key, value in changes.items()
