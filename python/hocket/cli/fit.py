@@ -118,7 +118,7 @@ def fit(
             seed=seed,
             time_limit_s=time_limit,
             executor=pool,
-            shown=progress,
+            display=progress,
         )
     write_picture(plot, machine_fit.plot)
     if output is not None:
@@ -247,8 +247,8 @@ def _print_regret(what: str, some: Sequence[Regret]) -> None:
     worst = max(some, key=lambda one: one.regret)
     if not worst.is_right:
         where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {format_count(worst.ranks, 'rank')}"
-        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
-    ratios = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
+        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.choice} instead of {worst.best}")
+    ratios = [(one.choice_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
     if ratios:
         slower = sum(ratio > AS_FAST for ratio, _ in ratios)
         own = format_ratio(mean(default for _, default in ratios))

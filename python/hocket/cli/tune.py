@@ -32,7 +32,7 @@ from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning, order_cost
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
-from hocket.tuning.tune import GuidelineCheck, checked, tuned
+from hocket.tuning.tune import GuidelineCheck, check_defaults, run_plan
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
 _GUIDELINES = "guidelines.json"
@@ -200,12 +200,12 @@ def tune(
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
         if not as_json:
-            say(f"{_calls(plan, check)}: {work.announced(plan.training)}")
+            say(f"{_calls(plan, check)}: {work.announcement(plan.training)}")
 
     if check:
-        _print_checked(checked(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
+        _print_checked(check_defaults(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
         return
-    _write(tuned(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin), folder, as_json)
+    _write(run_plan(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin), folder, as_json)
 
 
 def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
@@ -234,7 +234,7 @@ def _refuse(values: Mapping[str, object], companion: str) -> None:
 def _calls(plan: Plan, check: bool) -> str:
     if check:
         return format_count(len(plan.training), "call")
-    judging = format_count(len(plan.held_out), "other")
+    judging = format_count(len(plan.judging), "other")
     calls = f"{format_count(len(plan.training), 'call')} to decide, {judging} to judge the decisions"
     return f"{calls}, more calls where decisions change"
 
@@ -250,8 +250,8 @@ def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool
     say(f"guidelines that the default violates beyond the noise: {len(check.violations)}")
     for one in check.violations:
         say(f"  {one}")
-    if check.undecided:
-        say(f"undecided within the time limit: {check.undecided} of {check.calls} calls")
+    if check.undecided_calls:
+        say(f"undecided within the time limit: {check.undecided_calls} of {check.calls} calls")
     if check.left_out:
         say(f"not measured within the time limit: {format_count(check.left_out, 'call')}")
     if folder:
@@ -281,8 +281,8 @@ def _where(regrets: Sequence[Regret]) -> str:
 
 def _judgement_lines(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
-    if tuning.undecided:
-        undecided = f"{tuning.undecided} of {len(tuning.found)} calls are undecided within the time limit"
+    if tuning.undecided_points:
+        undecided = f"{tuning.undecided_points} of {len(tuning.records)} calls are undecided within the time limit"
         lines.append(f"{undecided}: the MPI, or the choice that seemed fastest, runs them")
     if tuning.left_out:
         runs = "rules for other sizes, or the MPI, run them" if tuning.order_is_fixed else "the MPI runs them"

@@ -226,20 +226,20 @@ class Simulator:
         executor: Who does the work.
         until_s: When the time is over, by the clock of `time.monotonic`.
         on_done: Called when a simulation is done.
-        shown: Shows the progress of each stage.
+        display: Shows the progress of each stage.
     """
 
     skeleton: Skeleton
     executor: Executor
     until_s: float
     on_done: Callable[[], object]
-    shown: ProgressDisplay = no_display
+    display: ProgressDisplay = no_display
 
     @contextmanager
     def stage(self, label: str, simulations: int) -> Iterator[None]:
         """Show the progress of the simulations that are done inside."""
         on_done = self.on_done
-        with self.shown(label, simulations) as advance:
+        with self.display(label, simulations) as advance:
 
             def report() -> None:
                 on_done()

@@ -90,7 +90,7 @@ def simulate_points(
     Raises:
         Error: The machine has no room for the ranks.
     """
-    missing = [point for point in points if point not in records.found]
+    missing = [point for point in points if point not in records.by_point]
     for _ in range(len(points) - len(missing)):
         on_done()
 

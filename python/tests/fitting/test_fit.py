@@ -267,7 +267,7 @@ def test_regret_is_of_measured_times() -> None:
     assert len(right) == len(wrong) == len(SIZES)
     assert {one.regret for one in right} == {1.0}
     assert all(one.default_s for one in right) and not any(one.default_s for one in wrong)
-    assert all(one.regret > 1 and one.chosen == other.best for one, other in zip(wrong, right, strict=True))
+    assert all(one.regret > 1 and one.choice == other.best for one, other in zip(wrong, right, strict=True))
 
 
 def test_a_search_ends_with_its_time(file: Callable[[str], str]) -> None:
