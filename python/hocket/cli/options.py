@@ -185,7 +185,7 @@ def check_sends(sends: str) -> None:
         raise click.UsageError(f"--sends: got {sends}, expected waiting, except for a schedule")
 
 
-def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
+def one_algorithm(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
     """Return the algorithm named as COLLECTIVE NAME, as COLLECTIVE/NAME, or as a NAME that only one collective has."""
     if not 1 <= len(names) <= 2:
         raise click.UsageError(f"got {len(names)} names, expected COLLECTIVE ALGORITHM")
@@ -203,7 +203,7 @@ def call(command: F) -> F:
         values: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
         return command(call_of=partial(_call, **values), **rest)
 
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
+    return reduce(lambda function, option: option(function), reversed(_CALL_OPTIONS), cast(F, collect))
 
 
 def scene(command: F) -> F:
@@ -244,7 +244,7 @@ def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
                 raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
         return command(scene=scene.with_parts(**scene_values), **rest)
 
-    return reduce(lambda wrapped, option: option(wrapped), reversed(list(scene_options)), cast(F, collect))
+    return reduce(lambda function, option: option(function), reversed(list(scene_options)), cast(F, collect))
 
 
 def picture_file(path: str) -> str:
@@ -322,7 +322,7 @@ engine = click.option(
 measured_as = partial(
     click.option, "--as", "measured_as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated"
 )
-as_measured = measured_as(
+measured_as_option = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )
@@ -382,7 +382,7 @@ place = click.option(
 )
 trials = click.option("--trials", type=whole(), default=1, help="Number of trials on a machine with noise.")
 seed = click.option("--seed", type=SEED, default=0, help="Seed of all random numbers.")
-until = click.option(
+until_ci = click.option(
     "--until-ci",
     type=SHARE,
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "

@@ -18,7 +18,7 @@ from hocket.base.units import format_count
 from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, mpi_options, placed_in
+from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, launcher_for, mpi_options
 from hocket.cli.output import print_json, progress
 from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
@@ -191,10 +191,10 @@ def tune(
         work: Work = BySimulation(model, pool, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
-        launcher, entered = placed_in(installation, hosts, lab)
+        launcher, entered_lab = launcher_for(installation, hosts, lab)
         choices = of_guidelines if check else of_the_catalogue
         by_mpi = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
-        work = ByMeasurement(by_mpi, entered.summary if entered else hosts, limit_s, progress)
+        work = ByMeasurement(by_mpi, entered_lab.summary if entered_lab else hosts, limit_s, progress)
     plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order_is_fixed)
 
     def begin(plan: Plan) -> None:
@@ -282,16 +282,16 @@ def _where(regrets: Sequence[Regret]) -> str:
 def _judgement_lines(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
     if tuning.undecided_points:
-        undecided = f"{tuning.undecided_points} of {len(tuning.records)} calls are undecided within the time limit"
-        lines.append(f"{undecided}: the MPI, or the choice that seemed fastest, runs them")
+        sentence = f"{tuning.undecided_points} of {len(tuning.records)} calls are undecided within the time limit"
+        lines.append(f"{sentence}: the MPI, or the choice that seemed fastest, runs them")
     if tuning.left_out:
         runs = "rules for other sizes, or the MPI, run them" if tuning.order_is_fixed else "the MPI runs them"
         lines.append(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: {runs}")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
-        beyond = sum(one.is_beyond_noise for one in tuning.regrets)
-        noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
+        number_beyond = sum(one.is_beyond_noise for one in tuning.regrets)
+        noise = f", beyond the noise at {number_beyond}" if tuning.judging_noise else ""
         lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{_where(tuning.regrets)}{noise}")
     else:
         reason = "the time limit was reached, or there is only one size"

@@ -50,10 +50,10 @@ def tune_trace(
     if not calls:
         raise Error(f"{file}: has no calls of the collectives to tune, expected some of {', '.join(collectives)}")
     with workers(jobs) as executor, progress("simulating", len(calls)) as on_done:
-        proposed = propose(calls, application, tolerance, executor=executor, on_done=on_done)
-    replays = len(proposed) * (len(proposed) + 1) // 2
+        proposals = propose(calls, application, tolerance, executor=executor, on_done=on_done)
+    replays = len(proposals) * (len(proposals) + 1) // 2
     with workers(jobs) as executor, progress("replaying", replays) as on_done:
-        tuning = fewest_rules(proposed, application, before, threshold, executor=executor, on_done=on_done)
+        tuning = fewest_rules(proposals, application, before, threshold, executor=executor, on_done=on_done)
     entry = {
         "trace": file,
         "machine": evaluator.machine.name,

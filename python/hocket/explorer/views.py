@@ -72,7 +72,7 @@ class View:
         chart: The picture, as a Vega-Lite chart; None if there is nothing to draw.
         tables: Tables.
         texts: Texts with several lines.
-        beside: The same view for another machine.
+        other_view: The same view for another machine.
     """
 
     title: str
@@ -82,14 +82,14 @@ class View:
     chart: Mapping[str, Any] | None = None
     tables: tuple[Words, ...] = ()
     texts: tuple[str, ...] = ()
-    beside: View | None = None
+    other_view: View | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
         tables = [vars(table) for table in self.tables]
-        other = None if self.beside is None else self.beside.as_dict()
+        other = None if self.other_view is None else self.other_view.as_dict()
         source = None if self.source is None else vars(self.source)
-        return {**vars(self), "source": source, "tables": tables, "beside": other}
+        return {**vars(self), "source": source, "tables": tables, "other_view": other}
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
@@ -99,11 +99,11 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
         Error: There is no such view, or the question has no answer; the message says what was expected.
     """
     draw = VIEWS[among("view", name, VIEWS)]
-    if question.beside is None:
+    if question.other_machine is None:
         return draw(question, on_done)
     views: list[View] = []
     errors: list[Error] = []
-    for number, machine in enumerate((question.machine, question.beside)):
+    for number, machine in enumerate((question.machine, question.other_machine)):
         try:
             panel = question.on_other() if number else question
             views.append(draw(panel, partial(tell_part, on_done, number, 2)))
@@ -113,7 +113,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     if len(errors) == len(views):
         raise errors[0]
     _share_times(one.chart for one in views if one.chart is not None)
-    return replace(views[0], beside=views[1])
+    return replace(views[0], other_view=views[1])
 
 
 def tell_part(on_done: OnDone, number: int, parts: int, progress: int, total: int) -> None:
@@ -141,7 +141,7 @@ def _times(question: Question, on_done: OnDone) -> View:
         on_done(progress, _simulations(question))
 
     measurements = [one for times in question.measured.values() for one in times]
-    comparison = _compared(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
+    comparison = _compare(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
     libraries = dict.fromkeys(default.library for default in comparison.defaults)
     choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in comparison.simulations)
@@ -161,7 +161,7 @@ def _measured_as(measurements: Iterable[Measurement]) -> list[tuple[str, str]]:
     return [("measured", f"as {way}; simulated as isolated") for way in ways]
 
 
-def _compared(
+def _compare(
     question: Question,
     ranks: int,
     on_done: Callable[[int], object],
@@ -212,7 +212,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
     for ranks in question.ranks:
         try:
-            comparison = _compared(question, ranks, note)
+            comparison = _compare(question, ranks, note)
         except Error as error:
             refusals.append((format_count(ranks, "rank"), str(error)))
         else:
@@ -227,7 +227,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
         raise Error(refusals[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
     numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
-    chart = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(said) for said in _scene(question))])
+    chart = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in _scene(question))])
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
@@ -247,12 +247,12 @@ def _space_time(question: Question, on_done: OnDone) -> View:
         facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *_scene(question))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
     explanation = explain(
-        question.explained,
+        question.explained_algorithm,
         _call(question),
         machine=question.machine,
         scene=question.scene,
         trials=_first_trial(question),
-        among=question.named.algorithms,
+        among=question.sources.algorithms,
     )
     title, facts = explanation.title, tuple(explanation_facts(explanation))
     if not explanation.steps:
@@ -285,7 +285,7 @@ def _links(question: Question, on_done: OnDone) -> View:
 
 
 def _verdict(question: Question, on_done: OnDone) -> View:
-    algorithm, ranks = question.explained, question.verified_ranks
+    algorithm, ranks = question.explained_algorithm, question.verified_ranks
     count = 0
 
     def note() -> None:
@@ -312,13 +312,13 @@ def _verdict(question: Question, on_done: OnDone) -> View:
 def _call(question: Question) -> Call:
     """Return the call to explain."""
     (call,) = question.calls(question.ranks[-1], [question.size_explained_bytes])
-    return replace(call, parameters=question.values(question.explained))
+    return replace(call, parameters=question.values(question.explained_algorithm))
 
 
 def _simulated(question: Question, kind: Detail) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
-        question.explained,
+        question.explained_algorithm,
         _call(question),
         machine=question.machine,
         scene=question.scene,

@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.definitions.machine import Machine
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Fit(Result):
 
     def plot(self) -> alt.LayerChart:
         """Return simulated over measured times as a chart of Altair; a cell is a point."""
-        drawing: alt.LayerChart = drawn(self)
+        drawing: alt.LayerChart = draw(self)
         return drawing
 
     def as_dict(self) -> dict[str, Any]:

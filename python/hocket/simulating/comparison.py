@@ -19,12 +19,12 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
-from hocket.base.results import Later, Result, drawn
+from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import COLLECTIVES, Algorithm, Parameter, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
-from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
+from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import quiet
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
@@ -287,7 +287,7 @@ class Comparison(Result):
         Raises:
             Error: No simulation has a size and a time above zero.
         """
-        chart: alt.LayerChart = drawn(self, most=most)
+        chart: alt.LayerChart = draw(self, most=most)
         return chart
 
     def __repr__(self) -> str:
@@ -553,7 +553,7 @@ def _verify_all(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[
 def _candidates(algorithms: Iterable[Algorithm | str] | str, machine: Machine) -> tuple[Algorithm, ...]:
     """Return the algorithms of labels, or all algorithms of a collective, given its name."""
     if isinstance(algorithms, str):
-        return made_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
+        return algorithms_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
     return tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
-from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
+from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
@@ -116,7 +116,7 @@ class Explanation(Result):
         Raises:
             Error: Nothing takes time, or there are too many operations.
         """
-        chart: alt.LayerChart = drawn(self)
+        chart: alt.LayerChart = draw(self)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
@@ -189,7 +189,7 @@ def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Itera
 
 def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
     """Return an algorithm and the algorithms that may be faster."""
-    others = made_for(machine, algorithms(algorithm.collective, among=among))
+    others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
     return list(dict.fromkeys([algorithm, *others]))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.simulation import (
@@ -154,7 +154,7 @@ class Replay(Result):
 
     def plot(self) -> alt.Chart:
         """Return a chart of each rank's time: computing, in MPI calls, and waiting for others there."""
-        chart: alt.Chart = drawn(self)
+        chart: alt.Chart = draw(self)
         return chart
 
 

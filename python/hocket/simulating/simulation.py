@@ -13,7 +13,7 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, number, quote, several, text, whole
 from hocket.base.names import among
 from hocket.base.processors import processors
-from hocket.base.results import Later, Result, drawn, parameter_columns
+from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guard, request_of
 from hocket.definitions.library import Algorithm, as_algorithm
@@ -435,7 +435,7 @@ class Simulation(Result):
             Error: For events: nothing takes time, there are too many operations, or the machine has circuits. For
                 trials: there is only one, or all take the same time.
         """
-        chart: alt.LayerChart = drawn(self, machine=machine)
+        chart: alt.LayerChart = draw(self, machine=machine)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
-from hocket.definitions.machine import Machine, made_for
+from hocket.definitions.machine import Machine, algorithms_for
 from hocket.rules.tuning_files.deciding import library_decision, switches
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
@@ -49,7 +49,7 @@ class Simulated:
         """Give the choices to try at a point."""
         if self.library is not None:
             return of_library(self.library, point)
-        return of_catalogue(made_for(self.machine, algorithms(point.collective)), point)
+        return of_catalogue(algorithms_for(self.machine, algorithms(point.collective)), point)
 
     def switches(self, points: Iterable[Point]) -> Iterator[Point]:
         """Give the sizes before and at which the library's default changes, between the least and the largest point."""

@@ -211,8 +211,8 @@ def test_space_time_tells_what_the_critical_path_is_made_of() -> None:
 
 
 def test_without_a_name_the_fastest_is_explained() -> None:
-    assert question(sizes="8B").explained.name == "swing"
-    assert question(sizes="64MiB", algorithms="linear ring").explained.name == "ring"
+    assert question(sizes="8B").explained_algorithm.name == "swing"
+    assert question(sizes="64MiB", algorithms="linear ring").explained_algorithm.name == "ring"
 
 
 def test_links_show_each_link(named: Sources) -> None:
@@ -359,19 +359,19 @@ def axis_of(chart: Mapping[str, Any] | None) -> Any:
 @pytest.mark.parametrize("name", VIEWS)
 def test_another_machine_is_shown_beside(name: str) -> None:
     asked = question(ranks="8", machine=TORUS, beside="fugaku", algorithm="ring")
-    one, other, found = seen(name, replace(asked, beside=None)), seen(name, asked.on_other()), seen(name, asked)
-    assert found.beside is not None
+    one, other, found = seen(name, replace(asked, other_machine=None)), seen(name, asked.on_other()), seen(name, asked)
+    assert found.other_view is not None
     if name == "times":
-        assert axis_of(found.chart) == axis_of(found.beside.chart) != axis_of(one.chart)
+        assert axis_of(found.chart) == axis_of(found.other_view.chart) != axis_of(one.chart)
         one, other = (replace(view, chart=found.chart) for view in (one, other))
-        found = replace(found, beside=replace(found.beside, chart=found.chart))
-    assert replace(found, beside=None) == one and found.beside == other
+        found = replace(found, other_view=replace(found.other_view, chart=found.chart))
+    assert replace(found, other_view=None) == one and found.other_view == other
 
 
 def test_a_machine_beside_that_has_no_answer_says_why() -> None:
     found = seen("times", question(ranks="32", machine=TORUS, beside="cluster"))
     assert found.source is None and "8 nodes" in found.facts[0][1]
-    assert found.beside is not None and found.beside.source is not None
+    assert found.other_view is not None and found.other_view.source is not None
     with pytest.raises(hocket.Error, match="has no topology"):
         seen("links", question(beside="cluster"))
     with pytest.raises(hocket.Error, match=r"^beside: got 'nowhere', expected one of cluster, "):
