@@ -186,9 +186,8 @@ def compare(
             table.print_rest(comparison)
         _print_summary(comparison, pictures, is_random=is_random)
         for way in sorted({one.measured_as for one in measurements} - {measured_as}):
-            print_words(
-                f"times were measured as {way}, and simulated as {measured_as}: --as {way} simulates them alike"
-            )
+            difference = f"times were measured as {way}, and simulated as {measured_as}"
+            print_words(f"{difference}: --measured-as {way} simulates them alike")
 
     try:
         with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", work(keys)) as bar:

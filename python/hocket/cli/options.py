@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
@@ -25,7 +26,7 @@ from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
-from hocket.simulating.faults import read_fault
+from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 
 T = TypeVar("T")
@@ -161,7 +162,7 @@ def check_scene(scene: Scene, measured_as: str) -> None:
         return
     name, other = exclusion
     expected = f"got {measured_as}, expected isolated" if name == "measured_as" else "expected none"
-    raise click.UsageError(f"{_OPTION_OF_SCENE.get(name, '--as')}: {expected}, as {_OPTION_OF_SCENE[other]} is given")
+    raise click.UsageError(f"--{name.replace('_', '-')}: {expected}, as --{other} is given")
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
@@ -227,8 +228,7 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
     @wraps(command)
     def refuse(scene: Scene, **rest: Any) -> Any:
         if name in scene.parts:
-            key = _OPTION_OF_SCENE[name].removeprefix("--")
-            raise click.UsageError(f"--scene: the file has {key}, expected none, as {reason}")
+            raise click.UsageError(f"--scene: the file has {name}, expected none, as {reason}")
         return command(scene=scene, **rest)
 
     return _collecting(cast(F, refuse), [each for each in _SCENE_OPTIONS if each is not option])
@@ -237,11 +237,10 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
 def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
     @wraps(command)
     def collect(scene: Scene, **rest: Any) -> Any:
-        scene_values = {name: rest.pop(name) for name in _OPTION_OF_SCENE if name in rest}
+        scene_values = {each.name: rest.pop(each.name) for each in fields(Scene) if each.name in rest}
         for name, value in scene_values.items():
             if value is not None and name in scene.parts:
-                key = _OPTION_OF_SCENE[name]
-                raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
+                raise click.UsageError(f"--{name}: expected none, as the file of --scene has {name}")
         return command(scene=scene.with_parts(**scene_values), **rest)
 
     return reduce(lambda function, option: option(function), reversed(list(scene_options)), cast(F, collect))
@@ -319,9 +318,7 @@ engine = click.option(
     default="auto",
     help="The engine that keeps virtual time.",
 )
-measured_as = partial(
-    click.option, "--as", "measured_as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated"
-)
+measured_as = partial(click.option, "--measured-as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated")
 measured_as_option = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
@@ -346,18 +343,15 @@ measured_ranks = click.option(
     help="Number of ranks of a file of --measured that does not tell it; once, or once for each file.",
 )
 faults = click.option(
-    "--fault",
-    "faults",
-    type=Read(read_fault, name="fault"),
-    multiple=True,
+    "--faults",
+    type=Read(read_faults, name="faults"),
     callback=lambda _ctx, _param, texts: texts or None,
     help="Links are slow or down for a time: 'link 0 -> 1, 20..80 us, 10 %', 'link 0 <-> 1, 20 us.., down' or "
-    "'node 3, 0 us.., 50 %'; several times for several faults.",
+    "'node 3, 0 us.., 50 %'; semicolons separate several faults.",
 )
 _SCENE_OPTIONS = (
     click.option(
-        "--arrive",
-        "arrivals",
+        "--arrivals",
         type=Read(read_arrivals, name="arrivals"),
         help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a "
         "time for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
@@ -369,10 +363,9 @@ _SCENE_OPTIONS = (
         type=Read(Scene.load, name="FILE"),
         default=NO_SCENE,
         show_default=False,
-        help="A file with arrive, cadence and fault, as these options.",
+        help="A file with arrivals, cadence and faults, as these options.",
     ),
 )
-_OPTION_OF_SCENE = {"arrivals": "--arrive", "cadence": "--cadence", "faults": "--fault"}
 place = click.option(
     "--place",
     type=OneOf(["contiguous", "scattered", "random"]),

@@ -92,7 +92,9 @@ def simulate(
     """
     if names[:1] == ("schedule",):
         if measured_as != "isolated":
-            raise click.UsageError(f"--as: got {measured_as}, expected isolated, as a schedule describes one call")
+            raise click.UsageError(
+                f"--measured-as: got {measured_as}, expected isolated, as a schedule describes one call"
+            )
         if scene.cadence is not None:
             raise click.UsageError("--cadence: expected none, as a schedule describes one call")
         subject = _schedule(names, ranks, size, call_of)

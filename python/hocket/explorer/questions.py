@@ -24,7 +24,7 @@ from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.arrivals import describe
 from hocket.simulating.comparison import compare
-from hocket.simulating.faults import split
+from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
@@ -260,9 +260,9 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
         defaults=field("defaults", _defaults),
         scene=Scene(
-            arrivals=field("arrive", lambda text: describe(text) if text else None),
+            arrivals=field("arrivals", lambda text: describe(text) if text else None),
             cadence=field("cadence", lambda text: read_cadence(text) if text else None),
-            faults=field("fault", lambda text: split(text) or None),
+            faults=field("faults", lambda text: read_faults(text) or None),
         ),
         other_machine=other_machine,
         other_machine_name=None if other_machine is None else name_of(other_machine),
@@ -271,7 +271,7 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
-    *("parameters", "trials", "seed", "defaults", "arrive", "cadence", "fault", "beside"),
+    *("parameters", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "beside"),
 )
 
 

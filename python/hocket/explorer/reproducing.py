@@ -13,7 +13,7 @@ from hocket.base.units import format_ranks
 from hocket.definitions.library import COLLECTIVES, Algorithm
 from hocket.explorer.questions import Question
 from hocket.simulating.arrivals import arrivals_text
-from hocket.simulating.faults import as_faults
+from hocket.simulating.faults import as_faults, join
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import UNTIL_DECIDED
 
@@ -151,11 +151,10 @@ def _size_words(question: Question) -> list[str]:
 
 
 def scene_texts(scene: Scene) -> list[tuple[str, str]]:
-    """Return what a scene says, by the keys of a scene file; each fault has one."""
-    arrivals = [] if scene.arrivals is None else [arrivals_text(scene.arrivals)]
-    cadence = [] if scene.cadence is None else [scene.cadence]
-    texts = {"arrive": arrivals, "cadence": cadence, "fault": as_faults(scene.faults)}
-    return [(key, text) for key, several in texts.items() for text in several]
+    """Return what a scene says, by the keys of a scene file."""
+    arrivals = None if scene.arrivals is None else arrivals_text(scene.arrivals)
+    texts = {"arrivals": arrivals, "cadence": scene.cadence, "faults": join(as_faults(scene.faults))}
+    return [(key, text) for key, text in texts.items() if text]
 
 
 def _scene_words(question: Question) -> list[str]:

@@ -56,8 +56,6 @@ OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
 
 _MOST_COUNTEREXAMPLES = 3
-_SAYS = {"arrive": "arrivals", "cadence": "cadence", "fault": "fault"}
-"""What each key of a scene says."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,13 @@ def _times(question: Question, on_done: OnDone) -> View:
     return View(
         comparison.title,
         comparing(question),
-        facts=(*best_lines(comparison), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
+        facts=(
+            *best_lines(comparison),
+            *choices,
+            *scene_texts(question.scene),
+            *_trials(question),
+            *_measured_as(measurements),
+        ),
         refusals=tuple(not_compared_lines(comparison)),
         chart=_wide(comparison.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
         tables=(times_table(comparison), *([measured_table(comparison)] if comparison.measured else [])),
@@ -189,11 +193,6 @@ def _simulations(question: Question) -> int:
     return len(question.candidates) * len(question.sizes_bytes)
 
 
-def _scene(question: Question) -> list[tuple[str, str]]:
-    """Return what the scene says."""
-    return [(_SAYS[name], text) for name, text in scene_texts(question.scene)]
-
-
 def _trials(question: Question) -> list[tuple[str, str]]:
     if not question.is_random:
         return []
@@ -227,12 +226,14 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
         raise Error(refusals[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
     numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
-    chart = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in _scene(question))])
+    chart = winner_chart(
+        rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in scene_texts(question.scene))]
+    )
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
         mapping(question),
-        facts=(*_scene(question), *_trials(question)),
+        facts=(*scene_texts(question.scene), *_trials(question)),
         refusals=tuple(refusals),
         chart=chart.to_dict(),
         tables=(
@@ -244,7 +245,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.cadence is not None:
         simulation = _simulated(question, "events")
-        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *_scene(question))
+        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *scene_texts(question.scene))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
     explanation = explain(
         question.explained_algorithm,
@@ -278,7 +279,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     return View(
         title,
         linking(question),
-        facts=(*network_load(result), *_scene(question)),
+        facts=(*network_load(result), *scene_texts(question.scene)),
         chart=chart.to_dict(),
         tables=(busiest_links(result.link_uses),),
     )

@@ -16,7 +16,7 @@ from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.simulating.arrivals import Arrivals, as_arrivals, read_arrivals
-from hocket.simulating.faults import Faults, as_faults, read_fault
+from hocket.simulating.faults import Faults, as_faults, read_faults
 
 SceneLike: TypeAlias = "Scene | str | PathLike[str]"
 """A scene, or the path of a scene file."""
@@ -27,10 +27,10 @@ class Scene:
     """When the ranks begin a call, how often they call, and which links are slow or down: a file beside the machine.
 
     Attributes:
-        arrivals: When the ranks begin the call; by default, at the same time. Key `arrive` of the file.
+        arrivals: When the ranks begin the call; by default, at the same time.
         cadence: When the ranks begin each of several calls, such as "16 calls, every 100 us, 2 at a time"; by default
             they make one call.
-        faults: Links that are slow or down for a time; by default, none is. Key `fault` of the file.
+        faults: Links that are slow or down for a time; by default, none is.
     """
 
     arrivals: Arrivals | None = None
@@ -61,9 +61,8 @@ class Scene:
             place = f"{file}:{lines.get(key, 1)}: {key}"
             if key not in _KEYS:
                 raise Error(f"{place}: unknown key, {hint(key, _KEYS)}")
-            name, read = _KEYS[key]
             try:
-                starts[name] = read(value, Path(file).parent)
+                starts[key] = _KEYS[key](value, Path(file).parent)
             except Error as error:
                 raise Error(f"{place}: {error}") from None
         return cls(**starts)
@@ -184,12 +183,12 @@ def _arrivals(value: Any, folder: Path) -> Arrivals:
 
 
 def _faults(value: Any, _: Path) -> Faults:
-    return [read_fault(_text(fault)) for fault in (value if isinstance(value, list) else [value])]
+    return [fault for text in (value if isinstance(value, list) else [value]) for fault in read_faults(_text(text))]
 
 
-_KEYS: dict[str, tuple[str, Callable[[Any, Path], Any]]] = {
-    "arrive": ("arrivals", _arrivals),
-    "cadence": ("cadence", lambda value, _: read_cadence(_text(value))),
-    "fault": ("faults", _faults),
+_KEYS: dict[str, Callable[[Any, Path], Any]] = {
+    "arrivals": _arrivals,
+    "cadence": lambda value, _: read_cadence(_text(value)),
+    "faults": _faults,
 }
-"""The attribute of each key of a scene file, and the function that reads it; files are relative to a folder."""
+"""The function that reads each key of a scene file; files are relative to a folder."""

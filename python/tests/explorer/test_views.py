@@ -61,10 +61,10 @@ SCENE = {"machine": TORUS, "size": "64B", "algorithm": "ring"}
 @pytest.mark.parametrize(
     ("texts", "scene"),
     [
-        ({"arrive": "rank 3, 20 us"}, {"arrivals": "rank 3, 20 us"}),
+        ({"arrivals": "rank 3, 20 us"}, {"arrivals": "rank 3, 20 us"}),
         ({"cadence": "4 calls, every 1 us"}, {"cadence": "4 calls, every 1 us"}),
         (
-            {"arrive": "rank 3, 20 us", "fault": "link 0 -> 1, 0 us.., 10 %; node 2, 1..30 us, down"},
+            {"arrivals": "rank 3, 20 us", "faults": "link 0 -> 1, 0 us.., 10 %; node 2, 1..30 us, down"},
             {"arrivals": "rank 3, 20 us", "faults": ["link 0 -> 1, 0 us.., 10 %", "node 2, 1..30 us, down"]},
         ),
     ],
@@ -80,7 +80,7 @@ def test_views_play_the_scene_and_reproduce_it(
     alike = hocket.simulate("allreduce/ring", call, machine=asked.machine, **scene)
     assert table.rows[-1][1].removesuffix(" *") == format_time(alike.time_s.mean)
     for found in (times, drawn, links):
-        said = [text for name, text in found.facts if name in ("arrivals", "cadence", "fault")]
+        said = [text for name, text in found.facts if name in ("arrivals", "cadence", "faults")]
         assert "; ".join(said) == "; ".join(texts.values())
     assert times.source is not None and drawn.source is not None and links.source is not None
     for source in (times.source, drawn.source):
@@ -106,7 +106,7 @@ def test_views_play_the_scene_and_reproduce_it(
 
 
 def test_drawn_arrivals_have_trials() -> None:
-    found = seen("times", question(arrive="one rank, 0..40 us", trials="5", sizes="1KiB"))
+    found = seen("times", question(arrivals="one rank, 0..40 us", trials="5", sizes="1KiB"))
     assert dict(found.facts)["trials"].startswith("5 trials, seed 0")
     assert all(" ± " in cell for cell in found.tables[0].rows[0][1:])
 
@@ -144,7 +144,7 @@ def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[...
         [5e-6, 6e-6]
     )
     assert len(seen("times", question(files, ranks="16")).tables) == 1
-    assert len(seen("times", question(files, arrive="rank 3, 20 us")).tables) == 1
+    assert len(seen("times", question(files, arrivals="rank 3, 20 us")).tables) == 1
     told = json.loads(command(files)[-1])
     assert told == [[], [], [[str(osu), "ring", 8], [str(table), None, None]]]
 

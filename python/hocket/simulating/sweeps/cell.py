@@ -15,7 +15,6 @@ from hocket.base.version import VERSION
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
-from hocket.simulating.faults import split
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
@@ -69,7 +68,7 @@ class Setting:
     @property
     def scene(self) -> Scene:
         """The scene of the arrivals, the cadence and the faults."""
-        return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=split(self.faults))
+        return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=self.faults or None)
 
 
 @dataclass(frozen=True, kw_only=True)

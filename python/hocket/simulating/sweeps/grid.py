@@ -22,7 +22,7 @@ from hocket.definitions.library import GAP, Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
 from hocket.simulating.arrivals import describe
-from hocket.simulating.faults import split
+from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import read_cadence
 from hocket.simulating.simulation import Trials
 from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known_algorithms
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 _KEYS = (
     "algorithms",
-    "arrive",
+    "arrivals",
     "cadence",
     "collective",
-    "fault",
+    "faults",
     "load",
     "machine",
     "noises",
@@ -45,8 +45,6 @@ _KEYS = (
     "until-ci",
 )
 _NAMES = {
-    "arrivals": "arrive",
-    "faults": "fault",
     "algorithm": "algorithms",
     "machines": "machine",
     "noise": "noises",
@@ -287,15 +285,15 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
     for name, changes in noises.items():
         _check_changes(spec, f"noises.{name}", changes, _RESET)
-    arrivals = spec.texts("arrive", "arrivals such as 'rank 0, 20 us'", default=[""])
+    arrivals = spec.texts("arrivals", "arrivals such as 'rank 0, 20 us'", default=[""])
     for text in filter(None, arrivals):
-        spec.read("arrive", describe, text)
+        spec.read("arrivals", describe, text)
     cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""])
     for text in filter(None, cadences):
         spec.read("cadence", read_cadence, text)
-    faults = spec.texts("fault", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""])
+    faults = spec.texts("faults", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""])
     for text in faults:
-        spec.read("fault", split, text)
+        spec.read("faults", read_faults, text)
     quiet = [_setting(spec, machine, name) for machine in machines for name in noises]
     return tuple(
         replace(setting, arrivals=late, cadence=cadence, faults=failing)
