@@ -19,7 +19,7 @@ from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
 from hocket import LIBRARY_RULES, Error
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.conversion import convert_rules
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.decisions import defaults_of
 from hocket.rules.tuning_files.form import Format, Rules
 from hocket.rules.tuning_files.formats import FORMATS, read
@@ -88,7 +88,7 @@ def check(format: Format, file: Path, content: bytes) -> bool:
         for ranks in RANKS:
             for size in SIZES:
                 call = situation(function, ranks, size)
-                choices = [rule and rule.choice for rule in (decided(rules, call), decided(again, call))]
+                choices = [rule and rule.choice for rule in (deciding_rule(rules, call), deciding_rule(again, call))]
                 is_left_open = choices[0] is None and format.name == "mpich-5.0"  # MPICH's own tree is written here
                 assert choices[0] == choices[1] or is_left_open, f"{function}, {ranks} ranks, {size} bytes: {choices}"
     return True

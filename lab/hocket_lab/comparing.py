@@ -210,7 +210,7 @@ def compare_with_lab(
             )
         )
         for use in seen.link_uses:
-            loads[use.link] += round(use.bytes * one.made / calls)
+            loads[use.link] += round(use.bytes * one.calls / calls)
     if not points:
         raise Error("nothing to compare, expected at least one measured algorithm of the catalogue")
     not_measured = dict(refused) | {one.algorithm: one.sentence for one in found.not_measured}

@@ -183,7 +183,7 @@ class Lab:
         Raises:
             Error: The lab has a scale, and there is a scene.
         """
-        if self.scale != 1 and scene.given:
+        if self.scale != 1 and scene.parts:
             raise Error(f"lab {self.name}: got scale {self.scale}, expected 1, as the times of a scene are not scaled")
 
     def call(self, call: Call) -> Call:

@@ -116,7 +116,7 @@ def _measured(
     with TemporaryDirectory() as folder, Records(Path(folder) / "records", {}) as records:
         measure_points(points, (), by, records, limit_s=limit_s, on_done=on_done)
         found: dict[Point, Times] = {point: {} for point in points}
-        for point, here in records.found.items():
+        for point, here in records.by_point.items():
             found[point] = {choice: one for choice, one in here.times.items() if choice.owner != "mpi"}
     return found, by.clock() - begun_s
 

@@ -36,7 +36,7 @@ def test_every_way_to_say_the_same_gives_the_same(hocket_command: Callable[..., 
     file.write_text("\ufeffrank, arrival_s,host\n2,0.00001,a\n0,0,a\n1,0,a\n3,0,b\n")
     ways = ["rank 2, 10 us", "5us, 5 us, 15us,\n5us", f"{file}"]
     found = [
-        hocket_command("simulate broadcast binomial", *LINE.split(), "--arrive", way, "--json").json for way in ways
+        hocket_command("simulate broadcast binomial", *LINE.split(), "--arrivals", way, "--json").json for way in ways
     ]
     times_s = {one["time_s"]["mean"] for one in found}
     assert len(times_s) == 1
@@ -49,10 +49,10 @@ def test_drawn_arrivals_are_trials(hocket_command: Callable[..., Ran]) -> None:
     found = hocket.simulate("allreduce/ring", CALL, arrivals="one rank, 0..50 us", trials=hocket.Trials(40, seed=3))
     assert found.trials == len(set(found.arriving_s)) == 40
     assert 0 < min(found.arriving_s) < max(found.arriving_s) < 50e-6
-    compared = hocket_command("compare allreduce", *LINE.split(), "--arrive", "every rank, exponential 5 us").out
+    compared = hocket_command("compare allreduce", *LINE.split(), "--arrivals", "every rank, exponential 5 us").out
     assert "arrivals: every rank, exponential 5 us" in " ".join(compared.split())
     assert "16 trials" in compared or "to 256 trials" in compared
-    refused = hocket_command("simulate allreduce ring", *LINE.split(), "--arrive", "rank 1, 5 us", "--trials", "9")
+    refused = hocket_command("simulate allreduce ring", *LINE.split(), "--arrivals", "rank 1, 5 us", "--trials", "9")
     assert (refused.status, "all trials are alike" in refused.err) == (2, True)
 
 
@@ -174,16 +174,16 @@ def test_wrong_arrivals_are_one_line(arrivals: Any, expected: str) -> None:
 def test_wrong_files_are_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, text: str, expected: str) -> None:
     file = tmp_path / "late.csv"
     file.write_text(text)
-    found = hocket_command("simulate allreduce ring", *LINE.split(), "--arrive", file)
+    found = hocket_command("simulate allreduce ring", *LINE.split(), "--arrivals", file)
     assert (found.status, found.out) == (2, "")
-    assert f"--arrive: {file}: {expected}" in found.err
+    assert f"--arrivals: {file}: {expected}" in found.err
 
 
 def test_arrivals_and_benchmarks_exclude_each_other(hocket_command: Callable[..., Ran]) -> None:
-    late = ["--arrive", "rank 1, 1 us", "--as", "osu"]
+    late = ["--arrivals", "rank 1, 1 us", "--measured-as", "osu"]
     for command in ("simulate allreduce ring", "compare allreduce"):
         assert (
-            "--as: got osu, expected isolated, as --arrive is given"
+            "--measured-as: got osu, expected isolated, as --arrivals is given"
             in hocket_command(command, *LINE.split(), *late).err
         )
     with pytest.raises(hocket.Error, match="expected 'isolated', as arrivals are given"):
@@ -192,7 +192,7 @@ def test_arrivals_and_benchmarks_exclude_each_other(hocket_command: Callable[...
 
 def test_a_sweep_has_a_row_for_each_of_the_arrivals(tmp_path: Path) -> None:
     late = ["", "rank 2, 10 us", "one rank, 0..9 us"]
-    text = f'ranks = 4\nsizes = 64\ntrials = 5\narrive = {late}\n[algorithms]\n"broadcast/chain" = {{}}\n'
+    text = f'ranks = 4\nsizes = 64\ntrials = 5\narrivals = {late}\n[algorithms]\n"broadcast/chain" = {{}}\n'
     table = hocket.sweep(hocket.Grid.parse(text))
     assert [row.arrivals for row in table.rows] == late
     for row in table.rows:
@@ -200,7 +200,7 @@ def test_a_sweep_has_a_row_for_each_of_the_arrivals(tmp_path: Path) -> None:
         assert row.time_mean_s == found.time_s.mean
     table.write(tmp_path / "late.csv")
     assert hocket.Table.load(tmp_path / "late.csv").rows == table.rows
-    with pytest.raises(hocket.Error, match=r'arrive: got "late\.csv", expected ranks and how late they are'):
+    with pytest.raises(hocket.Error, match=r'arrivals: got "late\.csv", expected ranks and how late they are'):
         hocket.Grid.parse(text.replace("rank 2, 10 us", "late.csv"))
 
 
@@ -226,6 +226,6 @@ def test_links_over_time_show_what_comes_before_the_last_arrival(
     machine.write_text(
         'name = "l"\n[network]\nmodel = "links"\ntopology = "torus"\ndims = [4]\nlink_bandwidth = "1 GB/s"\n'
     )
-    late = ["--machine", machine, "--arrive", "rank 3, 1 ms", "--links-over-time", tmp_path / "maps.svg"]
+    late = ["--machine", machine, "--arrivals", "rank 3, 1 ms", "--links-over-time", tmp_path / "maps.svg"]
     assert hocket_command("simulate broadcast chain --ranks 4 --size 64KiB", *late).status == 0
     assert (tmp_path / "maps.svg").exists()

@@ -9,7 +9,7 @@ import pytest
 
 import hocket
 from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine, made_for
+from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.variants import quiet
 from hocket.simulating.best import all_bytes, search
 from hocket.simulating.simulation import Simulation
@@ -72,7 +72,7 @@ def check_segments(name: str, label: str, ranks: int, size_bytes: int) -> None:
     """No segment of a power of two is faster by more than 2 %."""
     machine, algorithm = hocket.Machine.load(name), hocket.find(label)
     machine = quiet(machine) or machine
-    if algorithm not in made_for(machine, [algorithm]):
+    if algorithm not in algorithms_for(machine, [algorithm]):
         return
     call = hocket.Call(ranks=ranks, size_bytes=size_bytes, element_bytes=8)
     try:

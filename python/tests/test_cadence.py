@@ -112,8 +112,11 @@ def test_commands_refuse_it_by_option(hocket_command: Callable[..., Ran], tmp_pa
     assert hocket_command("record allreduce ring", *LINE.split(), "-o", schedule).status == 0
     for arguments, expected in [
         (["--cadence", "3 cals"], '--cadence: got "3 cals", expected a number of calls'),
-        (["--cadence", "3 calls", "--as", "osu"], "--as: got osu, expected isolated, as --cadence is given"),
-        (["--scene", scene, "--arrive", "rank 1, 1 us"], "--cadence: expected none, as --arrive is given"),
+        (
+            ["--cadence", "3 calls", "--measured-as", "osu"],
+            "--measured-as: got osu, expected isolated, as --cadence is given",
+        ),
+        (["--scene", scene, "--arrivals", "rank 1, 1 us"], "--cadence: expected none, as --arrivals is given"),
         (["--scene", scene, "--cadence", "3 calls"], "--cadence: expected none, as the file of --scene has cadence"),
         (["--scene", tmp_path / "none.toml"], "--scene: "),
     ]:
@@ -127,8 +130,8 @@ def test_commands_refuse_it_by_option(hocket_command: Callable[..., Ran], tmp_pa
 def test_a_scene_file_says_what_options_say(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "late.csv").write_text("rank,arrival_s\n0,0\n1,0\n2,1e-5\n3,0\n")
     for text, option in [
-        ('arrive = "late.csv"', ["--arrive", f"{tmp_path / 'late.csv'}"]),
-        ('arrive = "rank 2, 10 us"', ["--arrive", "rank 2, 10 us"]),
+        ('arrivals = "late.csv"', ["--arrivals", f"{tmp_path / 'late.csv'}"]),
+        ('arrivals = "rank 2, 10 us"', ["--arrivals", "rank 2, 10 us"]),
         ('cadence = "4 calls, every 5 us"', ["--cadence", "4 calls, every 5 us"]),
         ("", []),
     ]:
@@ -145,12 +148,12 @@ def test_a_scene_file_says_what_options_say(hocket_command: Callable[..., Ran], 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("arrives = 3", "scene:1: arrives: unknown key, did you mean arrive?"),
-        ('\narrive = "late"', 'scene:2: arrive: got "late", expected ranks and how late they are'),
+        ("arrives = 3", "scene:1: arrives: unknown key, did you mean arrivals?"),
+        ('\narrivals = "late"', 'scene:2: arrivals: got "late", expected ranks and how late they are'),
         ("cadence = 3", "scene:1: cadence: got 3, expected a text in quotes"),
         ("[cadence]\nx = 3", "scene:1: cadence: got {'x': 3}, expected a text in quotes"),
         ('cadence = "x', "scene: Unterminated string"),
-        ('arrive = "none.csv"', "none.csv"),
+        ('arrivals = "none.csv"', "none.csv"),
     ],
 )
 def test_wrong_scene_files_are_one_line(text: str, expected: str) -> None:
@@ -159,14 +162,14 @@ def test_wrong_scene_files_are_one_line(text: str, expected: str) -> None:
     assert expected in str(refused.value) and "\n" not in str(refused.value)
 
 
-@given(st.text() | st.from_regex(r'(arrive|cadence|fault|x) ?= ?"?[a-z0-9 ,]*"?\n?', fullmatch=True))
+@given(st.text() | st.from_regex(r'(arrivals|cadence|faults|x) ?= ?"?[a-z0-9 ,]*"?\n?', fullmatch=True))
 def test_any_text_is_a_scene_or_refused(text: str) -> None:
     try:
         found = hocket.Scene.parse(text, "scene.toml")
     except hocket.Error as error:
         assert str(error).startswith("scene.toml")
     else:
-        assert set(found.given) <= {"arrivals", "cadence", "faults"}
+        assert set(found.parts) <= {"arrivals", "cadence", "faults"}
 
 
 def test_a_sweep_has_a_row_for_each_cadence(tmp_path: Path) -> None:
@@ -182,5 +185,5 @@ def test_a_sweep_has_a_row_for_each_cadence(tmp_path: Path) -> None:
     assert hocket.Table.load(tmp_path / "cadence.csv").rows == table.rows
     with pytest.raises(hocket.Error, match=r'cadence: got "4 cals", expected a number of calls'):
         hocket.Grid.parse(text.replace("4 calls'", "4 cals'"))
-    (row,) = hocket.sweep(hocket.Grid.parse(text.replace(str(cadences), "'4 calls'\narrive = 'rank 1, 1 us'"))).rows
+    (row,) = hocket.sweep(hocket.Grid.parse(text.replace(str(cadences), "'4 calls'\narrivals = 'rank 1, 1 us'"))).rows
     assert row.refusal is not None and "as arrivals are given" in row.refusal

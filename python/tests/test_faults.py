@@ -32,9 +32,9 @@ def test_a_fault_is_the_same_on_the_command_line_and_in_python(hocket_command: C
     assert (plain.time_s.mean, slow.time_s.mean) == (pytest.approx(6 * 1024e-9), pytest.approx(6 * 2048e-9))
     assert (plain.faults, slow.faults, slow.records()[0]["faults"]) == ((), (SLOW,), SLOW)
     line = ["simulate", "allreduce", "ring", "--ranks", "4", "--size", "4096", "--machine", ring]
-    told = hocket_command(*line, "--fault", " link 0 ->  1,0 us.., 50 %", "--json").json
+    told = hocket_command(*line, "--faults", " link 0 ->  1,0 us.., 50 %", "--json").json
     assert told["time_s"]["mean"] == slow.time_s.mean
-    both = [*line, "--fault", SLOW, "--fault", "link 1 -> 2, 0..1 us, 1 %"]
+    both = [*line, "--faults", f"{SLOW}; link 1 -> 2, 0..1 us, 1 %"]
     found = hocket.simulate("allreduce/ring", CALL, machine=machine, faults=[SLOW, "link 1 -> 2, 0..1 us, 1 %"])
     assert hocket_command(*both, "--json").json["time_s"]["mean"] == found.time_s.mean
     assert hocket_command(*both).out.count("fault") == 2
@@ -42,11 +42,11 @@ def test_a_fault_is_the_same_on_the_command_line_and_in_python(hocket_command: C
 
 def test_what_cannot_end_is_a_row(hocket_command: Callable[..., Ran], ring: str) -> None:
     compare = ["compare", "allreduce", "--ranks", "4", "--sizes", "64B,4KiB", "--machine", ring]
-    some = hocket_command(*compare, "--fault", "link 0 -> 1, 1 us.., down")
+    some = hocket_command(*compare, "--faults", "link 0 -> 1, 1 us.., down")
     assert "cannot end" in some.out
     assert "loss" in some.out
     found = hocket.compare("allreduce", ranks=4, sizes=[64, 4096], machine=ring, faults="link 0 -> 1, 1 us.., down")
-    told = hocket_command(*compare, "--fault", "link 0 -> 1, 1 us.., down", "--json").json
+    told = hocket_command(*compare, "--faults", "link 0 -> 1, 1 us.., down", "--json").json
     for size_bytes in (64, 4096):
         losses = found.losses(size_bytes)
         ended = [loss for loss in losses if loss.time_s is not None]
@@ -55,10 +55,10 @@ def test_what_cannot_end_is_a_row(hocket_command: Callable[..., Ran], ring: str)
         assert [one["ratio"] for one in told["losses"] if one["size_bytes"] == size_bytes] == [
             loss.ratio for loss in losses
         ]
-    every = hocket_command(*compare, "--fault", LOST)
+    every = hocket_command(*compare, "--faults", LOST)
     assert every.out.count("cannot end:") == every.out.count("from rank")
     assert not hocket.compare("allreduce", ranks=4, sizes=64, machine=ring, faults=LOST).simulations
-    (row, *_) = csv.DictReader(hocket_command(*compare, "--fault", SLOW, "--csv").out.splitlines())
+    (row, *_) = csv.DictReader(hocket_command(*compare, "--faults", SLOW, "--csv").out.splitlines())
     assert float(row["time_mean_s"]) >= float(row["time_without_faults_s"])
 
 
@@ -80,12 +80,12 @@ def test_wrong_faults_are_refused(faults: Any, expected: str, ring: str) -> None
 
 
 def test_a_machine_without_links_has_no_faults(hocket_command: Callable[..., Ran]) -> None:
-    refused = hocket_command("simulate allreduce ring --ranks 4 --size 64", "--fault", SLOW)
+    refused = hocket_command("simulate allreduce ring --ranks 4 --size 64", "--faults", SLOW)
     assert refused.status == 2
     assert "got the model hockney, expected a machine with links" in refused.err
-    unread = hocket_command("simulate allreduce ring --ranks 4 --size 64", "--fault", "link 0, now, down")
+    unread = hocket_command("simulate allreduce ring --ranks 4 --size 64", "--faults", "link 0, now, down")
     assert unread.status == 2
-    assert "--fault: got" in unread.err
+    assert "--faults: got" in unread.err
 
 
 @given(
@@ -111,7 +111,7 @@ def test_faults_are_an_axis_of_sweeps(tmp_path: Path, ring: str) -> None:
     spec = tmp_path / "grid.toml"
     spec.write_text(
         f'collective = "allreduce"\nranks = 4\nsizes = 4096\nmachine = "{ring}"\n'
-        f'fault = ["", "{SLOW}", "{SLOW}; node 2, 1..9 us, 10 %", "{LOST}"]\n[algorithms.ring]\n'
+        f'faults = ["", "{SLOW}", "{SLOW}; node 2, 1..9 us, 10 %", "{LOST}"]\n[algorithms.ring]\n'
     )
     rows = hocket.sweep(hocket.Grid.load(str(spec))).rows
     assert [row.faults for row in rows] == ["", SLOW, f"{SLOW}; node 2, 1..9 us, 10 %", LOST]
@@ -119,26 +119,26 @@ def test_faults_are_an_axis_of_sweeps(tmp_path: Path, ring: str) -> None:
     assert times_s[0] < times_s[1] < times_s[2]
     assert rows[3].refusal.startswith("cannot end: ")
     spec.write_text(spec.read_text().replace("1..9 us", "9..1 us"))
-    with pytest.raises(hocket.Error, match=r"fault: .*expected a link or a node"):
+    with pytest.raises(hocket.Error, match=r"faults: .*expected a link or a node"):
         hocket.Grid.load(str(spec))
 
 
 def test_pictures_name_the_scene(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
     for sizes in ("8B,4KiB", "4KiB"):
         line = [f"compare allreduce ring --ranks 4 --sizes {sizes} --machine", ring, "--plot", tmp_path / "p.svg"]
-        for options in (["--fault", SLOW], ["--fault", SLOW, "--arrive", "one rank, 0..5 us"]):
+        for options in (["--faults", SLOW], ["--faults", SLOW, "--arrivals", "one rank, 0..5 us"]):
             assert hocket_command(*line, *options).status == 0
             words = (tmp_path / "p.svg").read_text().replace("&gt;", ">")
             assert all(text in words for text in options[1::2]), sizes
     line = ["simulate allreduce ring --ranks 4 --size 4KiB --machine", ring, "--plot", tmp_path / "p.svg"]
-    assert hocket_command(*line, "--fault", SLOW, "--cadence", "2 calls").status == 0
+    assert hocket_command(*line, "--faults", SLOW, "--cadence", "2 calls").status == 0
     words = (tmp_path / "p.svg").read_text().replace("&gt;", ">")
     assert f"fault: {SLOW}" in words and "cadence: 2 calls" in words
 
 
 def test_where_nothing_can_end_there_is_one_line(hocket_command: Callable[..., Ran], tmp_path: Path, ring: str) -> None:
-    line = ["compare allreduce ring --ranks 4 --sizes 8B,4KiB --machine", ring, "--fault", LOST]
-    for late in ([], ["--arrive", "one rank, 0..5 us"]):
+    line = ["compare allreduce ring --ranks 4 --sizes 8B,4KiB --machine", ring, "--faults", LOST]
+    for late in ([], ["--arrivals", "one rank, 0..5 us"]):
         found = hocket_command(*line, *late, "--plot", tmp_path / "none.svg")
         assert (found.status, found.err.count("\n")) == (2, 1) and "nothing to draw" in found.err
     words = ["report", tmp_path / "none.html", *line[0].split()[1:], *line[1:]]
@@ -153,21 +153,21 @@ def test_faults_are_part_of_a_scene(hocket_command: Callable[..., Ran], tmp_path
         (f'"{SLOW}"', [SLOW]),
         (f'["{SLOW}", "node 2, 1..9 us, 10 %"]', [SLOW, "node 2, 1..9 us, 10 %"]),
     ):
-        scene.write_text(f'arrive = "rank 1, 2 us"\nfault = {text}\n')
-        options = [word for fault in faults for word in ("--fault", fault)]
+        scene.write_text(f'arrivals = "rank 1, 2 us"\nfaults = {text}\n')
+        options = ["--faults", "; ".join(faults)]
         told = hocket_command(*line, "--scene", scene).json
-        assert told == hocket_command(*line, "--arrive", "rank 1, 2 us", *options).json
+        assert told == hocket_command(*line, "--arrivals", "rank 1, 2 us", *options).json
         assert told["faults"] == faults
         compared = hocket.compare("allreduce/ring", ranks=4, sizes=4096, machine=ring, scene=str(scene))
         assert compared.times_s[4096, "ring"] == told["time_s"]["mean"]
         assert compared.without_faults[0].arrivals == "rank 1, 2 us"
-    refused = hocket_command(*line, "--scene", scene, "--fault", SLOW)
+    refused = hocket_command(*line, "--scene", scene, "--faults", SLOW)
     assert (refused.status, refused.err) == (
         2,
-        "hocket: error: --fault: expected none, as the file of --scene has fault\n",
+        "hocket: error: --faults: expected none, as the file of --scene has faults\n",
     )
-    for text in ("fault = 3", "fault = [3]", 'fault = "node 1"'):
-        with pytest.raises(hocket.Error, match=r"^scene:1: fault: got (3|.node 1.), expected a (text|link)"):
+    for text in ("faults = 3", "faults = [3]", 'faults = "node 1"'):
+        with pytest.raises(hocket.Error, match=r"^scene:1: faults: got (3|.node 1.), expected a (text|link)"):
             hocket.Scene.parse(text)
 
 
@@ -188,7 +188,7 @@ def test_jobs_at_once_have_faults_together_and_alone(hocket_command: Callable[..
     found = hocket.simulate_together(jobs, machine=ring, faults=SLOW)
     slow_s = hocket.simulate("allreduce/ring", CALL, machine=ring, faults=SLOW).time_s.mean
     assert (found.faults, found.jobs[0].time_s.mean, found.jobs[0].alone_s.mean) == ((SLOW,), slow_s, slow_s)
-    assert hocket_command("together", *jobs, "--machine", ring, "--fault", SLOW, "--json").json["faults"] == [SLOW]
-    assert f"fault: {SLOW}" in hocket_command("together", *jobs, "--machine", ring, "--fault", SLOW).out
-    lost = hocket_command("together", *jobs, "--machine", ring, "--fault", LOST)
+    assert hocket_command("together", *jobs, "--machine", ring, "--faults", SLOW, "--json").json["faults"] == [SLOW]
+    assert f"fault: {SLOW}" in hocket_command("together", *jobs, "--machine", ring, "--faults", SLOW).out
+    lost = hocket_command("together", *jobs, "--machine", ring, "--faults", LOST)
     assert (lost.status, "cannot end: " in lost.err) == (2, True)

@@ -9,7 +9,7 @@ import pytest
 
 import hocket
 from hocket import _native
-from hocket.simulating.simulation import Circuits, Event, Kept, Links, LinkUse, Passage, Simulation
+from hocket.simulating.simulation import Circuits, Detail, Event, Links, LinkUse, Passage, Simulation
 from hocket_studies.pacing_steps import StepGap, StepTime, simulate_step, steps
 from tests.conftest import TRACE
 
@@ -64,7 +64,7 @@ def names(kind: Any) -> set[str]:
 def test_a_simulation_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = hocket.Machine.parse(CIRCUITS)
 
-    def kept(name: Kept) -> None:
+    def kept(name: Detail) -> None:
         hocket.simulate("alltoall/linear", CALL, machine=machine, keep=[name])
 
     found = simulated(monkeypatch, lambda: hocket.simulate("alltoall/linear", CALL, machine=machine))

@@ -560,7 +560,7 @@ def test_large_rank_counts_are_drawn_where_a_call_is_short() -> None:
     assert ranks == [2, *sorted(ranks[1:3]), 129] and all(34 <= number <= 128 for number in ranks[1:3])
     assert ranks == [task.ranks for task in plan([binomial], [2], is_drawn=True).tasks]
     assert 129 not in [task.ranks for task in work.tasks if task.algorithm is linear]
-    assert {finding.ranks: finding.checked for finding in work.done().findings if finding.label == binomial.label} == {
+    assert {finding.ranks: finding.checked for finding in work.run().findings if finding.label == binomial.label} == {
         2: 11,
         **dict.fromkeys(ranks[1:], 1),
     }

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hocket.base.units import format_bytes
 from hocket.drawing.fit_chart import judged_chart
 from hocket.fitting.fit import fit
-from hocket.fitting.result import Fit, Judged, deviation
+from hocket.fitting.result import Fit, Judgement, deviation
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def _compute(data: str, scope: Scope, work: Work) -> Rows:
 
 
 def _draw_times(rows: Rows, title: str) -> alt.LayerChart:
-    return judged_chart([Judged(**row) for row in rows], title)
+    return judged_chart([Judgement(**row) for row in rows], title)
 
 
 def _draw_choices(rows: Rows, title: str) -> Any:
     """Draw what choices took, over the best that was measured, for each size."""
     import altair as alt
 
-    takers = {"chosen_s": "chosen by simulation", "default_s": "the library's own choice"}
+    takers = {"choice_s": "chosen by simulation", "default_s": "the library's own choice"}
     values = [
         {
             "collective": row["collective"],
@@ -126,7 +126,7 @@ def _table(data: Mapping[str, Rows]) -> str:
             continue
         chosen = data.get(f"{name}{_CHOICES}", ())
         for use, is_held_out in (("fitted", False), ("held out", True)):
-            cells = [Judged(**row) for row in rows if row["use"] == use]
+            cells = [Judgement(**row) for row in rows if row["use"] == use]
             points = [row for row in chosen if row["is_held_out"] == is_held_out]
             for collective in (*sorted({one.collective for one in cells}), None) if cells else ():
                 of_it = [one for one in cells if collective in (None, one.collective)]
@@ -136,7 +136,7 @@ def _table(data: Mapping[str, Rows]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _away(cells: Iterable[Judged]) -> tuple[str, ...]:
+def _away(cells: Iterable[Judgement]) -> tuple[str, ...]:
     found = deviation(cells)
     if found is None:
         return ("-",) * 4
@@ -155,8 +155,8 @@ def _choice(points: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         return str(len(points)), str(right), f"{chosen:.2f}", "-", "-", "-"
     library = mean(row["default_s"] / row["best_s"] for row in told)
     to_gain = sum(math.log(row["default_s"] / row["best_s"]) for row in told)
-    gained = sum(math.log(row["default_s"] / row["chosen_s"]) for row in told)
-    slower = sum(row["chosen_s"] > _SLOWER * row["default_s"] for row in told)
+    gained = sum(math.log(row["default_s"] / row["choice_s"]) for row in told)
+    slower = sum(row["choice_s"] > _SLOWER * row["default_s"] for row in told)
     gain = f"{gained / to_gain:.0%}" if to_gain > 0 else "-"
     return str(len(points)), str(right), f"{chosen:.2f}", f"{library:.2f}", gain, str(slower)
 

@@ -21,7 +21,7 @@ from hocket.base.units import format_bytes
 from hocket.definitions.calls import declared_values
 from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE, algorithms
-from hocket.definitions.machine import Machine, made_for
+from hocket.definitions.machine import Machine, algorithms_for
 from hocket.drawing.winner_map import cells
 from hocket.rules.choosing import choose
 from hocket.simulating.bounds import bound
@@ -101,7 +101,7 @@ def _row(point: _Point) -> dict[str, Any]:
     machine = _machine(point)
     sizes = dict(zip("XYZ", axes(point.ranks), strict=True)) if point.machine == "torus" else {}
     times_s = {}
-    for algorithm in made_for(machine, algorithms(point.collective)):
+    for algorithm in algorithms_for(machine, algorithms(point.collective)):
         call = Call(ranks=point.ranks, size_bytes=point.size_bytes, parameters=declared_values(algorithm, sizes))
         try:
             times_s[algorithm.name] = simulate(algorithm, call, machine=machine).time_s.mean

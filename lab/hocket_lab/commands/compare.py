@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@bench_options(usual=(ALL,), limit_s=10.0, by=installation_options, with_scene=options.scene)
+@bench_options(usual=(ALL,), limit_s=10.0, mpi_options=installation_options, with_scene=options.scene)
 @lab_option
 @scale_option
 @options.plot
 @options.output
 @options.as_json
 def compare(
-    asked: BenchRequest, lab: str | None, scale: Fraction, plot: str | None, output: str | None, as_json: bool
+    request: BenchRequest, lab: str | None, scale: Fraction, plot: str | None, output: str | None, as_json: bool
 ) -> None:
     """Time algorithms for a COLLECTIVE in a lab and simulate them: times, and bytes on each link.
 
@@ -41,9 +41,9 @@ def compare(
     uses the lab named "lab", which must be up.
     """
     with in_lab(lab or DEFAULT, scale) as there:
-        asked = replace(asked, call=there.call(asked.call))
-        simulated, refused = expected(there, asked.candidates, asked.call, asked.sizes_bytes, **asked.simulated)
-        accepted = tuple(one for one in asked.candidates if one is None or one.name not in refused)
+        request = replace(request, call=there.call(request.call))
+        simulated, refused = expected(there, request.candidates, request.call, request.sizes_bytes, **request.simulated)
+        accepted = tuple(one for one in request.candidates if one is None or one.name not in refused)
         if not any(accepted):
             raise Error(next(iter(refused.values())))
         before = there.sent()
@@ -53,9 +53,9 @@ def compare(
             times_s = (one.rank_time_s["max"] for (_, bytes_), one in simulated.items() if bytes_ == size)
             return (there.LEAST_ROUNDS + 2) * sum(times_s)
 
-        asked = replace(asked, candidates=accepted)
-        with gates(there, asked.scene.faults) as director:
-            found = asked.measure(
+        request = replace(request, candidates=accepted)
+        with gates(there, request.scene.faults) as director:
+            found = request.measure(
                 launcher=there.command, least_rounds=there.LEAST_ROUNDS, director=director, least_s=least_s
             )
         what = compare_with_lab(there, found, simulated, refused, before, director)

@@ -14,7 +14,7 @@ import click
 from hocket._native import Error
 from hocket.cli.options import Read
 from hocket.cli.output import progress
-from hocket.cli.printing import Styled
+from hocket.cli.printing import StyledText
 from hocket.definitions.machine import Machine
 from hocket_lab.laboratory import Lab, temporary
 from hocket_lab.watching import watch_lab
@@ -47,7 +47,7 @@ _FAR = 0.15
 
 def ratio_text(ratio: float) -> str:
     """Return a ratio of measured to simulated, in red if it is far from 1."""
-    return Styled(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
+    return StyledText(f"{ratio:.3f}", fg="red" if abs(ratio - 1) > _FAR else None)
 
 
 @contextmanager

@@ -92,14 +92,14 @@ def _mpi(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Itera
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _client(distributed: Any, scheduler: Any) -> Any:
+def _client(dask: Any, scheduler: Any) -> Any:
     """Return a client of a scheduler that has workers.
 
     Raises:
         Error: There is no scheduler at that address, or it gets no workers.
     """
     try:
-        client = distributed.Client(scheduler)
+        client = dask.Client(scheduler)
         client.wait_for_workers(1, timeout=_WAIT_S)
         return client
     except (OSError, ValueError) as error:
@@ -146,7 +146,7 @@ class _Workers:
 def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterator[Executor]:
     from concurrent.futures import CancelledError
 
-    distributed = optional("distributed", extra="dask")
+    dask = optional("distributed", extra="dask")
     for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # an error is told once, below
     own = {
@@ -157,17 +157,17 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
         "silence_logs": logging.CRITICAL,
     }
     with (
-        nullcontext(kind.address) if kind.address else distributed.LocalCluster(n_workers=jobs, **own) as scheduler,
-        _client(distributed, scheduler) as client,
+        nullcontext(kind.address) if kind.address else dask.LocalCluster(n_workers=jobs, **own) as scheduler,
+        _client(dask, scheduler) as client,
     ):
         where = client.scheduler.address
         workers = _Workers(client, where, say if kind.address else _silent)  # Dask replaces the workers that it started
         try:
             with workers:
                 yield client.get_executor()
-        except distributed.KilledWorker as error:
+        except dask.KilledWorker as error:
             raise Error("workers of Dask died, expected enough memory for one simulation on each worker") from error
-        except (CancelledError, OSError, distributed.client.ClosedClientError) as error:
+        except (CancelledError, OSError, dask.client.ClosedClientError) as error:
             if client.status == "running":
                 raise
             if workers.have_ended:

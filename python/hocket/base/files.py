@@ -273,13 +273,13 @@ def _file_beside(target: Path) -> Iterator[Path]:
     beginning = f".{os.fsdecode(os.fsencode(target.name)[:_MOST_NAME_BYTES])}.hocket-{_host()}-"
     permissions = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         is_ours = False
         while not is_ours:  # another process may remove the file before it is locked
             temporary = target.with_name(f"{beginning}{os.urandom(4).hex()}")
             descriptor = os.open(temporary, flags, 0o666 if permissions is None else 0o600)
-            opened.callback(os.close, descriptor)
-            opened.callback(temporary.unlink, missing_ok=True)
+            stack.callback(os.close, descriptor)
+            stack.callback(temporary.unlink, missing_ok=True)
             is_ours = lock(descriptor) is not Lock.OF_ANOTHER and is_at(temporary, descriptor)
         if permissions is not None:  # nobody else may read the file earlier
             os.fchmod(descriptor, permissions)

@@ -89,8 +89,8 @@ def kind_of(path: str | PathLike[str]) -> Kind | None:
             with open(path, "rb") as stream:
                 first = stream.read(_FIRST_BYTES)
             if first.startswith(b"\x1f\x8b"):
-                with gzip.open(path) as unpacked:
-                    first = unpacked.read(_FIRST_BYTES)
+                with gzip.open(path) as archive:
+                    first = archive.read(_FIRST_BYTES)
     return next((kind for kind in KINDS if kind.pattern.search(first)), None)
 
 

@@ -91,7 +91,7 @@ def draw_with(load: Callable[[], object]) -> None:
 
 
 @singledispatch
-def drawn(result: Result, **options: Any) -> Any:
+def draw(result: Result, **options: Any) -> Any:
     """Return the chart of a result.
 
     Raises:
@@ -99,9 +99,9 @@ def drawn(result: Result, **options: Any) -> Any:
     """
     for load in _drawings:
         load()
-    if drawn.dispatch(type(result)) is drawn.dispatch(object):
+    if draw.dispatch(type(result)) is draw.dispatch(object):
         raise Error(f"plot: {type(result).__name__} has no picture")
-    return drawn(result, **options)
+    return draw(result, **options)
 
 
 def parameter_columns(parameters: Mapping[str, int | str]) -> dict[str, Any]:

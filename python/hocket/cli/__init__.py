@@ -15,7 +15,7 @@ from hocket.cli.limits import addresses_in_words, too_narrow
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # 128 + SIGINT, as in shells
+_INTERRUPTION_STATUS = 130  # 128 + SIGINT, as in shells
 _SOON_S = 0.01
 
 
@@ -74,5 +74,5 @@ def _exit_of_interrupt() -> int:
     print("hocket: interrupted", file=sys.stderr, flush=True)
     exec("")  # Python ends with the signal if the last text it executed, for example of a dataclass, was interrupted
     if threading.active_count() > 1:
-        os._exit(_INTERRUPTED)  # do not wait for work in other threads
-    return _INTERRUPTED
+        os._exit(_INTERRUPTION_STATUS)  # do not wait for work in other threads
+    return _INTERRUPTION_STATUS

@@ -18,12 +18,12 @@ from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
-from hocket.cli.printing import Styled, note, say
+from hocket.cli.printing import StyledText, note, say
 from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
 from hocket.definitions.libraries import DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
-from hocket.definitions.machine import Machine, made_for
+from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_picture
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 @options.call
 @options.machine
 @options.engine
-@options.as_measured
+@options.measured_as_option
 @options.scene
 @compared_trials_option
 @options.seed
-@options.until
+@options.until_ci
 @options.plot
 @click.option(
     "--links",
@@ -126,7 +126,7 @@ def compare(
     options.only_one_form(as_csv, as_json)
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
-        candidates = made_for(machine, candidates)
+        candidates = algorithms_for(machine, candidates)
     sizes = options.sizes_of(collective, sizes, example="8B..64MiB")
     if plot is not None and not any(sizes):
         raise click.UsageError("--plot: got sizes of 0 B only, expected one that a logarithmic axis can show")
@@ -140,7 +140,7 @@ def compare(
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)
-    if measured and scene.given:
+    if measured and scene.parts:
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
     by_engine = partial(simulation_s, machine=machine, engine=engine)
@@ -165,7 +165,7 @@ def compare(
         latest = comparison
         bar.reach(work(keys) - work(comparison.missing))
         if not (as_json or as_csv or every or scene.faults) and table.has_next(comparison):
-            with bar.hidden():
+            with bar.hide():
                 table.print_next(comparison)
 
     def work(keys: Iterable[tuple[int, str]]) -> float:
@@ -186,9 +186,8 @@ def compare(
             table.print_rest(comparison)
         _print_summary(comparison, pictures, is_random=is_random)
         for way in sorted({one.measured_as for one in measurements} - {measured_as}):
-            print_words(
-                f"times were measured as {way}, and simulated as {measured_as}: --as {way} simulates them alike"
-            )
+            difference = f"times were measured as {way}, and simulated as {measured_as}"
+            print_words(f"{difference}: --measured-as {way} simulates them alike")
 
     try:
         with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", work(keys)) as bar:
@@ -230,9 +229,9 @@ def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: s
     """Return the measurements of files; those that do not tell it are of this collective and this number of ranks."""
     if not (files or algorithms):
         return []
-    from hocket.cli.measurements import measured_in
+    from hocket.cli.measurements import read_measured
 
-    measurements = measured_in(files, algorithms, collective=collective, ranks=ranks)
+    measurements = read_measured(files, algorithms, collective=collective, ranks=ranks)
     if not measurements:
         raise click.UsageError(f"--measured: got no time of {collective} on {ranks} ranks, expected at least one")
     return measurements
@@ -330,7 +329,7 @@ def _print_all(comparison: Comparison, candidates: Sequence[Algorithm], librarie
         if time_s is None:
             return "-"
         is_fastest = size_bytes in comparison.finished_bytes and name in comparison.fastest(size_bytes)
-        return Styled(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else format_time(time_s)
+        return StyledText(f"{format_time(time_s)} *", fg="green", bold=True) if is_fastest else format_time(time_s)
 
     cells = [[cell(size_bytes, name) for size_bytes in sizes] for name in names]
     print_transposed(names, [*map(format_bytes, sizes)], cells)

@@ -53,7 +53,7 @@ def explain(
     The time is the length of the critical path: a chain of operations and messages, each waiting for the one before.
     With late ranks, the path begins at the rank that the call waits for.
     """
-    algorithm = options.chosen(names, algorithms)
+    algorithm = options.one_algorithm(names, algorithms)
     call = call_of([algorithm], ranks=ranks, size_bytes=options.size_of(algorithm, size))
     announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):

@@ -13,7 +13,7 @@ from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
 from hocket.cli import completion, options
-from hocket.cli.measurements import told_options
+from hocket.cli.measurements import facts_options
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.cli.printing import note, say
 from hocket.fitting.conditions import Condition
@@ -22,7 +22,7 @@ from hocket.fitting.fit import fit as fit_machine
 from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Regret, deviation
 from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Measurement, Reading, Told
+from hocket.measurements.measurement import Facts, Measurement, Reading
 
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
 
@@ -55,7 +55,7 @@ def _condition(text: str) -> str:
     help="Judge by measurements that meet this condition, such as ranks>64, instead of fitting to them; "
     "may be given several times.",
 )
-@told_options
+@facts_options
 @options.parameter
 @click.option(
     "--cells",
@@ -86,7 +86,7 @@ def fit(
     output: str | None,
     only: tuple[str, ...],
     hold_out: tuple[str, ...],
-    told: Callable[..., list[Told]],
+    facts_of: Callable[..., list[Facts]],
     param: tuple[tuple[str, str], ...],
     cells: int,
     starts: int,
@@ -106,7 +106,7 @@ def fit(
     """
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
-    readings = [*map(read_measurements, measurements, told(len(measurements), param))]
+    readings = [*map(read_measurements, measurements, facts_of(len(measurements), param))]
     with open_executor(executor, jobs=jobs, say=note) as pool:
         machine_fit = fit_machine(
             [one for reading in readings for one in reading.measurements],
@@ -118,7 +118,7 @@ def fit(
             seed=seed,
             time_limit_s=time_limit,
             executor=pool,
-            shown=progress,
+            display=progress,
         )
     write_picture(plot, machine_fit.plot)
     if output is not None:
@@ -140,10 +140,10 @@ def _show(
 ) -> None:
     conditions = [Condition.parse(text) for text in only]
 
-    def taken(measurement: Measurement) -> bool:
+    def is_taken(measurement: Measurement) -> bool:
         return all(each.holds(measurement) for each in conditions)
 
-    unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if taken(one))
+    unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if is_taken(one))
     if as_json:
         print_result({**fit.as_dict(), "no_counterpart": dict(unknown), **dict(files)})
         return
@@ -159,7 +159,7 @@ def _show(
         print_words(_beyond_noise(fit))
     _print_deviations(fit)
     _print_regrets(fit)
-    count = sum(taken(one) for reading in readings for one in reading.measurements)
+    count = sum(is_taken(one) for reading in readings for one in reading.measurements)
     _print_left_out(unknown, f"of {count + unknown.total()} measurements have no counterpart in Hocket")
     _print_left_out(Counter(fit.left_out), "measured calls cannot be simulated on this machine")
     print_facts([(what, path) for what, path in files if path is not None])
@@ -247,8 +247,8 @@ def _print_regret(what: str, some: Sequence[Regret]) -> None:
     worst = max(some, key=lambda one: one.regret)
     if not worst.is_right:
         where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {format_count(worst.ranks, 'rank')}"
-        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.chosen} instead of {worst.best}")
-    ratios = [(one.chosen_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
+        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.choice} instead of {worst.best}")
+    ratios = [(one.choice_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
     if ratios:
         slower = sum(ratio > AS_FAST for ratio, _ in ratios)
         own = format_ratio(mean(default for _, default in ratios))

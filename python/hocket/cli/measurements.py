@@ -14,7 +14,7 @@ from hocket.base.call import MeasuredAs
 from hocket.cli import options
 from hocket.explorer.questions import MeasuredFile
 from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Measurement, Told
+from hocket.measurements.measurement import Facts, Measurement
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,8 +24,8 @@ EACH = "once, or once for each file"
 """How often an option is given."""
 
 
-def told_options(command: F) -> F:
-    """Add the options; pass `told`, which returns what is told of each file, given their number and parameters."""
+def facts_options(command: F) -> F:
+    """Add the options; pass `facts_of`, which returns what is told of each file, given their number and parameters."""
 
     @wraps(command)
     def collect(
@@ -36,7 +36,7 @@ def told_options(command: F) -> F:
         measured_as: MeasuredAs,
         **rest: Any,
     ) -> Any:
-        def told(files: int, parameters: tuple[tuple[str, str], ...]) -> list[Told]:
+        def facts_of(files: int, parameters: tuple[tuple[str, str], ...]) -> list[Facts]:
             values = zip(
                 of_files("--algorithm", algorithm, files),
                 of_files("--ranks", ranks, files),
@@ -44,11 +44,11 @@ def told_options(command: F) -> F:
                 of_files("--ranks-per-node", ranks_per_node, files),
                 strict=True,
             )
-            return [Told(name, count, parameters, measured_as, what, on_node) for name, count, what, on_node in values]
+            return [Facts(name, count, parameters, measured_as, what, on_node) for name, count, what, on_node in values]
 
-        return command(told=told, **rest)
+        return command(facts_of=facts_of, **rest)
 
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), cast(F, collect))
+    return reduce(lambda function, option: option(function), reversed(_OPTIONS), cast(F, collect))
 
 
 def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
@@ -66,7 +66,7 @@ def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]
     return values
 
 
-def measured_in(
+def read_measured(
     files: Sequence[str], algorithms: Sequence[str], *, collective: str | None, ranks: int | None
 ) -> list[Measurement]:
     """Return what the files of --measured have; those that do not tell it are of this collective and rank count.
@@ -78,7 +78,7 @@ def measured_in(
     if not files:
         raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
     names = of_files("--measured-algorithm", algorithms, len(files))
-    facts = [Told(name, ranks, collective=collective) for name in names]
+    facts = [Facts(name, ranks, collective=collective) for name in names]
     with _options_named("algorithm"):
         return [one for reading in map(read_measurements, files, facts) for one in reading.measurements]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
@@ -25,7 +26,7 @@ from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
-from hocket.simulating.faults import read_fault
+from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 
 T = TypeVar("T")
@@ -161,7 +162,7 @@ def check_scene(scene: Scene, measured_as: str) -> None:
         return
     name, other = exclusion
     expected = f"got {measured_as}, expected isolated" if name == "measured_as" else "expected none"
-    raise click.UsageError(f"{_OPTION_OF_SCENE.get(name, '--as')}: {expected}, as {_OPTION_OF_SCENE[other]} is given")
+    raise click.UsageError(f"--{name.replace('_', '-')}: {expected}, as --{other} is given")
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
@@ -185,7 +186,7 @@ def check_sends(sends: str) -> None:
         raise click.UsageError(f"--sends: got {sends}, expected waiting, except for a schedule")
 
 
-def chosen(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
+def one_algorithm(names: Sequence[str], among: Iterable[Algorithm]) -> Algorithm:
     """Return the algorithm named as COLLECTIVE NAME, as COLLECTIVE/NAME, or as a NAME that only one collective has."""
     if not 1 <= len(names) <= 2:
         raise click.UsageError(f"got {len(names)} names, expected COLLECTIVE ALGORITHM")
@@ -203,7 +204,7 @@ def call(command: F) -> F:
         values: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
         return command(call_of=partial(_call, **values), **rest)
 
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_CALL_OPTIONS), cast(F, collect))
+    return reduce(lambda function, option: option(function), reversed(_CALL_OPTIONS), cast(F, collect))
 
 
 def scene(command: F) -> F:
@@ -226,9 +227,8 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
 
     @wraps(command)
     def refuse(scene: Scene, **rest: Any) -> Any:
-        if name in scene.given:
-            key = _OPTION_OF_SCENE[name].removeprefix("--")
-            raise click.UsageError(f"--scene: the file has {key}, expected none, as {reason}")
+        if name in scene.parts:
+            raise click.UsageError(f"--scene: the file has {name}, expected none, as {reason}")
         return command(scene=scene, **rest)
 
     return _collecting(cast(F, refuse), [each for each in _SCENE_OPTIONS if each is not option])
@@ -237,14 +237,13 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
 def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
     @wraps(command)
     def collect(scene: Scene, **rest: Any) -> Any:
-        scene_values = {name: rest.pop(name) for name in _OPTION_OF_SCENE if name in rest}
+        scene_values = {each.name: rest.pop(each.name) for each in fields(Scene) if each.name in rest}
         for name, value in scene_values.items():
-            if value is not None and name in scene.given:
-                key = _OPTION_OF_SCENE[name]
-                raise click.UsageError(f"{key}: expected none, as the file of --scene has {key.removeprefix('--')}")
-        return command(scene=scene.beside(**scene_values), **rest)
+            if value is not None and name in scene.parts:
+                raise click.UsageError(f"--{name}: expected none, as the file of --scene has {name}")
+        return command(scene=scene.with_parts(**scene_values), **rest)
 
-    return reduce(lambda wrapped, option: option(wrapped), reversed(list(scene_options)), cast(F, collect))
+    return reduce(lambda function, option: option(function), reversed(list(scene_options)), cast(F, collect))
 
 
 def picture_file(path: str) -> str:
@@ -319,10 +318,8 @@ engine = click.option(
     default="auto",
     help="The engine that keeps virtual time.",
 )
-measured_as = partial(
-    click.option, "--as", "measured_as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated"
-)
-as_measured = measured_as(
+measured_as = partial(click.option, "--measured-as", type=OneOf(["isolated", "pico", "osu", "imb"]), default="isolated")
+measured_as_option = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )
@@ -346,18 +343,15 @@ measured_ranks = click.option(
     help="Number of ranks of a file of --measured that does not tell it; once, or once for each file.",
 )
 faults = click.option(
-    "--fault",
-    "faults",
-    type=Read(read_fault, name="fault"),
-    multiple=True,
+    "--faults",
+    type=Read(read_faults, name="faults"),
     callback=lambda _ctx, _param, texts: texts or None,
     help="Links are slow or down for a time: 'link 0 -> 1, 20..80 us, 10 %', 'link 0 <-> 1, 20 us.., down' or "
-    "'node 3, 0 us.., 50 %'; several times for several faults.",
+    "'node 3, 0 us.., 50 %'; semicolons separate several faults.",
 )
 _SCENE_OPTIONS = (
     click.option(
-        "--arrive",
-        "arrivals",
+        "--arrivals",
         type=Read(read_arrivals, name="arrivals"),
         help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a "
         "time for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
@@ -369,10 +363,9 @@ _SCENE_OPTIONS = (
         type=Read(Scene.load, name="FILE"),
         default=NO_SCENE,
         show_default=False,
-        help="A file with arrive, cadence and fault, as these options.",
+        help="A file with arrivals, cadence and faults, as these options.",
     ),
 )
-_OPTION_OF_SCENE = {"arrivals": "--arrive", "cadence": "--cadence", "faults": "--fault"}
 place = click.option(
     "--place",
     type=OneOf(["contiguous", "scattered", "random"]),
@@ -382,7 +375,7 @@ place = click.option(
 )
 trials = click.option("--trials", type=whole(), default=1, help="Number of trials on a machine with noise.")
 seed = click.option("--seed", type=SEED, default=0, help="Seed of all random numbers.")
-until = click.option(
+until_ci = click.option(
     "--until-ci",
     type=SHARE,
     help="Stop when the 95 % confidence interval of the mean is within this share of the mean, such as 1%; "

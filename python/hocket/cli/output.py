@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hocket.base import files
 from hocket.base.checks import printable
 from hocket.base.version import VERSION
-from hocket.cli.printing import Styled, note, put, say
+from hocket.cli.printing import StyledText, note, put, say
 from hocket.drawing.encoding import picture_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table; the columns named in `right` are right-aligned. Cells may be `Styled`.
+    """Print a table; the columns named in `right` are right-aligned. Cells may be `StyledText`.
 
     Words and numbers are never cut. If a terminal is too narrow for all columns, the first words are printed above the
     rows.
@@ -246,7 +246,7 @@ def _cell(text: str) -> Text:
     from rich.style import Style
     from rich.text import Text
 
-    style = Style(color=text.fg, bold=text.is_bold or None) if isinstance(text, Styled) else ""
+    style = Style(color=text.fg, bold=text.is_bold or None) if isinstance(text, StyledText) else ""
     return Text(printable(text), style=style)
 
 
@@ -299,7 +299,7 @@ class Bar:
             self._display.update(self._display.task_ids[0], description=label)
 
     @contextmanager
-    def hidden(self) -> Iterator[None]:
+    def hide(self) -> Iterator[None]:
         """Clear the bar from the terminal while something else is printed."""
         if self._display is None:
             yield

@@ -10,7 +10,7 @@ from hocket._native import Error
 from hocket.base.checks import printable, printable_lines
 
 
-class Styled(str):
+class StyledText(str):
     """A text with a style.
 
     Attributes:
@@ -21,7 +21,7 @@ class Styled(str):
     fg: str | None
     is_bold: bool
 
-    def __new__(cls, text: str, *, fg: str | None = None, bold: bool = False) -> Styled:
+    def __new__(cls, text: str, *, fg: str | None = None, bold: bool = False) -> StyledText:
         """Return the text with a style."""
         text_made = super().__new__(cls, text)
         text_made.fg, text_made.is_bold = fg, bold
@@ -30,7 +30,7 @@ class Styled(str):
 
 def say(*parts: str, bold: bool = False) -> None:
     """Print a text, given in parts, on stdout. Control characters are escaped, but for line breaks."""
-    put("".join(_in_style(Styled(part, bold=True) if bold else part) for part in parts) + "\n")
+    put("".join(_in_style(StyledText(part, bold=True) if bold else part) for part in parts) + "\n")
 
 
 def put(text: str) -> None:
@@ -56,4 +56,4 @@ def note(text: str) -> None:
 
 def _in_style(part: str) -> str:
     text = printable_lines(part)
-    return click.style(text, fg=part.fg, bold=part.is_bold or None) if isinstance(part, Styled) else text
+    return click.style(text, fg=part.fg, bold=part.is_bold or None) if isinstance(part, StyledText) else text

@@ -49,7 +49,7 @@ def record(
     as_json: bool,
 ) -> None:
     """Record what every rank does in a call: a schedule, in a format of `hocket convert`."""
-    algorithm = options.chosen(names, algorithms)
+    algorithm = options.one_algorithm(names, algorithms)
     size_bytes = options.size_of(algorithm, size)
     call = call_of([algorithm], ranks=ranks, size_bytes=size_bytes)
     format = format_for(output or files.STDOUT, form)

@@ -11,7 +11,7 @@ from hocket.base.names import hint
 _TOO_MANY = re.compile(r"Got unexpected extra arguments? \((?P<words>.*)\)", re.DOTALL)
 _FEW = re.compile(r"requires (?P<count>\d+) arguments")
 _NO_VALUE = "does not take a value."
-_NEAR = "did you mean"
+_HINT_START = "did you mean"
 
 
 def refusal(error: click.ClickException) -> str:
@@ -31,7 +31,7 @@ def refusal(error: click.ClickException) -> str:
         nearest_option = hint(error.option_name, options)
         hint_text = (
             nearest_option
-            if nearest_option.startswith(_NEAR)
+            if nearest_option.startswith(_HINT_START)
             else f"expected one that `{context.command_path} --help` lists"
         )
         return f'unknown option "{error.option_name}", {hint_text}'

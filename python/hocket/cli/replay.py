@@ -48,7 +48,7 @@ def _factor(text: str) -> float:
 )
 @options.trials
 @options.seed
-@options.until
+@options.until_ci
 @options.timeline
 @options.space_time
 @options.as_json

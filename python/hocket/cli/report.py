@@ -27,7 +27,7 @@ from hocket.simulating.scenes import Scene
 @options.sizes
 @options.parameter
 @options.machine
-@click.option("--beside", type=options.MACHINE, help="A second machine, shown beside the first.")
+@click.option("--beside", "other_machine", type=options.MACHINE, help="A second machine, shown beside the first.")
 @options.scene
 @compared_trials_option
 @options.seed
@@ -61,7 +61,7 @@ def report(
     sizes: tuple[int, ...] | None,
     param: tuple[tuple[str, str], ...],
     machine: Machine,
-    beside: Machine | None,
+    other_machine: Machine | None,
     scene: Scene,
     trials: int | None,
     seed: int,
@@ -89,15 +89,15 @@ def report(
         sizes_bytes=options.sizes_of(collective, sizes if has_size else None, example="8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
-        named=Sources(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
+        sources=Sources(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
         algorithm=algorithm,
         size_bytes=at,
         verified_ranks=verify_ranks,
         parameters=param,
         trials=compared_trials(trials, seed, None, machine, is_drawn=scene.is_drawn),
         scene=scene,
-        beside=beside,
-        beside_name=None if beside is None else name_of(beside),
+        other_machine=other_machine,
+        other_machine_name=None if other_machine is None else name_of(other_machine),
     )
     view_names = views or tuple(VIEWS)
     with progress("reporting", len(view_names)) as bar:

@@ -86,7 +86,7 @@ def show(
             raise click.UsageError("--ranks: does not apply to a collective, expected one of its algorithms")
         show_collective(find_collective(names[0]), algorithms, as_json=as_json)
         return
-    _show_algorithm(options.chosen(names, algorithms), ranks or _RANKS, as_json=as_json)
+    _show_algorithm(options.one_algorithm(names, algorithms), ranks or _RANKS, as_json=as_json)
 
 
 def _show_algorithm(algorithm: Algorithm, ranks: int, *, as_json: bool) -> None:

@@ -29,7 +29,7 @@ from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine, Kept, Passage, Simulation, plan
+from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
 from hocket.words.simulations import formula, in_cadence, late, measured, network_load, spread
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
@@ -42,12 +42,12 @@ _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 @options.call
 @options.machine
 @options.engine
-@options.as_measured
+@options.measured_as_option
 @options.sends
 @options.scene
 @options.trials
 @options.seed
-@options.until
+@options.until_ci
 @options.timeline
 @click.option(
     "--links",
@@ -92,24 +92,26 @@ def simulate(
     """
     if names[:1] == ("schedule",):
         if measured_as != "isolated":
-            raise click.UsageError(f"--as: got {measured_as}, expected isolated, as a schedule describes one call")
+            raise click.UsageError(
+                f"--measured-as: got {measured_as}, expected isolated, as a schedule describes one call"
+            )
         if scene.cadence is not None:
             raise click.UsageError("--cadence: expected none, as a schedule describes one call")
         subject = _schedule(names, ranks, size, call_of)
         machine = machine if sends == "waiting" else with_buffered_sends(machine)
     else:
         options.check_sends(sends)
-        subject = _call(options.chosen(names, algorithms), ranks, size, call_of)
+        subject = _call(options.one_algorithm(names, algorithms), ranks, size, call_of)
     options.check_files(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
     _check_maps(machine, links, links_over_time)
     options.check_scene(scene, measured_as)
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
-    files_by_kind: dict[Kept, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
+    files_by_kind: dict[Detail, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in files_by_kind.items() if path is not None]
     simulation_plan = plan(
-        *subject.asked,
+        *subject.arguments,
         machine=machine,
         engine=engine,
         measured_as=measured_as,
@@ -120,24 +122,24 @@ def simulate(
     announce([simulation_plan.effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
     with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:
-        found = simulation_plan.run(bar.reach if has_trials else None)
+        result = simulation_plan.run(bar.reach if has_trials else None)
     contents: dict[str, str | bytes] = {}  # check everything before writing anything
     if links is not None:
-        contents[links] = _links(found, machine, Path(links).suffix)
+        contents[links] = _links(result, machine, Path(links).suffix)
     if links_over_time is not None:
-        contents[links_over_time] = _links_over_time(found, machine, Path(links_over_time).suffix)
+        contents[links_over_time] = _links_over_time(result, machine, Path(links_over_time).suffix)
     if timeline is not None:
-        contents[timeline] = timeline_text(found)
+        contents[timeline] = timeline_text(result)
     if plot is not None:
-        contents[plot] = picture_of(found.plot, Path(plot).suffix)
+        contents[plot] = picture_of(result.plot, Path(plot).suffix)
     for path, content in contents.items():
         files.write(path, content)
     if any(map(files.is_stdout, contents)):
         return  # print nothing into the requested output
     if as_json:
-        print_json(found.as_dict())
+        print_json(result.as_dict())
     else:
-        _print(found, subject.algorithm, machine)
+        _print(result, subject.algorithm, machine)
         print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
 
 
@@ -157,7 +159,7 @@ class _Subject:
     """The subject of a simulation, and the algorithm to name."""
 
     algorithm: Algorithm
-    asked: tuple[Algorithm, Call] | tuple[Schedule]
+    arguments: tuple[Algorithm, Call] | tuple[Schedule]
 
 
 def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hocket.base.places import Place
 from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
 from hocket.cli.output import GrowingTable
-from hocket.cli.printing import Styled
+from hocket.cli.printing import StyledText
 
 _NEXT = ("second", "third")
 MOST_PLACES = 1 + len(_NEXT)
@@ -25,15 +25,15 @@ class SizeTable:
 
     Args:
         sizes_bytes: The sizes.
-        compared: Number of contestants.
+        contestants: Number of contestants.
         further: Additional columns; for each, the widest cell.
         with_reach: Whether times have intervals.
     """
 
     def __init__(
-        self, sizes_bytes: Sequence[int], compared: int, further: Mapping[str, str], *, with_reach: bool
+        self, sizes_bytes: Sequence[int], contestants: int, further: Mapping[str, str], *, with_reach: bool
     ) -> None:
-        self._next = _NEXT[: compared - 1]
+        self._next = _NEXT[: contestants - 1]
         numbers = ["fastest", *self._next, *further]
         widest = [
             max(map(format_bytes, sizes_bytes), key=len),
@@ -54,7 +54,7 @@ class SizeTable:
         time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")
         factors = [factor(each.time_s, first.time_s) for each in others]
         missing = ["-"] * (len(self._next) - len(others))
-        row = [format_bytes(size_bytes), Styled(time, fg="green", bold=True), *factors, *missing, *further]
+        row = [format_bytes(size_bytes), StyledText(time, fg="green", bold=True), *factors, *missing, *further]
         self._table.print_row(row, above=", then ".join(map(_names, (first, *others))) + note)
 
 

@@ -18,7 +18,7 @@ from hocket.base.units import format_count
 from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, mpi_options, placed_in
+from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, launcher_for, mpi_options
 from hocket.cli.output import print_json, progress
 from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
@@ -32,7 +32,7 @@ from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning, order_cost
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
-from hocket.tuning.tune import GuidelineCheck, checked, tuned
+from hocket.tuning.tune import GuidelineCheck, check_defaults, run_plan
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
 _GUIDELINES = "guidelines.json"
@@ -191,21 +191,21 @@ def tune(
         work: Work = BySimulation(model, pool, progress)
     else:
         installation = found_installation(mpi, mpicc, mpiexec)
-        launcher, entered = placed_in(installation, hosts, lab)
+        launcher, entered_lab = launcher_for(installation, hosts, lab)
         choices = of_guidelines if check else of_the_catalogue
         by_mpi = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
-        work = ByMeasurement(by_mpi, entered.summary if entered else hosts, limit_s, progress)
+        work = ByMeasurement(by_mpi, entered_lab.summary if entered_lab else hosts, limit_s, progress)
     plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order_is_fixed)
 
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
         if not as_json:
-            say(f"{_calls(plan, check)}: {work.announced(plan.training)}")
+            say(f"{_calls(plan, check)}: {work.announcement(plan.training)}")
 
     if check:
-        _print_checked(checked(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
+        _print_checked(check_defaults(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
         return
-    _write(tuned(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin), folder, as_json)
+    _write(run_plan(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin), folder, as_json)
 
 
 def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
@@ -234,7 +234,7 @@ def _refuse(values: Mapping[str, object], companion: str) -> None:
 def _calls(plan: Plan, check: bool) -> str:
     if check:
         return format_count(len(plan.training), "call")
-    judging = format_count(len(plan.held_out), "other")
+    judging = format_count(len(plan.judging), "other")
     calls = f"{format_count(len(plan.training), 'call')} to decide, {judging} to judge the decisions"
     return f"{calls}, more calls where decisions change"
 
@@ -250,8 +250,8 @@ def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool
     say(f"guidelines that the default violates beyond the noise: {len(check.violations)}")
     for one in check.violations:
         say(f"  {one}")
-    if check.undecided:
-        say(f"undecided within the time limit: {check.undecided} of {check.calls} calls")
+    if check.undecided_calls:
+        say(f"undecided within the time limit: {check.undecided_calls} of {check.calls} calls")
     if check.left_out:
         say(f"not measured within the time limit: {format_count(check.left_out, 'call')}")
     if folder:
@@ -281,17 +281,17 @@ def _where(regrets: Sequence[Regret]) -> str:
 
 def _judgement_lines(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
-    if tuning.undecided:
-        undecided = f"{tuning.undecided} of {len(tuning.found)} calls are undecided within the time limit"
-        lines.append(f"{undecided}: the MPI, or the choice that seemed fastest, runs them")
+    if tuning.undecided_points:
+        sentence = f"{tuning.undecided_points} of {len(tuning.records)} calls are undecided within the time limit"
+        lines.append(f"{sentence}: the MPI, or the choice that seemed fastest, runs them")
     if tuning.left_out:
         runs = "rules for other sizes, or the MPI, run them" if tuning.order_is_fixed else "the MPI runs them"
         lines.append(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: {runs}")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
-        beyond = sum(one.is_beyond_noise for one in tuning.regrets)
-        noise = f", beyond the noise at {beyond}" if tuning.judging_noise else ""
+        number_beyond = sum(one.is_beyond_noise for one in tuning.regrets)
+        noise = f", beyond the noise at {number_beyond}" if tuning.judging_noise else ""
         lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{_where(tuning.regrets)}{noise}")
     else:
         reason = "the time limit was reached, or there is only one size"

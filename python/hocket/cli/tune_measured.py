@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from hocket._native import Error
-from hocket.cli.measurements import measured_in
+from hocket.cli.measurements import read_measured
 from hocket.tuning.from_measurements import tune_measured
 from hocket.tuning.report import Tuning
 
@@ -28,11 +28,11 @@ def tune_files(
         Error: A file cannot be read or does not tell what it must; or its times cannot be compared.
     """
     # Files that do not tell their collective or their number of ranks are of the only one that is asked for.
-    told_ranks = ranks[0] if ranks is not None and len(ranks) == 1 else None
-    told_collective = collectives[0] if len(collectives) == 1 else None
+    known_ranks = ranks[0] if ranks is not None and len(ranks) == 1 else None
+    known_collective = collectives[0] if len(collectives) == 1 else None
     tunings = [
         one
-        for one in measured_in(files, algorithms, collective=told_collective, ranks=told_ranks)
+        for one in read_measured(files, algorithms, collective=known_collective, ranks=known_ranks)
         if one.collective in collectives
         and (ranks is None or one.ranks in ranks)
         and (sizes_bytes is None or one.size_bytes in sizes_bytes)

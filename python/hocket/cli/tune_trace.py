@@ -45,15 +45,15 @@ def tune_trace(
     name = baseline or "baseline"
     is_fixed = order_is_fixed or has_fixed_order(rules, name)
     application = Application(load(file, compares_ranks=False), evaluator, rules, name, is_fixed)
-    before = application.replayed([])
+    before = application.replay([])
     calls = traced_calls(application.trace, collectives)
     if not calls:
         raise Error(f"{file}: has no calls of the collectives to tune, expected some of {', '.join(collectives)}")
     with workers(jobs) as executor, progress("simulating", len(calls)) as on_done:
-        proposed = propose(calls, application, tolerance, executor=executor, on_done=on_done)
-    replays = len(proposed) * (len(proposed) + 1) // 2
+        proposals = propose(calls, application, tolerance, executor=executor, on_done=on_done)
+    replays = len(proposals) * (len(proposals) + 1) // 2
     with workers(jobs) as executor, progress("replaying", replays) as on_done:
-        tuning = fewest_rules(proposed, application, before, threshold, executor=executor, on_done=on_done)
+        tuning = fewest_rules(proposals, application, before, threshold, executor=executor, on_done=on_done)
     entry = {
         "trace": file,
         "machine": evaluator.machine.name,
@@ -66,7 +66,7 @@ def tune_trace(
         **tuning.as_dict(),
         "version": VERSION,
     }
-    _write(entry, application.written(tuning.rules), Path(folder))
+    _write(entry, application.complete(tuning.rules), Path(folder))
     if as_json:
         print_json({**entry, "folder": folder})
     else:
@@ -88,7 +88,7 @@ def _print(entry: dict[str, Any], tuning: TracedTuning, folder: str) -> None:
         ("baseline", f"{format_time(before.time_s.mean)}, rules: {entry['baseline']}"),
         *([("order", "fixed, of the baseline too")] if entry["order"] == "fixed" else []),
         ("all rules", f"{format_time(tuning.all_rules.time_s.mean)}, {format_count(len(tuning.effects), 'rule')}"),
-        ("the few", f"{format_time(tuning.kept.time_s.mean)}, {_gain_text(tuning.gain, before.time_s.mean)}"),
+        ("the few", f"{format_time(tuning.few_rules.time_s.mean)}, {_gain_text(tuning.gain, before.time_s.mean)}"),
     ]
     if before.trials > 1:
         facts.append(("trials", f"{before.trials}, seed {before.seed}; intervals are of the mean (95 %)"))
@@ -101,7 +101,7 @@ def _print(entry: dict[str, Any], tuning: TracedTuning, folder: str) -> None:
 
 def _row(one: Effect, whole_s: float) -> list[str]:
     verdict = "kept" if one.is_kept else "left out"
-    return [one.proposed.rule.replace("\n", "; "), str(one.proposed.calls), _gain_text(one.gain, whole_s), verdict]
+    return [one.proposal.rule.replace("\n", "; "), str(one.proposal.calls), _gain_text(one.gain, whole_s), verdict]
 
 
 def _gain_text(gain: Gain, whole_s: float) -> str:

@@ -13,7 +13,7 @@ from hocket.base.units import format_count, format_ranks, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_result, print_words, progress
-from hocket.cli.printing import Styled, note, say
+from hocket.cli.printing import StyledText, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
 from hocket.definitions.verification import Finding, Verdict, Verification, plan
@@ -100,7 +100,7 @@ def verify(
         work = _within_a_minute(work)
     announce(work.efforts_s(), jobs=jobs, yes=yes)
     with open_executor(executor, jobs=jobs, say=note) as pool, progress("verifying", len(work.tasks)) as on_done:
-        verdict = work.done(executor=pool, on_done=on_done)
+        verdict = work.run(executor=pool, on_done=on_done)
     if as_json:
         print_result({**_entry(verdict), "combining": _combining(chosen_ones)})
     else:
@@ -142,7 +142,7 @@ def _verify_trace(file: str, as_json: bool) -> int:
         gaps = [{**vars(gap), "message": gap.message} for gap in findings.gaps]
         print_result({"ok": not gaps, "ranks": findings.ranks, "nodes": findings.nodes, "gaps": gaps})
     else:
-        name = Styled("ok", fg="green") if not findings.gaps else Styled("SUSPECT", fg="red", bold=True)
+        name = StyledText("ok", fg="green") if not findings.gaps else StyledText("SUSPECT", fg="red", bold=True)
         size = f"{format_count(findings.ranks, 'rank')}, {format_count(findings.nodes, 'node')}"
         say(f"trace {file}: ", name, f", {size}, {format_count(len(findings.gaps), 'probable gap')}")
         for gap in findings.gaps[:_SHOWN_GAPS]:
@@ -165,7 +165,7 @@ def _choose(names: tuple[str, ...], is_all: bool, algorithms: tuple[Algorithm, .
         raise click.UsageError("expected COLLECTIVE, COLLECTIVE ALGORITHM, or --all")
     if len(names) == 1 and is_collective(names[0]):
         return algorithms_named(names[0], (), among=algorithms)
-    return (options.chosen(names, algorithms),)
+    return (options.one_algorithm(names, algorithms),)
 
 
 def _entry(verdict: Verdict) -> dict[str, Any]:
@@ -202,4 +202,4 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
 
 def _result(findings: tuple[Finding, ...]) -> str:
     is_wrong = any(finding.counterexamples for finding in findings)
-    return Styled("WRONG", fg="red", bold=True) if is_wrong else Styled("ok", fg="green")
+    return StyledText("WRONG", fg="red", bold=True) if is_wrong else StyledText("ok", fg="green")

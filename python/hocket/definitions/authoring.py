@@ -109,7 +109,7 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
     return tuple(replace(value, file=file) for value in own_algorithms)
 
 
-def apart(algorithm: Algorithm, ranks: int) -> Program | None:
+def with_own_globals(algorithm: Algorithm, ranks: int) -> Program | None:
     """Return the program of an algorithm with global variables of its own for each rank, as processes have them.
 
     The algorithm's file is run once more for each rank. None if it was not loaded from a file, or if the file does not

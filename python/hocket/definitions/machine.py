@@ -134,7 +134,7 @@ def as_machine(machine: MachineLike) -> Machine:
     return machine if isinstance(machine, Machine) else Machine.load(machine)
 
 
-def made_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
     """Return the algorithms without those made for a topology other than the machine's."""
     name = None if machine.topology is None else machine.topology.name
     return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from hocket import _native
 from hocket.base.checks import mapping, several, whole
 from hocket.base.checks import text as checked_text
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -185,7 +185,7 @@ class Topology(Result):
             name: several(f"uses of {name}", own, LinkUse, "hocket.LinkUse")
             for name, own in mapping("uses", uses).items()
         }
-        chart: alt.VConcatChart = drawn(self, uses=runs, load=checked_text("load", load))
+        chart: alt.VConcatChart = draw(self, uses=runs, load=checked_text("load", load))
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:

@@ -64,8 +64,8 @@ def halve(machine: Machine, kind: str) -> Machine | None:
     costs, rates = KINDS[kind]
     factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
     sections = _sections(machine)
-    changed = {name: _scaled(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
-    return None if changed == sections else _machine(machine, changed)
+    new_sections = {name: _scaled(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
+    return None if new_sections == sections else _machine(machine, new_sections)
 
 
 def with_more_ports(machine: Machine) -> Machine | None:
@@ -97,17 +97,17 @@ def with_host(machine: Machine) -> Machine:
         host = {key: network.pop(key) for key in [*network] if key in _OF_HOST}
     else:
         host = {"o_send": node.pop("software_latency", "0 s"), "o_receive": "0 s"}
-    changed = {**sections, "network": network, "host": host}
+    new_sections = {**sections, "network": network, "host": host}
     if "node" in sections:
-        changed["node"] = node
-    return _machine(machine, changed)
+        new_sections["node"] = node
+    return _machine(machine, new_sections)
 
 
 def with_peers_known(machine: Machine) -> Machine | None:
     """Return the machine where the first message to a peer costs no more than others; None if that changes nothing."""
     sections = _sections(machine)
-    changed = {name: _without(value, "new_peer") for name, value in sections.items()}
-    return None if changed == sections else _machine(machine, changed)
+    new_sections = {name: _without(value, "new_peer") for name, value in sections.items()}
+    return None if new_sections == sections else _machine(machine, new_sections)
 
 
 def with_buffered_sends(machine: Machine) -> Machine:

@@ -19,7 +19,7 @@ from hocket.base.checks import function, mapping, several, several_ranks, text, 
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result
 from hocket.base.units import format_count, format_ranks
-from hocket.definitions.authoring import apart
+from hocket.definitions.authoring import with_own_globals
 from hocket.definitions.calls import complete, declared_values, element_size, guard, locate_error, refusal
 from hocket.definitions.library import GAP, Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
@@ -164,7 +164,7 @@ def verify(
         algorithms = (as_algorithm(algorithms),)
         complete(algorithms[0], {} if parameters is None else parameters)
     work = plan(algorithms, ranks, parameters=parameters, count=count, root=root, element_bytes=element_bytes)
-    return work.done(executor=executor, on_done=on_done)
+    return work.run(executor=executor, on_done=on_done)
 
 
 def plan(
@@ -213,12 +213,12 @@ def _draw(algorithm: Algorithm) -> tuple[int, ...]:
 class _Task:
     algorithm: Algorithm
     ranks: int
-    wanted: dict[str, Any]
+    settings: dict[str, Any]
 
     @property
     def request(self) -> dict[str, Any]:
         collective, name = self.algorithm.collective, text("algorithm", self.algorithm.name)
-        return {"subject": {"collective": collective, "algorithm": name, "ranks": self.ranks}, **self.wanted}
+        return {"subject": {"collective": collective, "algorithm": name, "ranks": self.ranks}, **self.settings}
 
     @property
     def program(self) -> tuple[Any, ...]:
@@ -260,7 +260,7 @@ class Verification:
         is_kept = [task.algorithm.program is None or id(task) in short or task is own[0] for task in self.tasks]
         return replace(self, tasks=tuple(compress(self.tasks, is_kept)))
 
-    def done(self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore) -> Verdict:
+    def run(self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore) -> Verdict:
         """Run the verification; see `verify`."""
         function("on_done", on_done)
         tasks = self.tasks
@@ -318,5 +318,5 @@ def _check(task: _Task) -> Finding:
     algorithm = task.algorithm
     program = task.program
     if program and task.ranks <= _MOST_RANKS_APART:
-        program += (apart(algorithm, task.ranks),)
+        program += (with_own_globals(algorithm, task.ranks),)
     return guard(algorithm, lambda: Finding(**_native.verify(task.request, *program)))

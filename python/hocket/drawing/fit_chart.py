@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import frame, labels_of, legend, style, time_axis
-from hocket.fitting.result import Judged, deviations
+from hocket.fitting.result import Judgement, deviations
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,7 +19,7 @@ _BAND = 1.25
 _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}
 
 
-def judged_chart(cells: Sequence[Judged], title: str) -> alt.LayerChart:
+def judged_chart(cells: Sequence[Judgement], title: str) -> alt.LayerChart:
     """Return simulated over measured times of some calls."""
     rows = [
         {

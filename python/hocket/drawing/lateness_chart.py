@@ -119,7 +119,7 @@ def lateness_map(comparison: Comparison) -> alt.LayerChart:
         "the fastest: the smallest mean, also where intervals overlap; numbers: the second mean over the first",
     ]
     title = f"The fastest {comparison.title}"
-    return winner_chart(rows, title=title, subtitle=subtitle, over="lateness", descending=[*reversed(ranges)])
+    return winner_chart(rows, title=title, subtitle=subtitle, row_key="lateness", descending=[*reversed(ranges)])
 
 
 def _winner(comparison: Comparison, size_bytes: int, trials: Sequence[int]) -> dict[str, str]:

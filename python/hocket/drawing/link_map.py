@@ -37,14 +37,15 @@ class Colour:
     """The colours of cells; all panels share them.
 
     Attributes:
-        computed: Vega expressions for additional fields: "shown", the load as a share of the largest one, and others.
+        expressions: Vega expressions for additional fields: "shown", the load as a share of the largest one, and
+            others.
         labels: The texts of the legend, from `scale_labels`, as a Vega expression.
         title: The title of the legend.
         tooltip: The fields in the tooltip of a cell.
         parameters: The controls for the reader of a page.
     """
 
-    computed: Mapping[str, str]
+    expressions: Mapping[str, str]
     labels: str
     title: str
     tooltip: tuple[str, ...]
@@ -107,10 +108,10 @@ def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
     if count > _MOST_LINKS:
         raise Error(f"a map of {count} links, expected at most {_MOST_LINKS}: a smaller network, or fewer runs")
     _, links = topology.parts(topology.directed_links)
-    drawn = tuple(link for link in links if link.source != link.target)
-    if not maps or not drawn:
+    visible_links = tuple(link for link in links if link.source != link.target)
+    if not maps or not visible_links:
         raise Error("nothing to draw, expected at least one run, and a network of several nodes")
-    return drawn
+    return visible_links
 
 
 def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
@@ -219,7 +220,7 @@ def _panel(panel: Cells, colour: Colour, encoding: alt.Color, side: int) -> alt.
         data=alt.InlineData(values=json.dumps(rows), format=alt.JsonDataFormat(type="json")),
         transform=[
             alt.CalculateTransform(**{"as": name, "calculate": expression})
-            for name, expression in colour.computed.items()
+            for name, expression in colour.expressions.items()
         ],
         mark=alt.MarkDef("rect", stroke="white", strokeWidth=0.5 if min(width, height) >= _LEAST_FRAMED else 0.0),
         encoding=alt.FacetedEncoding(

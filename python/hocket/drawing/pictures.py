@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
-from hocket.base.results import drawn
+from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import LinkUse, Load, Topology
@@ -127,11 +127,11 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
     return link_chart(uses, topology, title=topology.title, load=load)
 
 
-drawn.register(Comparison, _comparison)
-drawn.register(Explanation, _explanation)
-drawn.register(Fit, _fit)
-drawn.register(Replay, _replay)
-drawn.register(Schedule, _schedule)
-drawn.register(Simulation, _simulation)
-drawn.register(Table, table_chart)
-drawn.register(Topology, _links)
+draw.register(Comparison, _comparison)
+draw.register(Explanation, _explanation)
+draw.register(Fit, _fit)
+draw.register(Replay, _replay)
+draw.register(Schedule, _schedule)
+draw.register(Simulation, _simulation)
+draw.register(Table, table_chart)
+draw.register(Topology, _links)

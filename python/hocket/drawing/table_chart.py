@@ -58,7 +58,7 @@ def table_chart(
     columns_by_role = {"line": line, "panel": panel, "call": varying_columns or ["algorithm"]}
     points = [{**_point(row, x), **{key: _label(row, names) for key, names in columns_by_role.items()}} for row in rows]
     same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varying_columns, *line)]
-    subtitle = [*_explained(rows), *_left_out(table, len(simulated), len(rows), x)]
+    subtitle = [*_interval_notes(rows), *_left_out(table, len(simulated), len(rows), x)]
     return _chart(points, x, _label(rows[0], same), subtitle)
 
 
@@ -95,7 +95,7 @@ def _text(name: str, value: Any) -> str:
     return f"{name.removeprefix(_PARAMETER)} = {value}" if name.startswith(_PARAMETER) else str(value)
 
 
-def _explained(rows: Iterable[_Row]) -> Iterator[str]:
+def _interval_notes(rows: Iterable[_Row]) -> Iterator[str]:
     trials = {row["trials"] for row in rows}
     if max(trials) > 1:
         count = " to ".join(map(str, sorted({min(trials), max(trials)})))

@@ -45,7 +45,7 @@ def winner_chart(
     *,
     title: str,
     subtitle: Sequence[str],
-    over: str = "ranks",
+    row_key: str = "ranks",
     descending: Sequence[str] | None = None,
 ) -> alt.LayerChart:
     """Return the map of results such as those of `winners`, with the arguments of `cells`."""
@@ -54,9 +54,9 @@ def winner_chart(
     columns = max(1, _LEGEND_CHARACTERS // longest)
     legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=columns)
     names = alt.Color("fastest:N", scale=alt.Scale(scheme="tableau20"), legend=legend)
-    tooltip = [f"{over}:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
+    tooltip = [f"{row_key}:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
     drawing: alt.LayerChart = cells(
-        rows, order, color=names, tooltip=tooltip, over=over, descending=descending
+        rows, order, color=names, tooltip=tooltip, row_key=row_key, descending=descending
     ).properties(
         width=alt.Step(_CELL_WIDTH),
         height=alt.Step(_CELL_HEIGHT),
@@ -71,7 +71,7 @@ def cells(
     *,
     color: alt.Color,
     tooltip: Sequence[str],
-    over: str = "ranks",
+    row_key: str = "ranks",
     descending: Sequence[str] | None = None,
 ) -> alt.LayerChart:
     """Return coloured cells over sizes and a key of the rows, whose text is each row's "factor".
@@ -81,12 +81,12 @@ def cells(
         order: The sizes.
         color: The colours.
         tooltip: What a cell shows.
-        over: The key on the vertical axis.
+        row_key: The key on the vertical axis.
         descending: Its values from top to bottom; by default numbers, the largest first.
     """
     base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
         x=alt.X("size:O", sort=list(order), title="size"),
-        y=alt.Y(f"{over}:O", sort="descending" if descending is None else list(descending), title=over),
+        y=alt.Y(f"{row_key}:O", sort="descending" if descending is None else list(descending), title=row_key),
     )
     # The colour of a cell decides whether its text is black or white.
     encoding: Any = color.to_dict()

@@ -24,7 +24,7 @@ MOST_WAITING = 16
 _UNSEEN_S = 30.0
 _LOOK_S = 1.0
 _MOST_ANSWER_BYTES = 1 << 28
-_DIED = b'{"error": "the process that worked on it died, perhaps for lack of memory"}'
+_DEATH_NOTICE = b'{"error": "the process that worked on it died, perhaps for lack of memory"}'
 
 
 def command(sources: Sources) -> Sequence[str]:
@@ -57,15 +57,15 @@ class Job:
     progress: tuple[int, int] = (0, 0)
     status: int | None = None
     content: bytes = b""
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _change: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
-    _unseen: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def change(self, **values: Any) -> None:
         """Set some of its values, and wake its observers."""
         for name, value in values.items():
             setattr(self, name, value)
-        self._changed.set()
+        self._change.set()
 
 
 async def worker(sources: Sources, *, most_answer_bytes: int = _MOST_ANSWER_BYTES) -> Process:
@@ -134,9 +134,9 @@ class Jobs:
             return None
         self._see(job)
         if job.status is None:
-            job._changed.clear()
+            job._change.clear()
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(job._changed.wait(), _LOOK_S)
+                await asyncio.wait_for(job._change.wait(), _LOOK_S)
         if job.status is not None:
             self.cancel(name)
         return job
@@ -149,15 +149,15 @@ class Jobs:
     def cancel(self, name: str) -> None:
         """Forget a job, if it exists, and kill its process."""
         job = self._jobs.pop(name, None)
-        if job is not None and job._task is not None and job._unseen is not None:
-            job._unseen.cancel()
+        if job is not None and job._task is not None and job._timer is not None:
+            job._timer.cancel()
             job._task.cancel()
 
     def _see(self, job: Job) -> None:
         """Note that a page looks at a job."""
-        if job._unseen is not None:
-            job._unseen.cancel()
-        job._unseen = asyncio.get_running_loop().call_later(self._unseen_s, self.cancel, job.id)
+        if job._timer is not None:
+            job._timer.cancel()
+        job._timer = asyncio.get_running_loop().call_later(self._unseen_s, self.cancel, job.id)
 
     async def _run(self, job: Job) -> None:
         try:
@@ -188,7 +188,7 @@ async def _ask(process: Process, job: Job) -> None:
         line = await process.stdout.readline()
         if not line:
             await process.wait()
-            job.change(status=500, content=_DIED)
+            job.change(status=500, content=_DEATH_NOTICE)
             return
         message = json.loads(line)
         if "status" in message:

@@ -18,13 +18,13 @@ from hocket.definitions.authoring import library
 from hocket.definitions.calls import declared_values
 from hocket.definitions.libraries import MPI_DEFAULTS
 from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
-from hocket.definitions.machine import Machine, find_machine, made_for, presets
+from hocket.definitions.machine import Machine, algorithms_for, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Measurement, Told
+from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.arrivals import describe
 from hocket.simulating.comparison import compare
-from hocket.simulating.faults import split
+from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
@@ -56,7 +56,7 @@ class MeasuredFile:
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
         """Its times."""
-        return read_measurements(self.path, Told(self.algorithm, self.ranks)).measurements
+        return read_measurements(self.path, Facts(self.algorithm, self.ranks)).measurements
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Question:
         sizes_bytes: Sizes in order.
         machine: The machine.
         machine_name: The name of its preset or the path of its file; None if its text is neither.
-        named: The files that the user named.
+        sources: The files that the user named.
         algorithm: The algorithm to explain and verify; None for the fastest at the last size.
         size_bytes: The size at which to explain it; None for the last size.
         verified_ranks: Rank counts at which to verify it.
@@ -103,8 +103,8 @@ class Question:
         trials: The trials on a machine with noise, and their seed.
         defaults: Libraries whose default choices are also simulated.
         scene: When the ranks begin the call, how often they call, and which links are slow or down.
-        beside: A second machine for the same question, or None.
-        beside_name: The second machine's name, as `machine_name`.
+        other_machine: A second machine for the same question, or None.
+        other_machine_name: The second machine's name, as `machine_name`.
     """
 
     collective: str
@@ -113,7 +113,7 @@ class Question:
     sizes_bytes: tuple[int, ...]
     machine: Machine
     machine_name: str | None
-    named: Sources
+    sources: Sources
     algorithm: str | None = None
     size_bytes: int | None = None
     verified_ranks: tuple[int, ...] = VERIFIED_RANKS
@@ -121,8 +121,8 @@ class Question:
     trials: Trials = UNTIL_DECIDED
     defaults: tuple[str, ...] = ()
     scene: Scene = NO_SCENE
-    beside: Machine | None = None
-    beside_name: str | None = None
+    other_machine: Machine | None = None
+    other_machine_name: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse questions that no view can answer."""
@@ -140,7 +140,7 @@ class Question:
     def measured(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
         """The measured times of such calls on the last rank count, by file; none in a scene."""
         call = self.collective, self.ranks[-1]
-        files = () if self.scene.given else self.named.measured
+        files = () if self.scene.parts else self.sources.measured
         measurements_by_file = {
             file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files
         }
@@ -154,8 +154,8 @@ class Question:
     @cached_property
     def candidates(self) -> tuple[Algorithm, ...]:
         """The algorithms to compare: the named ones, or all except those made for another topology."""
-        own_candidates = algorithms_named(self.collective, self.names, among=self.named.algorithms)
-        return own_candidates if self.names else made_for(self.machine, own_candidates)
+        own_candidates = algorithms_named(self.collective, self.names, among=self.sources.algorithms)
+        return own_candidates if self.names else algorithms_for(self.machine, own_candidates)
 
     @property
     def size_explained_bytes(self) -> int:
@@ -163,16 +163,16 @@ class Question:
         return self.sizes_bytes[-1] if self.size_bytes is None else self.size_bytes
 
     @cached_property
-    def explained(self) -> Algorithm:
+    def explained_algorithm(self) -> Algorithm:
         """The algorithm to explain and verify: the named one, or the fastest."""
         if self.algorithm is not None:
-            return find(f"{self.collective}/{self.algorithm}", among=self.named.algorithms)
+            return find(f"{self.collective}/{self.algorithm}", among=self.sources.algorithms)
         (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
         comparison = compare(self.candidates, [call], machine=self.machine, scene=self.scene, trials=self.trials)
         if not comparison.simulations:
             raise Error(comparison.not_compared[0].sentence)
         (fastest, *_) = comparison.fastest(call.size_bytes)
-        return find(f"{self.collective}/{fastest}", among=self.named.algorithms)
+        return find(f"{self.collective}/{fastest}", among=self.sources.algorithms)
 
     def on_other(self) -> Question:
         """Return the same question for the second machine.
@@ -180,12 +180,19 @@ class Question:
         Raises:
             Error: The second machine cannot answer the question.
         """
-        assert self.beside is not None
+        assert self.other_machine is not None
         trials = (
-            self.trials if self.beside.noise or self.scene.is_drawn else replace(UNTIL_DECIDED, seed=self.trials.seed)
+            self.trials
+            if self.other_machine.noise or self.scene.is_drawn
+            else replace(UNTIL_DECIDED, seed=self.trials.seed)
         )
         return replace(
-            self, machine=self.beside, machine_name=self.beside_name, trials=trials, beside=None, beside_name=None
+            self,
+            machine=self.other_machine,
+            machine_name=self.other_machine_name,
+            trials=trials,
+            other_machine=None,
+            other_machine_name=None,
         )
 
     def calls(self, ranks: int, sizes_bytes: Iterable[int]) -> list[Call]:
@@ -197,7 +204,7 @@ class Question:
         return declared_values(algorithm, self._values())
 
     def _values(self) -> dict[str, float | str]:
-        algorithms_explained = [] if self.algorithm is None else [self.explained]
+        algorithms_explained = [] if self.algorithm is None else [self.explained_algorithm]
         return values_of(self.parameters, [*self.candidates, *algorithms_explained])
 
 
@@ -245,7 +252,7 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         sizes_bytes=field("sizes", parse_sizes) if has_size else (0,),
         machine=machine,
         machine_name=machine_name,
-        named=sources,
+        sources=sources,
         algorithm=texts.get("algorithm", "").strip() or None,
         size_bytes=field("size", _one_size_if_any) if has_size else None,
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
@@ -253,18 +260,18 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
         defaults=field("defaults", _defaults),
         scene=Scene(
-            arrivals=field("arrive", lambda text: describe(text) if text else None),
+            arrivals=field("arrivals", lambda text: describe(text) if text else None),
             cadence=field("cadence", lambda text: read_cadence(text) if text else None),
-            faults=field("fault", lambda text: split(text) or None),
+            faults=field("faults", lambda text: read_faults(text) or None),
         ),
-        beside=other_machine,
-        beside_name=None if other_machine is None else name_of(other_machine),
+        other_machine=other_machine,
+        other_machine_name=None if other_machine is None else name_of(other_machine),
     )
 
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
-    *("parameters", "trials", "seed", "defaults", "arrive", "cadence", "fault", "beside"),
+    *("parameters", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "beside"),
 )
 
 

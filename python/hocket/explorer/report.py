@@ -49,13 +49,13 @@ def _question_entry(question: Question) -> dict[str, Any]:
     facts = [
         ("ranks", format_ranks(question.ranks)),
         ("machine", machine.parameters),
-        *([("beside", question.beside.parameters)] if question.beside else []),
+        *([("beside", question.other_machine.parameters)] if question.other_machine else []),
         *scene_texts(question.scene),
         *([("trials", trials_words(question.trials))] if question.is_random else []),
         *([("parameters", ", ".join(map("=".join, question.parameters)))] if question.parameters else []),
         ("made by", f"Hocket {VERSION} (commit {commit()})"),
     ]
-    machines = [one.text for one in (machine, question.beside) if one is not None]
+    machines = [one.text for one in (machine, question.other_machine) if one is not None]
     title = f"{question.collective} on machine {machine.name}"
     return {"title": title, "facts": facts, "machines": machines}
 

@@ -13,7 +13,7 @@ from hocket.base.units import format_ranks
 from hocket.definitions.library import COLLECTIVES, Algorithm
 from hocket.explorer.questions import Question
 from hocket.simulating.arrivals import arrivals_text
-from hocket.simulating.faults import as_faults
+from hocket.simulating.faults import as_faults, join
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import UNTIL_DECIDED
 
@@ -62,11 +62,11 @@ def _measured_words(question: Question) -> list[str]:
 
 def _measured(question: Question) -> str:
     """Return the lines that read measured times, if there are any."""
-    files = ((json.dumps(file.path), f"Told({file.algorithm!r}, {file.ranks})") for file in question.measured)
+    files = ((json.dumps(file.path), f"Facts({file.algorithm!r}, {file.ranks})") for file in question.measured)
     lines = "".join(
         f"    *hocket.read_measurements({path}, {facts_text}).measurements,\n" for path, facts_text in files
     )
-    return f"from hocket.measurements.measurement import Told\n\nmeasured = [\n{lines}]\n" if lines else ""
+    return f"from hocket.measurements.measurement import Facts\n\nmeasured = [\n{lines}]\n" if lines else ""
 
 
 def mapping(question: Question) -> Source:
@@ -85,14 +85,14 @@ def explaining(question: Question) -> Source:
     """Return the source of an explanation."""
     words = ["explain", *_explained_words(question), *_scene_words(question), "--plot", "space-time.html"]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
-    library_argument = ", among=library" if question.named.load else ""
+    library_argument = ", among=library" if question.sources.load else ""
     body = f"""\
 call = {_explained_call(question)}
 found = hocket.explain(algorithm, call, machine=machine{_scene(question)}{seed}{library_argument})
 print(found.time_s, found.parts_s)
 for step in found.steps:
     print(step)"""
-    return Source(_command(question, words), _python(question, _explained(question), body))
+    return Source(_command(question, words), _python(question, _algorithm_line(question), body))
 
 
 def linking(question: Question) -> Source:
@@ -112,12 +112,12 @@ def _keeping(question: Question, files: Sequence[str], kind: str, end: str) -> S
 call = {_explained_call(question)}
 found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["{kind}"])
 {end}"""
-    return Source(_command(question, words), _python(question, _explained(question), body))
+    return Source(_command(question, words), _python(question, _algorithm_line(question), body))
 
 
 def verifying(question: Question) -> Source:
     """Return the source of a verification."""
-    algorithm, ranks = question.explained, list(question.verified_ranks)
+    algorithm, ranks = question.explained_algorithm, list(question.verified_ranks)
     body = f"""\
 verdict = hocket.verify(algorithm, {_compact(ranks)}{_parameters(question.values(algorithm))})
 print(verdict.ok, verdict.checked)
@@ -126,7 +126,7 @@ for counterexample in verdict.counterexamples:
     words = ["verify", algorithm.collective, algorithm.name, "--ranks", _ranks(question.verified_ranks)]
     return Source(
         shlex.join(["hocket", *words, *_parameter_words(question, algorithm), *_load_words(question)]),
-        _python(question, _explained(question), body, needs_machine=False),
+        _python(question, _algorithm_line(question), body, needs_machine=False),
     )
 
 
@@ -151,11 +151,10 @@ def _size_words(question: Question) -> list[str]:
 
 
 def scene_texts(scene: Scene) -> list[tuple[str, str]]:
-    """Return what a scene says, by the keys of a scene file; each fault has one."""
-    arrivals = [] if scene.arrivals is None else [arrivals_text(scene.arrivals)]
-    cadence = [] if scene.cadence is None else [scene.cadence]
-    texts = {"arrive": arrivals, "cadence": cadence, "fault": as_faults(scene.faults)}
-    return [(key, text) for key, several in texts.items() for text in several]
+    """Return what a scene says, by the keys of a scene file."""
+    arrivals = None if scene.arrivals is None else arrivals_text(scene.arrivals)
+    texts = {"arrivals": arrivals, "cadence": scene.cadence, "faults": join(as_faults(scene.faults))}
+    return [(key, text) for key, text in texts.items() if text]
 
 
 def _scene_words(question: Question) -> list[str]:
@@ -163,7 +162,7 @@ def _scene_words(question: Question) -> list[str]:
 
 
 def _scene(question: Question) -> str:
-    return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.given.items())
+    return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.parts.items())
 
 
 def _trial_words(question: Question) -> list[str]:
@@ -173,7 +172,7 @@ def _trial_words(question: Question) -> list[str]:
 
 
 def _explained_words(question: Question) -> list[str]:
-    algorithm = question.explained
+    algorithm = question.explained_algorithm
     has_size = COLLECTIVES[question.collective].has_size
     size = ["--size", _size(question.size_explained_bytes)] if has_size else []
     ranks = ["--ranks", str(question.ranks[-1])]
@@ -191,7 +190,7 @@ def _seed_words(question: Question) -> list[str]:
 
 
 def _load_words(question: Question) -> list[str]:
-    return [word for path in question.named.load for word in ("--load", path)]
+    return [word for path in question.sources.load for word in ("--load", path)]
 
 
 def _ranks(ranks: Sequence[int]) -> str:
@@ -209,7 +208,7 @@ def _is_doubling(sizes_bytes: Sequence[int]) -> bool:
 
 
 def _python(question: Question, *parts: str, needs_machine: bool = True) -> str:
-    load = "".join(f", *hocket.load({json.dumps(path)})" for path in question.named.load)
+    load = "".join(f", *hocket.load({json.dumps(path)})" for path in question.sources.load)
     library = [f"library = [*hocket.catalogue(){load}]"] if load else []
     machine = [_machine(question)] if needs_machine else []
     return "\n".join(["import hocket", "", *machine, *library, *parts])
@@ -231,12 +230,12 @@ def _candidates(question: Question) -> str:
     return f'names = """\n{lines}\n"""\nalgorithms = [hocket.find({label}{_among(question)}) for name in names.split()]'
 
 
-def _explained(question: Question) -> str:
-    return f"algorithm = hocket.find({json.dumps(question.explained.label)}{_among(question)})"
+def _algorithm_line(question: Question) -> str:
+    return f"algorithm = hocket.find({json.dumps(question.explained_algorithm.label)}{_among(question)})"
 
 
 def _among(question: Question) -> str:
-    return ", among=library" if question.named.load else ""
+    return ", among=library" if question.sources.load else ""
 
 
 def _call(question: Question, ranks: object) -> str:
@@ -245,7 +244,7 @@ def _call(question: Question, ranks: object) -> str:
 
 
 def _explained_call(question: Question) -> str:
-    parameters = _parameters(question.values(question.explained))
+    parameters = _parameters(question.values(question.explained_algorithm))
     return f"hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{parameters})"
 
 

@@ -154,7 +154,7 @@ def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
         name = request.path_params["name"]
         if name == "vega.js":
             return _text(name, vega())
-        return _text(name, page_file(name)) if name in _FILES else _told(404, f"no file {quote(name)}")
+        return _text(name, page_file(name)) if name in _FILES else _error_response(404, f"no file {quote(name)}")
 
     def start(_: Request) -> Response:
         return JSONResponse(_start(sources))
@@ -163,16 +163,16 @@ def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
         try:
             return JSONResponse({"id": jobs.submit(_request(await _body(request))).id}, 202)
         except Error as error:
-            return _told(400, str(error))
+            return _error_response(400, str(error))
         except ClientDisconnect:  # nobody is there to read an answer
             return Response(status_code=400)
         except FullError:
-            return _told(503, "too many jobs are waiting, try again when some of them are done")
+            return _error_response(503, "too many jobs are waiting, try again when some of them are done")
 
     async def look(request: Request) -> Response:
         job = await jobs.look(request.path_params["name"])
         if job is None:
-            return _told(404, "unknown job: it was fetched or cancelled already, or never existed")
+            return _error_response(404, "unknown job: it was fetched or cancelled already, or never existed")
         if job.status is not None:
             return Response(job.content, job.status, media_type="application/json")
         progress_count, total = job.progress
@@ -225,7 +225,7 @@ class _Guard:
             return
         # In the address bar of a browser, the user reads a line of text; the page's own requests get JSON.
         response = Response(f"hocket: {refusal}\n", 403, media_type="text/plain")
-        answer = response if request.url.path == "/" else _told(403, refusal)
+        answer = response if request.url.path == "/" else _error_response(403, refusal)
         await answer(scope, receive, send_guarded)
 
 
@@ -275,5 +275,5 @@ def _text(name: str, text: str) -> Response:
     return Response(text, media_type=_TYPES[ending])
 
 
-def _told(status: int, error: str) -> Response:
+def _error_response(status: int, error: str) -> Response:
     return JSONResponse({"error": error}, status)

@@ -33,7 +33,7 @@ from hocket.explorer.reproducing import (
 from hocket.measurements.measurement import Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import Kept, Simulation, Trials, simulate
+from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
     ONE_SAMPLE,
@@ -56,8 +56,6 @@ OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
 
 _MOST_COUNTEREXAMPLES = 3
-_SAYS = {"arrive": "arrivals", "cadence": "cadence", "fault": "fault"}
-"""What each key of a scene says."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class View:
         chart: The picture, as a Vega-Lite chart; None if there is nothing to draw.
         tables: Tables.
         texts: Texts with several lines.
-        beside: The same view for another machine.
+        other_view: The same view for another machine.
     """
 
     title: str
@@ -82,14 +80,14 @@ class View:
     chart: Mapping[str, Any] | None = None
     tables: tuple[Words, ...] = ()
     texts: tuple[str, ...] = ()
-    beside: View | None = None
+    other_view: View | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
         tables = [vars(table) for table in self.tables]
-        other = None if self.beside is None else self.beside.as_dict()
+        other = None if self.other_view is None else self.other_view.as_dict()
         source = None if self.source is None else vars(self.source)
-        return {**vars(self), "source": source, "tables": tables, "beside": other}
+        return {**vars(self), "source": source, "tables": tables, "other_view": other}
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
@@ -99,11 +97,11 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
         Error: There is no such view, or the question has no answer; the message says what was expected.
     """
     draw = VIEWS[among("view", name, VIEWS)]
-    if question.beside is None:
+    if question.other_machine is None:
         return draw(question, on_done)
     views: list[View] = []
     errors: list[Error] = []
-    for number, machine in enumerate((question.machine, question.beside)):
+    for number, machine in enumerate((question.machine, question.other_machine)):
         try:
             panel = question.on_other() if number else question
             views.append(draw(panel, partial(tell_part, on_done, number, 2)))
@@ -113,7 +111,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
     if len(errors) == len(views):
         raise errors[0]
     _share_times(one.chart for one in views if one.chart is not None)
-    return replace(views[0], beside=views[1])
+    return replace(views[0], other_view=views[1])
 
 
 def tell_part(on_done: OnDone, number: int, parts: int, progress: int, total: int) -> None:
@@ -141,14 +139,20 @@ def _times(question: Question, on_done: OnDone) -> View:
         on_done(progress, _simulations(question))
 
     measurements = [one for times in question.measured.values() for one in times]
-    comparison = _compared(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
+    comparison = _compare(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
     libraries = dict.fromkeys(default.library for default in comparison.defaults)
     choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in comparison.simulations)
     return View(
         comparison.title,
         comparing(question),
-        facts=(*best_lines(comparison), *choices, *_scene(question), *_trials(question), *_measured_as(measurements)),
+        facts=(
+            *best_lines(comparison),
+            *choices,
+            *scene_texts(question.scene),
+            *_trials(question),
+            *_measured_as(measurements),
+        ),
         refusals=tuple(not_compared_lines(comparison)),
         chart=_wide(comparison.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
         tables=(times_table(comparison), *([measured_table(comparison)] if comparison.measured else [])),
@@ -161,7 +165,7 @@ def _measured_as(measurements: Iterable[Measurement]) -> list[tuple[str, str]]:
     return [("measured", f"as {way}; simulated as isolated") for way in ways]
 
 
-def _compared(
+def _compare(
     question: Question,
     ranks: int,
     on_done: Callable[[int], object],
@@ -189,11 +193,6 @@ def _simulations(question: Question) -> int:
     return len(question.candidates) * len(question.sizes_bytes)
 
 
-def _scene(question: Question) -> list[tuple[str, str]]:
-    """Return what the scene says."""
-    return [(_SAYS[name], text) for name, text in scene_texts(question.scene)]
-
-
 def _trials(question: Question) -> list[tuple[str, str]]:
     if not question.is_random:
         return []
@@ -212,7 +211,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
     for ranks in question.ranks:
         try:
-            comparison = _compared(question, ranks, note)
+            comparison = _compare(question, ranks, note)
         except Error as error:
             refusals.append((format_count(ranks, "rank"), str(error)))
         else:
@@ -227,12 +226,14 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
         raise Error(refusals[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
     numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
-    chart = winner_chart(rows, title=title, subtitle=[*numbers, *(": ".join(said) for said in _scene(question))])
+    chart = winner_chart(
+        rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in scene_texts(question.scene))]
+    )
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
         mapping(question),
-        facts=(*_scene(question), *_trials(question)),
+        facts=(*scene_texts(question.scene), *_trials(question)),
         refusals=tuple(refusals),
         chart=chart.to_dict(),
         tables=(
@@ -244,15 +245,15 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.cadence is not None:
         simulation = _simulated(question, "events")
-        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *_scene(question))
+        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *scene_texts(question.scene))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
     explanation = explain(
-        question.explained,
+        question.explained_algorithm,
         _call(question),
         machine=question.machine,
         scene=question.scene,
         trials=_first_trial(question),
-        among=question.named.algorithms,
+        among=question.sources.algorithms,
     )
     title, facts = explanation.title, tuple(explanation_facts(explanation))
     if not explanation.steps:
@@ -278,14 +279,14 @@ def _links(question: Question, on_done: OnDone) -> View:
     return View(
         title,
         linking(question),
-        facts=(*network_load(result), *_scene(question)),
+        facts=(*network_load(result), *scene_texts(question.scene)),
         chart=chart.to_dict(),
         tables=(busiest_links(result.link_uses),),
     )
 
 
 def _verdict(question: Question, on_done: OnDone) -> View:
-    algorithm, ranks = question.explained, question.verified_ranks
+    algorithm, ranks = question.explained_algorithm, question.verified_ranks
     count = 0
 
     def note() -> None:
@@ -312,13 +313,13 @@ def _verdict(question: Question, on_done: OnDone) -> View:
 def _call(question: Question) -> Call:
     """Return the call to explain."""
     (call,) = question.calls(question.ranks[-1], [question.size_explained_bytes])
-    return replace(call, parameters=question.values(question.explained))
+    return replace(call, parameters=question.values(question.explained_algorithm))
 
 
-def _simulated(question: Question, kind: Kept) -> Simulation:
+def _simulated(question: Question, kind: Detail) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
-        question.explained,
+        question.explained_algorithm,
         _call(question),
         machine=question.machine,
         scene=question.scene,

@@ -24,7 +24,7 @@ from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
 from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.measurement import DEFAULT, Measurement
-from hocket.rules.tuning_files.deciding import untuned
+from hocket.rules.tuning_files.deciding import library_decision
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Trials, simulate
 
@@ -154,10 +154,10 @@ def _choose(one: Measurement, skeleton: Skeleton) -> Measurement:
     if one.algorithm not in DEFAULTS:
         return one
     on_node = one.ranks_per_node or skeleton.ranks_per_node
-    default_choice = untuned(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
-    if default_choice.found is None:
+    default_choice = library_decision(one.algorithm, one.collective, one.call, ranks_per_node=on_node)
+    if default_choice.equivalent is None:
         raise Error(default_choice.sentence)
-    algorithm, call = default_choice.found
+    algorithm, call = default_choice.equivalent
     return replace(one, algorithm=algorithm.name, parameters=dict(call.parameters))
 
 
@@ -226,20 +226,20 @@ class Simulator:
         executor: Who does the work.
         until_s: When the time is over, by the clock of `time.monotonic`.
         on_done: Called when a simulation is done.
-        shown: Shows the progress of each stage.
+        display: Shows the progress of each stage.
     """
 
     skeleton: Skeleton
     executor: Executor
     until_s: float
     on_done: Callable[[], object]
-    shown: ProgressDisplay = no_display
+    display: ProgressDisplay = no_display
 
     @contextmanager
     def stage(self, label: str, simulations: int) -> Iterator[None]:
         """Show the progress of the simulations that are done inside."""
         on_done = self.on_done
-        with self.shown(label, simulations) as advance:
+        with self.display(label, simulations) as advance:
 
             def report() -> None:
                 on_done()

@@ -22,7 +22,7 @@ from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.conditions import Condition
 from hocket.fitting.judging import judge, regrets
 from hocket.fitting.profiling import others_of, pairs_of, profile_fit, values_of
-from hocket.fitting.result import Ended, Fit, Judged, Use, Value, deviation
+from hocket.fitting.result import Ended, Fit, Judgement, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.formats import read_measurements
@@ -46,7 +46,7 @@ def fit(
     time_limit_s: float | None = None,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
-    shown: ProgressDisplay = no_display,
+    display: ProgressDisplay = no_display,
 ) -> Fit:
     """Fit a machine file to measured times of collectives, or judge it where nothing is to be fitted.
 
@@ -62,7 +62,7 @@ def fit(
             seconds at most; those that are not found by then follow from derivatives.
         executor: Who simulates, any of `concurrent.futures`; one thread per processor by default.
         on_done: Called after each simulation.
-        shown: Shows the progress of each stage: given a label and the number of pieces, it is a context that yields a
+        display: Shows the progress of each stage: given a label and the number of pieces, it is a context that yields a
             function to call after each piece.
 
     Raises:
@@ -87,11 +87,11 @@ def fit(
         else number("time_limit_s", time_limit_s, "seconds above 0, or None", is_right=lambda seconds: seconds > 0)
     )
     with workers() if executor is None else nullcontext(executor) as each:
-        simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, shown)
-        match = search(simulator, split.fitted, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
-        profile = profile_fit(simulator, split.fitted, match.values, limit_s=allowed_s)
+        simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
+        match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
+        profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
         simulator.until_s = inf
-        judgements = split.judged(simulator, profile.values)
+        judgements = split.judge_all(simulator, profile.values)
     values = values_of(skeleton.places, profile)
     files = sorted({one.source.partition(":")[0] for one in measurements_taken if one.source})
     return Fit(
@@ -114,8 +114,8 @@ class _Split:
     """The cells to fit, the cells held out, and the rest."""
 
     all: Cells
-    fitted: tuple[Cell, ...]
-    held_out: frozenset[int]
+    fitted_cells: tuple[Cell, ...]
+    held_out_ids: frozenset[int]
 
     @classmethod
     def of(
@@ -141,14 +141,14 @@ class _Split:
             raise Error(f"got {calls} to fit {len(skeleton.places)} values, expected at least as many calls as values")
         return cls(cells, cells_fitted, frozenset(judging))
 
-    def judged(self, simulator: Simulator, point: Floats) -> tuple[Judged, ...]:
+    def judge_all(self, simulator: Simulator, point: Floats) -> tuple[Judgement, ...]:
         """Return all cells with their simulated times."""
-        cells_used = {id(cell) for cell in self.fitted}
+        cells_used = {id(cell) for cell in self.fitted_cells}
         with simulator.stage("judging", len(self.all.cells)):
             times_s = simulator.times_s([point], self.all.cells)[0].tolist()
 
         def use(cell: Cell) -> Use:
-            return "fitted" if id(cell) in cells_used else "held out" if id(cell) in self.held_out else "not used"
+            return "fitted" if id(cell) in cells_used else "held out" if id(cell) in self.held_out_ids else "not used"
 
         return tuple(judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
 
@@ -170,7 +170,7 @@ def _as_list(measurements: Measurements) -> list[Measurement]:
 def _machine(
     skeleton: Skeleton,
     values: Sequence[Value],
-    judgements: Sequence[Judged],
+    judgements: Sequence[Judgement],
     ended: Ended,
     files: Sequence[str],
     only: Sequence[str],
@@ -179,16 +179,16 @@ def _machine(
     """Return the machine with these values; comments give their intervals and their source."""
     if not values:
         return skeleton.with_values([])
-    text = skeleton.written([one.value for one in values], [_comment(one) for one in values])
-    fitted, held = ([one for one in judgements if one.use == use] for use in ("fitted", "held out"))
+    text = skeleton.render([one.value for one in values], [_comment(one) for one in values])
+    fitted_calls, held_out_calls = ([one for one in judgements if one.use == use] for use in ("fitted", "held out"))
     where = f"of {', '.join(files)}" if files else "given in Python"
     condition = f", only {' and '.join(only)}" if only else ""
     lines = [
-        f"# Fitted on {date.today()} by hocket fit (Hocket {VERSION}) to {len(fitted)} measured calls",
+        f"# Fitted on {date.today()} by hocket fit (Hocket {VERSION}) to {len(fitted_calls)} measured calls",
         f"# {where}{condition}.",
         *([f"# Note: {ENDED[ended]}."] if ended in ENDED else []),
-        f"# {_sentence('Fitted calls', fitted)}",
-        *([f"# {_sentence('Held out: ' + ' or '.join(hold_out), held)}"] if held else []),
+        f"# {_sentence('Fitted calls', fitted_calls)}",
+        *([f"# {_sentence('Held out: ' + ' or '.join(hold_out), held_out_calls)}"] if held_out_calls else []),
         "# A line above a value has its 95 % confidence interval.",
     ]
     parts = text.split("\n")
@@ -202,7 +202,7 @@ def _comment(one: Value) -> str:
     return f"{one.interval}{bound}{unknown}"
 
 
-def _sentence(what: str, cells: Sequence[Judged]) -> str:
+def _sentence(what: str, cells: Sequence[Judgement]) -> str:
     deviations = deviation(cells)
     assert deviations is not None  # `cells` is not empty
     return f"{what}: median of |ln(simulated / measured)| {deviations.median:.3f} over {deviations.cells}."

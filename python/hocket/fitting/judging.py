@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hocket.fitting.cells import Cell, Point
-from hocket.fitting.result import Judged, Regret, Use
+from hocket.fitting.result import Judgement, Regret, Use
 
 
-def judge(cell: Cell, simulated_s: float, use: Use) -> Judged:
+def judge(cell: Cell, simulated_s: float, use: Use) -> Judgement:
     """Return a cell beside its simulated time."""
     one = cell.measurement
-    return Judged(
+    return Judgement(
         collective=one.collective,
         measured_as=one.measured_as,
         in_place=one.in_place,
@@ -27,7 +27,9 @@ def judge(cell: Cell, simulated_s: float, use: Use) -> Judged:
     )
 
 
-def regrets(cells: Sequence[Cell], simulated: Sequence[Judged], defaults: Mapping[Point, float]) -> tuple[Regret, ...]:
+def regrets(
+    cells: Sequence[Cell], simulated: Sequence[Judgement], defaults: Mapping[Point, float]
+) -> tuple[Regret, ...]:
     """Return what choices lose at each point at which at least two algorithms were measured.
 
     Args:
@@ -35,7 +37,7 @@ def regrets(cells: Sequence[Cell], simulated: Sequence[Judged], defaults: Mappin
         simulated: The same cells, simulated.
         defaults: What the choices of libraries took, by point.
     """
-    points: dict[Point, list[tuple[Cell, Judged]]] = {}
+    points: dict[Point, list[tuple[Cell, Judgement]]] = {}
     for cell, one in zip(cells, simulated, strict=True):
         points.setdefault(cell.point, []).append((cell, one))
     each_regret = []
@@ -49,9 +51,9 @@ def regrets(cells: Sequence[Cell], simulated: Sequence[Judged], defaults: Mappin
                 collective=rival.measurement.collective,
                 ranks=rival.measurement.ranks,
                 size_bytes=rival.measurement.size_bytes,
-                chosen=rival.measurement.label,
+                choice=rival.measurement.label,
                 best=best.measurement.label,
-                chosen_s=rival.measurement.time_s,
+                choice_s=rival.measurement.time_s,
                 best_s=best.measurement.time_s,
                 default_s=defaults.get(point),
                 is_held_out=all(one.use != "fitted" for _, one in rivals)

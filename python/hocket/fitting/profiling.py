@@ -189,7 +189,7 @@ class _Profiler:
             self._settle()
             for _ in range(_ROUNDS):
                 base = self._best
-                with self._simulator.shown("finding intervals", ends.size) as on_done:
+                with self._simulator.display("finding intervals", ends.size) as on_done:
                     for number in range(len(self._places)):
                         for side, sign in enumerate((-1, 1)):
                             ends[side, number] = self._end(number, sign)
@@ -207,10 +207,10 @@ class _Profiler:
 
     def _point(self, values: Floats) -> _Point:
         """Simulate with some values, which may be better than the best."""
-        (found,) = self._simulated([values])
-        if found.cost < self._best.cost:
-            self._best = found
-        return found
+        (point,) = self._simulated([values])
+        if point.cost < self._best.cost:
+            self._best = point
+        return point
 
     def _cost(self, times_s: Floats) -> float:
         return cost_of(np.log(times_s) - self._measured)
@@ -296,17 +296,17 @@ class _Profiler:
         """Return the best fit with some values free, by a linear model and across steps."""
         values = self._fit(linear, values, free)
         predicted = linear.times_s(values)
-        found = self._point(values)
+        point = self._point(values)
         expected = self._excess(self._cost(predicted))
         excess = self._limit - expected
-        if not free.any() or excess <= 0 or self._excess(found.cost) - expected < _STEP_EXCESS:
-            return found
-        has_step = self._has_step(found.times_s, predicted)
+        if not free.any() or excess <= 0 or self._excess(point.cost) - expected < _STEP_EXCESS:
+            return point
+        has_step = self._has_step(point.times_s, predicted)
         if has_step.mean() <= _STEP_SHARE:
             other = self._search_steps(linear, values, free, has_step, excess)
         else:
-            other = self._fit(replace(linear, at=found), values, free)
-        return min(found, self._point(other), key=lambda each: each.cost)
+            other = self._fit(replace(linear, at=point), values, free)
+        return min(point, self._point(other), key=lambda each: each.cost)
 
     def _has_step(self, times_s: Floats, predicted_s: Floats) -> Any:
         """Return which times are far from those of a linear model."""
@@ -333,34 +333,36 @@ class _Profiler:
         )
         return whole(end.x)
 
-    def _search_steps(self, linear: _Linear, values: Floats, free: Any, stepped: Any, allowed: float) -> Floats:
+    def _search_steps(self, linear: _Linear, values: Floats, free: Any, has_step: Any, excess: float) -> Floats:
         """Return the best of the values around some; only the cells that have a step there are simulated."""
         slopes = linear.logarithmic(values)[:, free]
         spread = covariance(slopes, self._chance, [p for p, is_free in zip(self._places, free, strict=True) if is_free])
         axes = np.linalg.cholesky(spread).T
         axis_directions = [*axes, *-axes]
-        some = [cell for cell, is_stepped in zip(self._cells, stepped, strict=True) if is_stepped]
+        some = [cell for cell, is_stepped in zip(self._cells, has_step, strict=True) if is_stepped]
 
-        def tried(directions: Sequence[Floats], reach: float) -> tuple[list[tuple[float, Floats]], list[Floats]]:
+        def try_directions(
+            directions: Sequence[Floats], reach: float
+        ) -> tuple[list[tuple[float, Floats]], list[Floats]]:
             """Return sums and values in some directions, and the directions in which most cells have no step."""
             points = []
             for direction in directions:
                 full = values.copy()
-                full[free] += direction * reach * np.sqrt(allowed)
+                full[free] += direction * reach * np.sqrt(excess)
                 points.append(np.clip(full, self._lower, self._upper))
             predicted = np.array([linear.times_s(point) for point in points])
             rows = predicted.copy()
-            rows[:, stepped] = self._simulator.times_s(points, some)
-            is_before = np.mean(self._has_step(rows, predicted)[:, stepped], axis=1) < 0.5
+            rows[:, has_step] = self._simulator.times_s(points, some)
+            is_before = np.mean(self._has_step(rows, predicted)[:, has_step], axis=1) < 0.5
             sums = [(self._cost(row), point) for row, point in zip(rows, points, strict=True)]
             return sums, [each for each, is_it in zip(directions, is_before, strict=True) if is_it]
 
-        sums, good = tried(axis_directions, _REACHES[0])
+        sums, good = try_directions(axis_directions, _REACHES[0])
         if good:
             middle = np.sum(good, axis=0)
             size = float(np.sqrt(middle @ np.linalg.solve(spread, middle)))
             for reach in _REACHES:
-                sums += tried([*good, middle / max(size, 1.0)], reach)[0]
+                sums += try_directions([*good, middle / max(size, 1.0)], reach)[0]
         return min(sums, key=lambda each: each[0])[1]
 
 
@@ -401,8 +403,8 @@ def _value(place: Place, logarithm: float, low: float, high: float) -> Value:
         value=float(np.exp(logarithm)),
         low=low,
         high=high,
-        text=place.shown(float(np.exp(logarithm))),
-        interval=f"{place.shown(low)} to {place.shown(high)}",
+        text=place.format(float(np.exp(logarithm))),
+        interval=f"{place.format(low)} to {place.format(high)}",
         is_at_bound=any(is_near),
         is_known=is_known,
         advice="" if is_known else _advice(place),

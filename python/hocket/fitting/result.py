@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.definitions.machine import Machine
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ BANDS = (0.15, 0.25, 0.40)
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """A measured call, simulated.
 
     Attributes:
@@ -101,9 +101,9 @@ class Regret:
         collective: The collective.
         ranks: Number of ranks.
         size_bytes: The size of the call.
-        chosen: The algorithm that is the fastest in simulation, with its parameters.
+        choice: The algorithm that is the fastest in simulation, with its parameters.
         best: The one that was the fastest when it was measured.
-        chosen_s: The measured time of the chosen one.
+        choice_s: The measured time of the chosen one.
         best_s: The measured time of the best one.
         default_s: The measured time of what the library chose by itself, if it was measured.
         is_held_out: Whether no cell of the point was fitted.
@@ -112,9 +112,9 @@ class Regret:
     collective: str
     ranks: int
     size_bytes: int
-    chosen: str
+    choice: str
     best: str
-    chosen_s: float
+    choice_s: float
     best_s: float
     default_s: float | None
     is_held_out: bool
@@ -122,7 +122,7 @@ class Regret:
     @property
     def regret(self) -> float:
         """How many times as long as the best one the chosen one takes."""
-        return self.chosen_s / self.best_s
+        return self.choice_s / self.best_s
 
     @property
     def is_right(self) -> bool:
@@ -130,7 +130,7 @@ class Regret:
         return self.regret < AS_FAST
 
 
-def deviation(cells: Iterable[Judged]) -> Deviation | None:
+def deviation(cells: Iterable[Judgement]) -> Deviation | None:
     """Return how far cells are off; nothing of no cells."""
     residuals = [one.residual for one in cells]
     if not residuals:
@@ -140,7 +140,7 @@ def deviation(cells: Iterable[Judged]) -> Deviation | None:
     return Deviation(len(distances), median(distances), median(residuals), (first, second, third))
 
 
-def deviations(cells: Sequence[Judged]) -> dict[Use, Deviation]:
+def deviations(cells: Sequence[Judgement]) -> dict[Use, Deviation]:
     """Return how far cells are off, by what they were for."""
     by_use = {use: deviation(one for one in cells if one.use == use) for use in _USES}
     return {use: one for use, one in by_use.items() if one is not None}
@@ -216,7 +216,7 @@ class Fit(Result):
     values: tuple[Value, ...]
     pairs: tuple[Pair, ...]
     others: tuple[Mapping[str, float], ...] = field(repr=False)
-    cells: tuple[Judged, ...] = field(repr=False)
+    cells: tuple[Judgement, ...] = field(repr=False)
     regrets: tuple[Regret, ...] = field(repr=False)
     left_out: Mapping[str, int] = field(repr=False)
     scatter: float
@@ -249,7 +249,7 @@ class Fit(Result):
 
     def plot(self) -> alt.LayerChart:
         """Return simulated over measured times as a chart of Altair; a cell is a point."""
-        drawing: alt.LayerChart = drawn(self)
+        drawing: alt.LayerChart = draw(self)
         return drawing
 
     def as_dict(self) -> dict[str, Any]:

@@ -47,8 +47,8 @@ _NOTHING = 5e-5  # the sum of a cell with a deviation of 1 %
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was found.
+class Match:
+    """The result of a search.
 
     Attributes:
         values: The logarithms of the values.
@@ -134,7 +134,7 @@ class _Best:
         return point
 
 
-def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: int) -> Found:
+def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: int) -> Match:
     """Search for values.
 
     Args:
@@ -147,7 +147,7 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
         Error: SciPy is missing, a cell takes no time, or the time was over before the first step was done.
     """
     if not simulator.skeleton.places:
-        return Found(np.zeros(0), (), "judged")
+        return Match(np.zeros(0), (), "judged")
     optimize = optional("scipy.optimize", extra="fit")
     few, every = _Best(simulator, spread(cells, _FEW_CELLS)), _Best(simulator, cells)
     ends: list[tuple[float, Floats]] = []
@@ -176,7 +176,7 @@ def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: in
     values = few.values if every.values is None else every.values
     assert values is not None  # a step was done
     most = min((cost for cost, _ in ends), default=0.0) * _ALMOST + len(few.cells) * _NOTHING
-    return Found(values, tuple(point for cost, point in ends[1:] if cost <= most), ended)
+    return Match(values, tuple(point for cost, point in ends[1:] if cost <= most), ended)
 
 
 def _compare(few: _Best, points: Sequence[Floats], simulator: Simulator) -> list[float]:

@@ -53,11 +53,11 @@ class _Unit:
         except ValueError:
             raise Error(f'got "{text}", expected a number') from None
 
-    def written(self, value: float) -> str:
+    def format_exactly(self, value: float) -> str:
         """Return a value in full, for a machine file."""
         return self.exact.format(round(value) if self.ending == "_bytes" else repr(float(value)))
 
-    def shown(self, value: float) -> str:
+    def format(self, value: float) -> str:
         """Return a value for display."""
         if self.ending == "_bytes_per_s":
             return f"{value / 1e9:.4g} GB/s"
@@ -84,16 +84,16 @@ _DIMS = re.compile(r"^(\s*dims\s*=\s*)\[[^\]]*\]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class _Marked:
+class _Mark:
     name: str
     line: int
     begin: int
     end: int
-    given: str
+    text: str
 
 
 @dataclass(frozen=True)
-class Place(_Marked):
+class Place(_Mark):
     """A value to be fitted.
 
     Attributes:
@@ -101,7 +101,7 @@ class Place(_Marked):
         line: Its line in the skeleton.
         begin: Where its text begins in the skeleton, quotes included,
         end: and where it ends.
-        given: Its text there.
+        text: Its text there.
         unit: Its unit.
         low: The least that it can be.
         high: The most.
@@ -129,9 +129,9 @@ class Place(_Marked):
         powers = [float(1 << power) for power in range(round(self.high).bit_length())]
         return tuple(power for power in powers if power >= self.low) or (self.low, self.high)
 
-    def shown(self, value: float) -> str:
+    def format(self, value: float) -> str:
         """Return a value in its unit, for people."""
-        return self.unit.shown(value)
+        return self.unit.format(value)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Skeleton:
         Raises:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
-        places_marked = [*_marked(text)]
+        places_marked = [*_find_marks(text)]
         machine, probes = _with_probes(text, file, places_marked)
         places = tuple(_place(one, probe, machine, file) for one, probe in zip(places_marked, probes, strict=True))
         if machine.noise:
@@ -169,13 +169,13 @@ class Skeleton:
             text = _DIMS.sub(lambda match: f"{match[1]}{[*dims]}", text, count=1)
         return Machine.parse(text, self.file)
 
-    def written(self, values: Sequence[float], comments: Sequence[str]) -> str:
+    def render(self, values: Sequence[float], comments: Sequence[str]) -> str:
         """Return the machine file for people, with a line of comment above each value."""
         texts = []
         for place, value in zip(self.places, values, strict=True):
-            text = place.shown(value)
+            text = place.format(value)
             texts.append(text if place.unit is _NUMBER else f'"{text}"')
-        lines = _replaced(self.text, self.places, texts).split("\n")
+        lines = _replace(self.text, self.places, texts).split("\n")
         for place, comment in reversed([*zip(self.places, comments, strict=True)]):
             lines.insert(place.line - 1, f"# {comment}")
         return "\n".join(lines)
@@ -208,13 +208,13 @@ class Skeleton:
         return Machine.parse(self._text(self.middle), self.file)
 
     def _text(self, values: Sequence[float]) -> str:
-        exact = [place.unit.written(value) for place, value in zip(self.places, values, strict=True)]
-        return _replaced(self.text, self.places, exact)
+        exact = [place.unit.format_exactly(value) for place, value in zip(self.places, values, strict=True)]
+        return _replace(self.text, self.places, exact)
 
 
-def _marked(text: str) -> list[_Marked]:
+def _find_marks(text: str) -> list[_Mark]:
     """Find the texts in place of values to be fitted, with their keys."""
-    places: list[_Marked] = []
+    places: list[_Mark] = []
     section, key, element, key_end = "", "", 0, 0
     for token in _TOKEN.finditer(text):
         if token["section"]:
@@ -228,18 +228,18 @@ def _marked(text: str) -> list[_Marked]:
                 place = f"[{element}]" if is_listed else ""
                 name = ".".join(part for part in (section, key) if part) + place
                 line = text.count("\n", 0, token.start()) + 1
-                places.append(_Marked(name, line, token.start(), token.end(), value_text))
+                places.append(_Mark(name, line, token.start(), token.end(), value_text))
             element += 1
     return places
 
 
-def _with_probes(text: str, file: str, places: Sequence[_Marked]) -> tuple[Machine, list[str]]:
+def _with_probes(text: str, file: str, places: Sequence[_Mark]) -> tuple[Machine, list[str]]:
     """Return the machine with a valid value of the right unit in each place, and these values."""
     left = [[*_PROBES] for _ in places]
     while True:
         probes = [each[0] for each in left]
         try:
-            return Machine.parse(_replaced(text, places, probes), file), probes
+            return Machine.parse(_replace(text, places, probes), file), probes
         except Error as error:
             refusals = [
                 number for number, one in enumerate(places) if f" {one.name.partition('[')[0]}: got " in str(error)
@@ -252,29 +252,29 @@ def _with_probes(text: str, file: str, places: Sequence[_Marked]) -> tuple[Machi
                 if not left[number]:
                     name = places[number].name
                     raise Error(
-                        f'{file}:{line}: {name}: got "{places[number].given}", expected a value: only times, '
+                        f'{file}:{line}: {name}: got "{places[number].text}", expected a value: only times, '
                         "times per byte, rates, sizes and numbers with a fraction can be fitted"
                     ) from None
 
 
-def _place(one: _Marked, probe: str, machine: Machine, file: str) -> Place:
+def _place(one: _Mark, probe: str, machine: Machine, file: str) -> Place:
     key, line = one.name.partition("[")[0], one.line
     unit = next((unit for unit in _UNITS if f"{key}{unit.ending}" in machine.quantities), _NUMBER)
     if (unit is _NUMBER) != (probe == _NUMBER.probe) or key.startswith("noise."):
-        raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a value, as this key cannot be fitted')
+        raise Error(f'{file}:{line}: {one.name}: got "{one.text}", expected a value, as this key cannot be fitted')
     low, high = unit.low, unit.high
-    if one.given != "?":
-        first, _, last = one.given.partition("..")
+    if one.text != "?":
+        first, _, last = one.text.partition("..")
         try:
             low, high = unit.read(first.strip()), unit.read(last.strip())
         except Error as error:
-            raise Error(f"{file}:{line}: {one.name}: {error}, in the range {one.given}") from None
+            raise Error(f"{file}:{line}: {one.name}: {error}, in the range {one.text}") from None
         if not 0 < low < high:
-            raise Error(f'{file}:{line}: {one.name}: got "{one.given}", expected a range that begins above 0 and rises')
+            raise Error(f'{file}:{line}: {one.name}: got "{one.text}", expected a range that begins above 0 and rises')
     return Place(**vars(one), unit=unit, low=low, high=high)
 
 
-def _replaced(text: str, places: Sequence[_Marked], texts: Sequence[str]) -> str:
+def _replace(text: str, places: Sequence[_Mark], texts: Sequence[str]) -> str:
     pieces, last = [], 0
     for place, new in zip(places, texts, strict=True):
         pieces += [text[last : place.begin], new]

@@ -12,7 +12,7 @@ from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
 from hocket.measurements.margins import outputs, readable, remove_labels
-from hocket.measurements.measurement import Format, Measurement, Reading, Told, at
+from hocket.measurements.measurement import Facts, Format, Measurement, Reading, at
 
 FORMATS: tuple[Format, ...] = tuple(
     module.FORMAT for module in (pico, osu, imb, nccl_tests, hocket_tune, hocket_bench, table)
@@ -20,22 +20,24 @@ FORMATS: tuple[Format, ...] = tuple(
 """The formats. The last one, a table, is read where the text has no other."""
 
 
-def read_measurements(path: str | PathLike[str], told: Told | None = None) -> Reading:
+def read_measurements(path: str | PathLike[str], facts: Facts | None = None) -> Reading:
     """Return the measurements of a file.
 
     Args:
         path: The file. It may be a log, or pasted text, in which lines have something in common.
-        told: What its format does not tell.
+        facts: What its format does not tell.
 
     Raises:
         Error: The file cannot be read, is of no known format, or has a line that makes no sense: file and line.
     """
     with expecting(path, "measurements", "measured times"):
-        return _read(readable(read_text(path)), fspath(path), told)
+        return _read(readable(read_text(path)), fspath(path), facts)
 
 
-def _read(text: str, file: str, facts: Told | None) -> Reading:
-    facts = Told() if facts is None else instance("told", facts, Told, "hocket.measurements.measurement.Told, or None")
+def _read(text: str, file: str, facts: Facts | None) -> Reading:
+    facts = (
+        Facts() if facts is None else instance("facts", facts, Facts, "hocket.measurements.measurement.Facts, or None")
+    )
     format = _format_of(text, file)
     readings = [format.read(output, file, facts) for output in _outputs(text, file, format)]
     whole = Reading(

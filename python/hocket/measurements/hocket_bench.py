@@ -15,17 +15,17 @@ from hocket.definitions.parameters import values_of
 from hocket.measurements.measurement import (
     DEFAULT,
     MOST_NAME_LETTERS,
+    Facts,
     Format,
     Measurement,
     Reading,
-    Told,
     matching,
 )
 
 _BEGIN = r'\{\s*$|\{\s*"collective":'
 
 
-def _read(text: str, file: str, facts: Told) -> Reading:
+def _read(text: str, file: str, facts: Facts) -> Reading:
     entry = parse_object(text[max(text.find("{"), 0) : text.rfind("}") + 1], file)
     for key in ("arrivals", "cadence"):
         if entry.get(key) is not None:
@@ -41,7 +41,7 @@ def _read(text: str, file: str, facts: Told) -> Reading:
     return Reading(rules)
 
 
-def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Told, file: str) -> Measurement:
+def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Facts, file: str) -> Measurement:
     name, size_bytes, time_s = one["algorithm"][:MOST_NAME_LETTERS], _count(one["size_bytes"]), float(one["median_s"])
     if not 0 < time_s < math.inf:
         raise Error(f"{name} of {size_bytes} B: got {time_s} s, expected a time above zero")
@@ -56,7 +56,7 @@ def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Tol
     return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), facts)
 
 
-def _of(native: Measurement, algorithm: Algorithm, facts: Told) -> Measurement:
+def _of(native: Measurement, algorithm: Algorithm, facts: Facts) -> Measurement:
     """Return a measurement of an algorithm, with the given parameters that the algorithm has."""
     names = {parameter.name for parameter in algorithm.parameters}
     parameters = values_of([pair for pair in facts.parameters if pair[0] in names], [algorithm])

@@ -15,10 +15,10 @@ from hocket.definitions.library import find, find_collective, measured_element_b
 from hocket.measurements.measurement import (
     DEFAULT,
     MOST_NAME_LETTERS,
+    Facts,
     Format,
     Measurement,
     Reading,
-    Told,
     at,
     matching,
 )
@@ -26,7 +26,7 @@ from hocket.measurements.measurement import (
 _BEGIN = r'\{\s*"hocket":\s*"tune"'
 
 
-def _read(text: str, file: str, _: Told) -> Reading:
+def _read(text: str, file: str, _: Facts) -> Reading:
     rules: list[Measurement] = []
     unknown: list[Measurement] = []
     is_begun = False

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 from hocket.definitions.library import find_collective, is_collective
 from hocket.measurements.measurement import (
+    Facts,
     Format,
     Measurement,
     Reading,
     Sizes,
-    Told,
     at,
     call_of,
     count,
@@ -37,7 +37,7 @@ _TIMES = ("t_max[usec]", "t_pure[usec]")
 _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
-def _read(text: str, file: str, facts: Told) -> Reading:
+def _read(text: str, file: str, facts: Facts) -> Reading:
     rules: list[Measurement] = []
     unknown: list[Measurement] = []
     name, ranks, heads, sizes = "", 0, list[str](), Sizes()
@@ -95,7 +95,7 @@ def _measurement(
     )
 
 
-def _of(one: Measurement, facts: Told, file: str) -> Measurement:
+def _of(one: Measurement, facts: Facts, file: str) -> Measurement:
     """Return the measurement with the algorithm that the user gave for the file."""
     collective = find_collective(one.collective)
     algorithm, parameters = call_of(collective, facts, file)

@@ -128,8 +128,8 @@ class _Form:
     @cached_property
     def tokens(self) -> Sequence[tuple[str, str]]:
         """Its parts that are not blank, with their kinds."""
-        found = ((token.lastgroup or "", token[0]) for token in _TOKEN.finditer(self.margin))
-        return [(kind, part) for kind, part in found if kind != "blank"]
+        tokens = ((token.lastgroup or "", token[0]) for token in _TOKEN.finditer(self.margin))
+        return [(kind, part) for kind, part in tokens if kind != "blank"]
 
     @property
     def is_label(self) -> bool:

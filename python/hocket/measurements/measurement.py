@@ -102,7 +102,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Told:
+class Facts:
     """What is told of files that do not say it themselves.
 
     Attributes:
@@ -160,7 +160,7 @@ class Format(NamedTuple):
     name: str
     what: str
     title: Mark
-    read: Callable[[str, str, Told], Reading]
+    read: Callable[[str, str, Facts], Reading]
     row: Mark | None = None
     is_known_by_rows: bool = False
     needs: tuple[str, ...] = ()
@@ -259,7 +259,7 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
     return value
 
 
-def call_of(collective: str, facts: Told, file: str) -> tuple[str, dict[str, float | str]]:
+def call_of(collective: str, facts: Facts, file: str) -> tuple[str, dict[str, float | str]]:
     """Return the algorithm that a file is told to be of, and the values of its parameters.
 
     Raises:

@@ -21,11 +21,11 @@ from hocket.base.units import format_count
 from hocket.definitions.library import COLLECTIVES, find_collective, is_collective
 from hocket.measurements.measurement import (
     NCCL_NAMES,
+    Facts,
     Format,
     Measurement,
     Reading,
     Sizes,
-    Told,
     at,
     call_of,
     matching,
@@ -80,7 +80,7 @@ class _Run:
         return numbers.pop() if self.ranks is not None and len(numbers) == 1 else None
 
 
-def _read(text: str, file: str, facts: Told) -> Reading:
+def _read(text: str, file: str, facts: Facts) -> Reading:
     rules: list[Measurement] = []
     unknown: list[Measurement] = []
     run = _Run()
@@ -102,7 +102,7 @@ def _read(text: str, file: str, facts: Told) -> Reading:
 
 
 def _measurements(
-    run: _Run, cells: Sequence[str], facts: Told, where: tuple[str, int]
+    run: _Run, cells: Sequence[str], facts: Facts, where: tuple[str, int]
 ) -> tuple[list[Measurement], bool]:
     """Return the measurements of a row, out of place and in place, and whether Hocket has their collective."""
     name = NCCL_NAMES.get(run.name, run.name) or facts.collective

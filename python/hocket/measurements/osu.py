@@ -18,11 +18,11 @@ from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.definitions.library import REDUCTIONS, find_collective, is_collective
 from hocket.measurements.measurement import (
+    Facts,
     Format,
     Measurement,
     Reading,
     Sizes,
-    Told,
     at,
     call_of,
     count,
@@ -85,7 +85,7 @@ class _Table:
         return next(name for name in _TIMES if name in self.heads)
 
 
-def _read(text: str, file: str, facts: Told) -> Reading:
+def _read(text: str, file: str, facts: Facts) -> Reading:
     rules: list[Measurement] = []
     table: _Table | None = None
     for number, line in enumerate(text.split("\n"), start=1):
@@ -99,7 +99,7 @@ def _read(text: str, file: str, facts: Told) -> Reading:
     return Reading(tuple(rules))
 
 
-def _table(title: str, facts: Told, file: str) -> _Table:
+def _table(title: str, facts: Facts, file: str) -> _Table:
     words = re.sub(r"[^a-z]+", "_", title.lower()).removeprefix("non_blocking_").removesuffix("_persistent")
     name = _NAMES.get(words, words)
     if not is_collective(name):
@@ -127,7 +127,7 @@ def _is_row(table: _Table, cells: Sequence[str]) -> bool:
     return not table.has_sizes or bool(cells[0].strip("0"))
 
 
-def _measurement(table: _Table, cells: Sequence[str], facts: Told, where: tuple[str, int]) -> Measurement:
+def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple[str, int]) -> Measurement:
     if len(cells) != len(table.heads):
         raise at(*where, f'got "{" ".join(cells):.60}", expected the columns {", ".join(table.heads):.200}')
     assert facts.ranks is not None  # a table is begun only with it

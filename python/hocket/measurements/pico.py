@@ -15,13 +15,13 @@ from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
-from hocket.measurements.delimited import Columns, rows_of
+from hocket.measurements.columns import Columns, rows_of
 from hocket.measurements.measurement import (
     DEFAULT,
+    Facts,
     Format,
     Measurement,
     Reading,
-    Told,
     at,
     count,
     positive,
@@ -118,7 +118,7 @@ _LAST_SEGMENT = 64 << 10
 """FJMPI's segments of Trinaryx3: pairs of the most elements and the bytes; above all pairs, this many bytes."""
 
 
-def _read(text: str, file: str, _: Told) -> Reading:
+def _read(text: str, file: str, _: Facts) -> Reading:
     rules = [
         _measurement(_check_cells(dict(zip(head.names, cells, strict=False)), where), where)
         for head, cells, where in rows_of(text, file, _COLUMNS)

@@ -16,13 +16,13 @@ from hocket._native import Error
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
 from hocket.definitions.parameters import parse_parameter
-from hocket.measurements.delimited import Columns, head_of, rows_of
+from hocket.measurements.columns import Columns, head_of, rows_of
 from hocket.measurements.measurement import (
     NCCL_NAMES,
+    Facts,
     Format,
     Measurement,
     Reading,
-    Told,
     at,
     call_of,
     count,
@@ -142,7 +142,7 @@ def lacking(text: str) -> tuple[int, str] | None:
     return None
 
 
-def _read(text: str, file: str, facts: Told) -> Reading:
+def _read(text: str, file: str, facts: Facts) -> Reading:
     return Reading(
         tuple(
             _Row(_columns(head.names, where), cells, where).measurement(facts)
@@ -184,7 +184,7 @@ class _Row:
     cells: Sequence[str]
     where: tuple[str, int]
 
-    def measurement(self, told: Told) -> Measurement:
+    def measurement(self, facts: Facts) -> Measurement:
         """Return the measurement of the row, and what is told where it has no cell.
 
         Raises:
@@ -195,18 +195,18 @@ class _Row:
                 raise self._error(role, "is empty, expected a value")
         nodes, ranks_per_node = self._whole("nodes"), self._whole("ranks_per_node")
         whole = prod((nodes, ranks_per_node)) if nodes is not None and ranks_per_node is not None else None
-        ranks = self._whole("ranks") or whole or told.ranks
+        ranks = self._whole("ranks") or whole or facts.ranks
         if ranks is None:
             raise Error(f"{self.where[0]}: does not contain the number of ranks, expected --ranks")
-        collective = self._collective(told)
-        algorithm, parameters = self._program(collective, told)
+        collective = self._collective(facts)
+        algorithm, parameters = self._program(collective, facts)
         return Measurement(
             collective=collective,
             algorithm=algorithm,
             ranks=ranks,
             size_bytes=self._size_bytes(),
             time_s=self._time_s(),
-            measured_as=told.measured_as,
+            measured_as=facts.measured_as,
             parameters=parameters,
             element_bytes=self._whole("element_bytes") or (self._type_bytes() if "type" in self.columns else 1),
             dims=self._dims(),
@@ -227,7 +227,7 @@ class _Row:
         cell = self._cell(role)
         return count(cell, self.columns[role][1], self.where) if cell else None
 
-    def _collective(self, facts: Told) -> str:
+    def _collective(self, facts: Facts) -> str:
         name = re.sub(r"^(?:mpi_|osu_)|_perf$", "", self._cell("collective").lower()) or facts.collective
         if name is None:
             raise Error(f"{self.where[0]}: does not name the collective, expected --collective")
@@ -236,7 +236,7 @@ class _Row:
         except Error as error:
             raise at(*self.where, str(error)) from None
 
-    def _program(self, collective: str, facts: Told) -> tuple[str, Mapping[str, float | str]]:
+    def _program(self, collective: str, facts: Facts) -> tuple[str, Mapping[str, float | str]]:
         name = self._cell("algorithm")
         if not name:
             return call_of(collective, facts, self.where[0])

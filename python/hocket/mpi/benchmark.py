@@ -35,7 +35,7 @@ class Measurement:
         high_s: Upper end.
         p90_s: The smallest sample that at least 90 % of the samples do not exceed.
         p99_s: The same for 99 %.
-        made: Number of all calls that were made.
+        calls: Number of all calls that were made.
         samples_s: The samples, one per call, in the order in which they were taken; in a cadence, one per series of
             calls: their mean time.
         arriving_s: With arrivals: the time from the first to the last arrival, of each sample.
@@ -50,7 +50,7 @@ class Measurement:
     high_s: float
     p90_s: float
     p99_s: float
-    made: int
+    calls: int
     samples_s: tuple[float, ...]
     arriving_s: tuple[float, ...] = ()
     interval_s: tuple[float, ...] = ()
@@ -64,7 +64,7 @@ class Measurement:
     def of(
         algorithm: str,
         size_bytes: int,
-        made: int,
+        calls: int,
         samples_s: Sequence[float],
         arriving_s: Sequence[float] = (),
         interval_s: Sequence[float] = (),
@@ -73,7 +73,7 @@ class Measurement:
         ordered, count = sorted(samples_s), len(samples_s)
         p90, p99 = (ordered[-(-share * count // 100) - 1] for share in (90, 99))
         times_s = (tuple(samples_s), tuple(arriving_s), tuple(interval_s))
-        return Measurement(algorithm, size_bytes, *median_of(samples_s), p90, p99, made, *times_s)
+        return Measurement(algorithm, size_bytes, *median_of(samples_s), p90, p99, calls, *times_s)
 
 
 def median_of(samples_s: Sequence[float]) -> tuple[float, float, float]:
@@ -117,7 +117,7 @@ class Bench:
         algorithms: Names of the algorithms, in the requested order.
         measurements: One measurement for each algorithm and each size that it accepted.
         not_measured: The other combinations, with reasons.
-        counted: For each algorithm, the number of proving calls that the library itself counted.
+        proving_calls: For each algorithm, the number of proving calls that the library itself counted.
         arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
         cadence: When the ranks began each of several calls; None if they made one call.
         clock_error_s: The largest error of a common clock of all ranks; None if the clocks were not compared.
@@ -129,7 +129,7 @@ class Bench:
     algorithms: tuple[str, ...]
     measurements: tuple[Measurement, ...]
     not_measured: tuple[NotMeasured, ...]
-    counted: Mapping[str, int]
+    proving_calls: Mapping[str, int]
     arrivals: str | None = None
     cadence: str | None = None
     clock_error_s: float | None = None

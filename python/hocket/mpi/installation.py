@@ -72,7 +72,7 @@ class Installation:
         return Installation(compiler, launcher, _library(compiler))
 
     @staticmethod
-    def named(kind: str) -> Installation:
+    def of_kind(kind: str) -> Installation:
         """Find an MPI of a kind of `KINDS`: by its own wrapper, such as `mpicc.openmpi`, or a wrapper on the path.
 
         Raises:

@@ -138,11 +138,11 @@ def _entry(line: str, where: str) -> LogEntry:
     return entry
 
 
-def _check(data: Mapping[str, Any], kind: type, where: str, omitted: set[str]) -> dict[str, Any]:
+def _check(data: Mapping[str, Any], kind: type, where: str, optional_names: set[str]) -> dict[str, Any]:
     """Return the values of a dataclass's fields. Unknown values are ignored: a later Hocket may have written them."""
     values = {}
     for name, annotation in kind.__annotations__.items():
-        if name in omitted:
+        if name in optional_names:
             continue
         of, *optional = annotation.split(" | ")
         expected, is_right = _KINDS[of]
@@ -215,14 +215,14 @@ class Report:
     """Job logs, added up.
 
     Attributes:
-        by: The criteria of grouping, names of `GROUPS`.
+        criteria: The criteria of grouping, names of `GROUPS`.
         jobs: Number of logs.
         first: Start of the first job; None if no log says it.
         last: Start of the last job.
         rank_s: Time between MPI's initialisation and finalisation, added up over the ranks of all jobs.
     """
 
-    by: Sequence[str]
+    criteria: Sequence[str]
     jobs: int = 0
     first: str | None = None
     last: str | None = None
@@ -230,7 +230,7 @@ class Report:
     _uses: defaultdict[tuple[Any, ...], Use] = field(default_factory=lambda: defaultdict(Use))
 
     def __post_init__(self) -> None:
-        for name in self.by or [""]:
+        for name in self.criteria or [""]:
             among("by", name, GROUPS)
 
     def add(self, log: JobLog) -> None:
@@ -241,7 +241,7 @@ class Report:
         self.first, self.last = min(dates, default=None), max(dates, default=None)
         seen = set()
         for entry in log.entries:
-            key = tuple(GROUPS[name](log, entry) for name in self.by)
+            key = tuple(GROUPS[name](log, entry) for name in self.criteria)
             use = self._uses[key]
             use.jobs += key not in seen
             use.calls += entry.calls
@@ -262,6 +262,6 @@ class Report:
         total_s = self.time_s
         ordered = sorted(self._uses.items(), key=lambda item: (-item[1].time_s, -item[1].calls, str(item[0])))
         return tuple(
-            ReportRow(dict(zip(self.by, key, strict=True)), use, use.time_s / total_s if total_s else 0.0)
+            ReportRow(dict(zip(self.criteria, key, strict=True)), use, use.time_s / total_s if total_s else 0.0)
             for key, use in ordered
         )

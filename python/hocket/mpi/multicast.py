@@ -228,15 +228,15 @@ class Domain:
 
     def take(self) -> Multicast:
         """Wait for the next multicast, and hold it until its release."""
-        held = _Multicast()
-        self._call("take", self._domain, ctypes.byref(held))
-        return Multicast(self, held)
+        structure = _Multicast()
+        self._call("take", self._domain, ctypes.byref(structure))
+        return Multicast(self, structure)
 
     def poll(self) -> Multicast | None:
         """Return the next multicast if it has arrived; it is held until its release."""
-        held, flag = _Multicast(), ctypes.c_int()
-        self._call("poll", self._domain, ctypes.byref(held), ctypes.byref(flag))
-        return Multicast(self, held) if flag.value else None
+        structure, flag = _Multicast(), ctypes.c_int()
+        self._call("poll", self._domain, ctypes.byref(structure), ctypes.byref(flag))
+        return Multicast(self, structure) if flag.value else None
 
     def flush(self) -> None:
         """Wait until this rank has no more acknowledgements to forward.
@@ -331,7 +331,7 @@ class Multicast:
     def collective(
         self,
         name: str,
-        given: np.ndarray[Any, Any] | None = None,
+        contribution: np.ndarray[Any, Any] | None = None,
         result: np.ndarray[Any, Any] | None = None,
         *,
         op: Any = None,
@@ -341,12 +341,12 @@ class Multicast:
 
         Args and Raises: as `icollective`.
         """
-        self.icollective(name, given, result, op=op, root=root).wait()
+        self.icollective(name, contribution, result, op=op, root=root).wait()
 
     def icollective(
         self,
         name: str,
-        given: np.ndarray[Any, Any] | None = None,
+        contribution: np.ndarray[Any, Any] | None = None,
         result: np.ndarray[Any, Any] | None = None,
         *,
         op: Any = None,
@@ -356,7 +356,7 @@ class Multicast:
 
         Args:
             name: "allreduce", "alltoall", "barrier", ... as in `hocket list`.
-            given: This member's contribution; None if it is in `result`, as with MPI_IN_PLACE.
+            contribution: This member's contribution; None if it is in `result`, as with MPI_IN_PLACE.
             result: The array for the result; None if this member receives none.
             op: An operation of mpi4py; by default MPI.SUM.
             root: The root's number among the members.
@@ -372,15 +372,17 @@ class Multicast:
             raise Error(
                 f"{name}: not supported, expected {facts.with_equal_blocks}, as all members have blocks of equal size"
             )
-        arrays = [array for array in (given, result) if array is not None]
+        arrays = [array for array in (contribution, result) if array is not None]
         kinds = {array.dtype for array in arrays}
         if len(kinds) > 1 or any(not array.flags.c_contiguous for array in arrays):
             raise Error(f"{name}: got arrays of {len(kinds)} types, expected contiguous arrays of one type")
         kind = MPI.Datatype.fromcode(arrays[0].dtype.char) if arrays else MPI.BYTE
-        count = self._count(name, given, result, root)
-        in_place = given is None and facts.has_size and not facts.has_root
-        in_place |= given is None and name in ("gather", "reduce") and self.rank == root
-        address = ctypes.c_void_p(int(MPI.IN_PLACE) if in_place else given.ctypes.data if given is not None else None)
+        count = self._count(name, contribution, result, root)
+        in_place = contribution is None and facts.has_size and not facts.has_root
+        in_place |= contribution is None and name in ("gather", "reduce") and self.rank == root
+        address = ctypes.c_void_p(
+            int(MPI.IN_PLACE) if in_place else contribution.ctypes.data if contribution is not None else None
+        )
         into = ctypes.c_void_p(result.ctypes.data if result is not None else None)
         operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
         reduces = facts.reduces
@@ -396,15 +398,15 @@ class Multicast:
             _handle(operator if reduces else MPI.OP_NULL),
             ctypes.c_int(root),
         )
-        return Request(self, (given, result, operator))
+        return Request(self, (contribution, result, operator))
 
     def _count(
-        self, name: str, given: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
+        self, name: str, contribution: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
     ) -> int:
         """Return the count as MPI counts: per block if members have blocks. Raise an error if the arrays do not fit."""
         if not COLLECTIVES[name].has_size:
             return 0
-        mine, its = (None if array is None else array.size for array in (given, result))
+        mine, its = (None if array is None else array.size for array in (contribution, result))
         gives_all = name in ("alltoall", "reduce_scatter", "scatter")
         gets_all = name in ("allgather", "alltoall", "gather")
         if name in ("broadcast", "scatter") and its is not None:
@@ -418,7 +420,7 @@ class Multicast:
         gives, gets = (count * self.size if all_blocks else count for all_blocks in (gives_all, gets_all))
         needs_input = name not in ("broadcast", "scatter") or (name == "scatter" and self.rank == root)
         needs_result = self.rank == root if name in ("gather", "reduce") else name != "exscan" or self.rank > 0
-        is_short = needs_input and given is not None and (mine or 0) < gives
+        is_short = needs_input and contribution is not None and (mine or 0) < gives
         if is_short or (needs_result and (its is None or its < gets)):
             raise Error(f"{name}: got {mine} elements of input and {its} of result, expected {gives} and {gets}")
         return count
@@ -427,8 +429,8 @@ class Multicast:
 class Request:
     """A running collective over a group. Until it ends, its arrays must not change, and its multicast is held."""
 
-    def __init__(self, multicast: Multicast, held: tuple[Any, ...]) -> None:
-        self._multicast, self._multicasts = multicast, held
+    def __init__(self, multicast: Multicast, references: tuple[Any, ...]) -> None:
+        self._multicast, self._multicasts = multicast, references
 
     def wait(self) -> None:
         """Wait until this member's part is complete."""

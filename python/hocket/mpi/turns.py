@@ -56,7 +56,7 @@ class Turns:
 
     def variables(self) -> list[dict[str, Any]]:
         """Return the variables of the MPI that choose algorithms."""
-        return list(self._asked("variables")["variables"])
+        return list(self._ask("variables")["variables"])
 
     def begin(self, collective: str, size_bytes: int, ways: Iterable[Way]) -> dict[int, str]:
         """Check each way by one call; return the reasons of the ways that did not run.
@@ -70,7 +70,7 @@ class Turns:
         for way in ways:
             self.proving = way.number
             self._dialogue.tell(f"way {way.number} {way.kind} {way.text}")
-            proof = self._asked(f"prove {way.number}")
+            proof = self._ask(f"prove {way.number}")
             if not proof["is_right"]:
                 raise Error(f"{collective}, {size_bytes} B, {way.text}: the result is wrong")
             if not proof["has_run"]:
@@ -82,7 +82,7 @@ class Turns:
         self._dialogue.tell(f"rounds {count} {','.join(map(str, numbers))}")
         return {number: self._answer()["samples_s"] for number in numbers}
 
-    def _asked(self, order: str) -> dict[str, Any]:
+    def _ask(self, order: str) -> dict[str, Any]:
         self._dialogue.tell(order)
         return self._answer()
 

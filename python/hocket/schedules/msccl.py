@@ -145,7 +145,7 @@ class Msccl:
         """Return the number of chunks of a GPU's output."""
         return self.chunks // self.ranks if self.collective == "reduce_scatter" else self.chunks
 
-    def located(self, gpu: int, place: Place) -> Place:
+    def resolve(self, gpu: int, place: Place) -> Place:
         """Return the memory of a place; in an in-place algorithm, input and output are one buffer."""
         if not self.in_place:
             return place
@@ -287,7 +287,7 @@ class Tasks:
         return len(self.tasks) - 1
 
     def _span(self, place: Place, count: int) -> dict[str, Any]:
-        place = self._content.located(self._gpu, place)
+        place = self._content.resolve(self._gpu, place)
         size = self._chunk_bytes
         return {"buffer": BUFFERS[place.buffer], "offset": max(place.offset, 0) * size, "len": count * size}
 
@@ -417,7 +417,7 @@ class _Reader:
         for buffer, chunks in (("i", content.input_chunks()), ("o", content.output_chunks())):
             rooms[buffer] = min(rooms[buffer], chunks)
         for step in (step for block in blocks.values() for step in block.steps):
-            for name, place in _used(step):
+            for name, place in _places_of(step):
                 room = rooms[place.buffer]
                 if place.offset < 0 or place.offset + step.count > room:
                     raise Error(
@@ -456,7 +456,7 @@ class _Reader:
         return Error(f"{self._file}:{self._parser.CurrentLineNumber}: {message}")
 
 
-def _used(step: Step) -> Iterator[tuple[str, Place]]:
+def _places_of(step: Step) -> Iterator[tuple[str, Place]]:
     action = step.action
     if action is not None and action.has_source:
         yield "src", step.source

@@ -132,7 +132,7 @@ class _SymbolicTasks(Tasks):
         return self._slots is not None and self._message_counts[connection] > self._slots
 
     def _span(self, place: Place, count: int) -> dict[str, Any]:
-        place = self._content.located(self._gpu, place)
+        place = self._content.resolve(self._gpu, place)
         return {"buffer": "scratch", "offset": self._begins[place.buffer] + max(place.offset, 0), "len": count}
 
     def _append(self, action: dict[str, Any], after: list[int]) -> int:

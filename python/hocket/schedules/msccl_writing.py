@@ -141,7 +141,7 @@ class _Gpu:
         self._schedule, self._rank, self._chunk, self._channels = schedule, rank, chunk, channels
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._blocks: list[Block] = []
-        self._awaited: set[_At] = set()
+        self._awaited_steps: set[_At] = set()
         # For each block and each other block, the last step for which the former has waited.
         self._seen: dict[int, dict[int, int]] = defaultdict(dict)
         ends: dict[int, _At] = {}
@@ -156,7 +156,9 @@ class _Gpu:
     def blocks(self) -> dict[int, Block]:
         """Return the thread blocks by number."""
         for number, block in enumerate(self._blocks):
-            steps = [replace(step, has_waiters=(number, at) in self._awaited) for at, step in enumerate(block.steps)]
+            steps = [
+                replace(step, has_waiters=(number, at) in self._awaited_steps) for at, step in enumerate(block.steps)
+            ]
             block.steps[:] = steps
         return dict(enumerate(self._blocks))
 
@@ -208,7 +210,7 @@ class _Gpu:
             if block != number and step > self._seen[number].get(block, -1):
                 last[block] = max(step, last.get(block, -1))
         self._seen[number] |= last
-        self._awaited |= last.items()
+        self._awaited_steps |= last.items()
         *others, after = (None, *last.items())
         nops = [Step("nop", _NOWHERE, _NOWHERE, 0, other, has_waiters=False) for other in others if other]
         self._blocks[number].steps.extend(nops)

@@ -13,7 +13,7 @@ from hocket import _native
 from hocket.base import checks, files
 from hocket.base.call import Call
 from hocket.base.names import among
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import Algorithm, as_algorithm
@@ -107,7 +107,7 @@ class Schedule(Result):
         Raises:
             Error: The machine is unknown, there is a deadlock, or there is nothing or too much to draw.
         """
-        chart: alt.LayerChart = drawn(self, machine=machine)
+        chart: alt.LayerChart = draw(self, machine=machine)
         return chart
 
     def as_json(self) -> str:

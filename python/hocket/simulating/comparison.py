@@ -19,16 +19,16 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
-from hocket.base.results import Later, Result, drawn
+from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import COLLECTIVES, Algorithm, Parameter, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
-from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
+from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import quiet
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
-from hocket.rules.tuning_files.deciding import Untuned, untuned
+from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.best import all_bytes, choose, search
 from hocket.simulating.bounds import Bound, bound
@@ -37,8 +37,8 @@ from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
     ONE_TRIAL,
     UNTIL_DECIDED,
+    Detail,
     Engine,
-    Kept,
     Simulation,
     Trials,
     plan,
@@ -120,7 +120,7 @@ class Default:
 
 
 @dataclass(frozen=True)
-class Beside:
+class MeasuredTime:
     """A measured time beside the simulated one.
 
     Attributes:
@@ -168,7 +168,7 @@ class Comparison(Result):
     missing: tuple[tuple[int, str], ...] = ()
     defaults: tuple[Default, ...] = ()
     not_verified: tuple[str, ...] = ()
-    measured: tuple[Beside, ...] = ()
+    measured: tuple[MeasuredTime, ...] = ()
     faults: tuple[str, ...] = ()
     without_faults: tuple[Simulation, ...] = ()
     too_late: tuple[TooLate, ...] = ()
@@ -287,7 +287,7 @@ class Comparison(Result):
         Raises:
             Error: No simulation has a size and a time above zero.
         """
-        chart: alt.LayerChart = drawn(self, most=most)
+        chart: alt.LayerChart = draw(self, most=most)
         return chart
 
     def __repr__(self) -> str:
@@ -311,7 +311,7 @@ _Task: TypeAlias = tuple[str, Algorithm, Call]
 """The name of an algorithm or of a library that runs it, the algorithm, and the call."""
 _Key: TypeAlias = tuple[int, str]
 """The size of a task's call, and its name."""
-_Found: TypeAlias = Simulation | NotCompared | TooLate
+_Outcome: TypeAlias = Simulation | NotCompared | TooLate
 _ROUNDING = 1 + 1e-9
 """A simulated time and an exact formula differ by less than this factor."""
 _SIZES_AT_ONCE = 8
@@ -334,7 +334,7 @@ def compare(
     trials: Trials = UNTIL_DECIDED,
     defaults: Iterable[str] = (),
     measured: Iterable[Measurement] = (),
-    keep: Iterable[Kept] = (),
+    keep: Iterable[Detail] = (),
     at_best: bool = False,
     first_places: int | None = None,
     executor: Executor | None = None,
@@ -391,7 +391,7 @@ def compare(
     names = several("keep", keep, str, "names of what to keep")
     if not (candidates and calls):
         raise Error("nothing to compare, expected algorithms and sizes")
-    whole_scene = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
+    whole_scene = as_scene(scene).with_parts(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(whole_scene.faults), replace(whole_scene, faults=None)
     changes_of_links(failing, machine)
     common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
@@ -406,14 +406,14 @@ def compare(
     )
     ideal = quiet(machine) or machine
     tasks: list[_Task] = []
-    default_choices: dict[_Key, Untuned] = {}
+    default_choices: dict[_Key, LibraryDecision] = {}
     for call in calls:
-        choices = {name: untuned(name, collective, call) for name in libraries}
+        choices = {name: library_decision(name, collective, call) for name in libraries}
         default_choices |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [
             (one.name, one, call if at_best else choose(one, of_algorithm(one, call), ideal)) for one in candidates
         ]
-        tasks += [(name, *choice.found) for name, choice in choices.items() if choice.found is not None]
+        tasks += [(name, *choice.equivalent) for name, choice in choices.items() if choice.equivalent is not None]
     has_bounds = measured_as == "isolated" and not whole_scene.starts
     bounds = _bounds(collective, calls, machine) if has_bounds else {}
     wrong, not_verified = _verify_all(candidates)
@@ -422,10 +422,10 @@ def compare(
     if first_places is not None and whole("first_places", first_places) == 0:
         raise Error("first_places: got 0, expected at least 1, or None for all")
     places = first_places if is_enough else None
-    outcomes: dict[_Key, _Found] = {}
+    outcomes: dict[_Key, _Outcome] = {}
     repeats: set[_Key] = set()
 
-    def compared() -> Comparison:
+    def assemble() -> Comparison:
         result = _comparison(tasks, machine, bounds, outcomes, default_choices, repeats)
         return replace(
             result,
@@ -435,12 +435,12 @@ def compare(
             without_faults=without.simulations if without else (),
         )
 
-    def note(task: _Task, outcome: _Found, *, is_last: bool) -> None:
+    def note(task: _Task, outcome: _Outcome, *, is_last: bool) -> None:
         outcomes[_key(task)] = outcome
         repeats.discard(_key(task))
         if not is_last:
             repeats.update(_undecided_keys(tasks, outcomes, default_choices, repeats, task[2].size_bytes))
-        on_done(compared())
+        on_done(assemble())
 
     rounds = rounds_of(trials, are_random=is_random)
     work = _Work(ideal, engine, wrong, at_best=at_best, is_enough=is_enough)
@@ -452,7 +452,7 @@ def compare(
             own = [one for key, one in outcomes.items() if key not in default_choices]
             group_work = replace(round_work, until_s=_deadlines(own, places))
             do_all(group_work, group, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
-    comparison = compared()
+    comparison = assemble()
     if not (comparison.simulations or without):
         raise Error(comparison.not_compared[0].sentence)
     return comparison
@@ -472,13 +472,13 @@ def _measured(measurements: Sequence[Measurement], collective: str, ranks: int) 
 
 def _comparisons_with_measured(
     measured: Iterable[Measurement], simulations: Sequence[Simulation]
-) -> tuple[Beside, ...]:
+) -> tuple[MeasuredTime, ...]:
     """Return measured times beside simulated ones, by algorithm in the order given, then by size."""
     groups: dict[str, dict[int, list[Measurement]]] = {}
     for one in measured:
         groups.setdefault(one.label, {}).setdefault(one.size_bytes, []).append(one)
     return tuple(
-        Beside(label, size_bytes, median(one.time_s for one in group), _simulated_s(group[0], simulations))
+        MeasuredTime(label, size_bytes, median(one.time_s for one in group), _simulated_s(group[0], simulations))
         for label, sizes in groups.items()
         for size_bytes, group in sorted(sizes.items())
     )
@@ -519,7 +519,7 @@ def rounds_of(trials: Trials, *, are_random: bool) -> list[Trials]:
 
 def _undecided_keys(
     tasks: Sequence[_Task],
-    outcomes: Mapping[_Key, _Found],
+    outcomes: Mapping[_Key, _Outcome],
     defaults: Collection[_Key],
     repeats: Collection[_Key],
     size_bytes: int,
@@ -559,7 +559,7 @@ def _verify_all(algorithms: Iterable[Algorithm]) -> tuple[dict[str, str], tuple[
 def _candidates(algorithms: Iterable[Algorithm | str] | str, machine: Machine) -> tuple[Algorithm, ...]:
     """Return the algorithms of labels, or all algorithms of a collective, given its name."""
     if isinstance(algorithms, str):
-        return made_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
+        return algorithms_for(machine, of_collective(algorithms)) if is_collective(algorithms) else (find(algorithms),)
     return tuple(map(as_algorithm, several("algorithms", algorithms, Algorithm | str, "algorithms or labels")))
 
 
@@ -592,14 +592,14 @@ def _comparison(
     tasks: Sequence[_Task],
     machine: Machine,
     bounds: Mapping[int, Bound],
-    outcomes: Mapping[_Key, _Found],
-    defaults: Mapping[_Key, Untuned],
+    outcomes: Mapping[_Key, _Outcome],
+    defaults: Mapping[_Key, LibraryDecision],
     repeats: Collection[_Key],
 ) -> Comparison:
     """Return the results so far, in the order of the tasks."""
     keys = [_key(task) for task in tasks]
     results = [outcomes[key] for key in keys if key in outcomes and key not in defaults]
-    simulations = tuple(found for found in results if isinstance(found, Simulation))
+    simulations = tuple(outcome for outcome in results if isinstance(outcome, Simulation))
     algorithms = {name: algorithm for name, algorithm, _ in tasks}
     _, algorithm, call = tasks[0]
     return Comparison(
@@ -609,13 +609,13 @@ def _comparison(
         parameters={name: text for name, one in algorithms.items() if (text := _values(one, name, simulations))},
         bounds=bounds,
         simulations=simulations,
-        not_compared=tuple(found for found in results if isinstance(found, NotCompared)),
-        too_late=tuple(found for found in results if isinstance(found, TooLate)),
+        not_compared=tuple(outcome for outcome in results if isinstance(outcome, NotCompared)),
+        too_late=tuple(outcome for outcome in results if isinstance(outcome, TooLate)),
         missing=tuple(key for key in keys if key not in outcomes or key in repeats),
         defaults=tuple(
             _default(key, choice, outcomes.get(key))
             for key, choice in defaults.items()
-            if key in outcomes or choice.found is None
+            if key in outcomes or choice.equivalent is None
         ),
     )
 
@@ -648,9 +648,9 @@ def _value(parameter: Parameter, algorithm: Algorithm, one: Simulation) -> str:
     return str(format_value(value, parameter.unit))
 
 
-def _default(key: _Key, choice: Untuned, outcome: _Found | None) -> Default:
+def _default(key: _Key, choice: LibraryDecision, outcome: _Outcome | None) -> Default:
     size_bytes, library = key
-    algorithm = choice.found and choice.found[0].name
+    algorithm = choice.equivalent and choice.equivalent[0].name
     time_s = outcome.time_s.mean if isinstance(outcome, Simulation) else None
     sentence = outcome.sentence if isinstance(outcome, NotCompared) else choice.sentence
     return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence)
@@ -666,7 +666,7 @@ def _only_one(what: str, items: Collection[object]) -> None:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, items)))}), expected one")
 
 
-def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Found]) -> _Task:
+def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Outcome]) -> _Task:
     """Return a task with the parameters that its simulation had."""
     name, algorithm, call = task
     outcome = outcomes[_key(task)]
@@ -674,7 +674,7 @@ def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Found]) -> _Task:
     return name, algorithm, replace(call, parameters=parameters)
 
 
-def _deadlines(outcomes: Iterable[_Found], places: int | None) -> dict[int, float]:
+def _deadlines(outcomes: Iterable[_Outcome], places: int | None) -> dict[int, float]:
     """Return the time of the last place that matters, for sizes that have so many places."""
     times_s: dict[int, set[float]] = defaultdict(set)
     for one in outcomes:
@@ -707,7 +707,7 @@ class _Work:
     trials: Trials = ONE_TRIAL
     until_s: Mapping[int, float] = field(default_factory=dict)
 
-    def __call__(self, task: _Task) -> _Found:
+    def __call__(self, task: _Task) -> _Outcome:
         """Return the simulation of a task, or why there is none."""
         name, algorithm, call = task
         if algorithm.name in self.wrong:

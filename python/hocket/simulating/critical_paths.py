@@ -59,7 +59,7 @@ class Step:
         return self.event.end_s
 
 
-def critical_path(result: Simulation, *, machine: Machine, undisturbed: Simulation | None = None) -> tuple[Step, ...]:
+def critical_path(result: Simulation, *, machine: Machine, quiet_result: Simulation | None = None) -> tuple[Step, ...]:
     """Return the steps of the critical path of a simulation, in order of time, from a rank's arrival to the last end.
 
     If several paths are equally long, the function returns one of them and prefers messages.
@@ -67,7 +67,7 @@ def critical_path(result: Simulation, *, machine: Machine, undisturbed: Simulati
     Args:
         result: A simulation with its events of the first trial.
         machine: The machine of the simulation.
-        undisturbed: The same simulation without noise, if the machine has noise. The additional time of an operation
+        quiet_result: The same simulation without noise, if the machine has noise. The additional time of an operation
             then counts as noise; without this argument it counts as computation or waiting.
 
     Raises:
@@ -79,13 +79,13 @@ def critical_path(result: Simulation, *, machine: Machine, undisturbed: Simulati
         raise Error(
             f"machine {machine.name}: got the network model circuits, expected hockney, loggp, links or packets"
         )
-    runs = (result, undisturbed) if undisturbed else (result,)
+    runs = (result, quiet_result) if quiet_result else (result,)
     messages = _messages(runs, quiet(machine) or machine)
     steps = [*_backwards(result, messages)][::-1]
-    if undisturbed is None:
+    if quiet_result is None:
         return tuple(steps)
-    others, on_path = match_events(undisturbed.events), {step.event for step in steps}
-    counterparts = {number: event for event, number in _numbers(undisturbed.events).items()}
+    others, on_path = match_events(quiet_result.events), {step.event for step in steps}
+    counterparts = {number: event for event, number in _numbers(quiet_result.events).items()}
     without_noise = {
         event: _step(counterparts[number], others.get(counterparts[number]), messages)
         for event, number in _numbers(result.events).items()
@@ -177,8 +177,8 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     if event.kind not in _MESSAGES or other is None:
         return Step(event, event.rank, event.start_s, {"waiting": event.end_s - event.start_s})
     send, recv = (event, other) if event.kind == "send" else (other, event)
-    alike = messages.like(send)
-    late = alike.late(send.rank, recv.rank, int(send.bytes))
+    group = messages.group_of(send)
+    late = group.late(send.rank, recv.rank, int(send.bytes))
     # For each end, when the operation would be done if this end were late and nothing else were under way.
     ready = {
         end.kind: end.start_s + late[end.kind][event.kind]["all"]
@@ -195,7 +195,7 @@ def _step(event: Event, other: Event | None, messages: _Messages) -> Step:
     parts_s = {part: lateness[part] for part in ("latency", "overhead")}
     waiting_s = event.end_s - ready[kind]
     if waiting_s > slack_s:
-        delay_s = alike.delay_s(send, recv)[event.kind]
+        delay_s = group.delay_s(send, recv)[event.kind]
         parts_s["fault"] = delay_s if delay_s < waiting_s - slack_s else waiting_s
         parts_s["waiting"] = waiting_s - parts_s["fault"]
     rest_s = event.end_s - first.start_s - math.fsum(parts_s.values())
@@ -219,12 +219,12 @@ class _Messages:
     ranks: int
     machine: Machine
     faults: tuple[str, ...]
-    known: dict[Any, _Late] = field(default_factory=dict)
+    late_times_s: dict[Any, _Late] = field(default_factory=dict)
     works_s: dict[tuple[str, float], float] = field(default_factory=dict)
     firsts: frozenset[Event] = frozenset()
     later: _Messages | None = None
 
-    def like(self, send: Event) -> _Messages:
+    def group_of(self, send: Event) -> _Messages:
         """Return the group of messages with the same costs as this one."""
         return self if self.later is None or send in self.firsts else self.later
 
@@ -236,11 +236,13 @@ class _Messages:
     def late(self, source: int, destination: int, size_bytes: int) -> _Late:
         """Return the times of a message alone between two ranks; pairs at the same distance share one simulation."""
         key = (*self._distance(source, destination), size_bytes)
-        if key not in self.known:
+        if key not in self.late_times_s:
             message = (source, destination, size_bytes)
-            wait_s = 2 * max(self._ends(self.machine, self._alone(*message, {})).values())
-            self.known[key] = {kind: self._after(wait_s, self._alone(*message, {kind: wait_s})) for kind in _MESSAGES}
-        return self.known[key]
+            wait_s = 2 * max(self._ends(self.machine, self._lone_message(*message, {})).values())
+            self.late_times_s[key] = {
+                kind: self._after(wait_s, self._lone_message(*message, {kind: wait_s})) for kind in _MESSAGES
+            }
+        return self.late_times_s[key]
 
     def work_s(self, event: Event) -> float:
         """Return the time of a reduction or copy alone."""
@@ -261,7 +263,7 @@ class _Messages:
         if not self.faults:
             return none
         starts_s = {"send": send.start_s, "recv": recv.start_s}
-        lone_message = self._alone(send.rank, recv.rank, int(send.bytes), starts_s)
+        lone_message = self._lone_message(send.rank, recv.rank, int(send.bytes), starts_s)
         try:
             ends = self._ends(self.machine, lone_message, self.faults)
         except Error:  # alone, it would be on a link that goes down for good
@@ -286,7 +288,7 @@ class _Messages:
                 parts[part] = 2 * (ends_s[kind] - less[kind])
         return lateness_s
 
-    def _alone(self, source: int, destination: int, size_bytes: int, starts_s: Mapping[str, float]) -> Schedule:
+    def _lone_message(self, source: int, destination: int, size_bytes: int, starts_s: Mapping[str, float]) -> Schedule:
         """Return a message whose send and receive start at these times, or else at 0 s."""
         span = {"buffer": "result", "offset": 0, "len": size_bytes}
         actions = {

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
-from hocket.definitions.machine import Machine, MachineLike, as_machine, made_for
+from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound
@@ -116,7 +116,7 @@ class Explanation(Result):
         Raises:
             Error: Nothing takes time, or there are too many operations.
         """
-        chart: alt.LayerChart = drawn(self)
+        chart: alt.LayerChart = draw(self)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
@@ -164,13 +164,13 @@ def explain(
         '3.0 us + 3.0 us'
     """
     loaded_machine, loaded_algorithm = as_machine(machine), as_algorithm(algorithm)
-    whole_scene = as_scene(scene).beside(arrivals=arrivals, faults=faults)
+    whole_scene = as_scene(scene).with_parts(arrivals=arrivals, faults=faults)
     one_trial = Trials(count=1, seed=trials.seed)
     run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
     run_with_events = partial(run, scene=whole_scene, keep=["events"])
     simulation, without_noise = run_with_events(machine=loaded_machine), quiet(loaded_machine)
     quiet_simulation = None if without_noise is None else run_with_events(machine=without_noise)
-    steps = critical_path(simulation, machine=loaded_machine, undisturbed=quiet_simulation)
+    steps = critical_path(simulation, machine=loaded_machine, quiet_result=quiet_simulation)
     return Explanation(
         simulation,
         steps,
@@ -189,7 +189,7 @@ def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Itera
 
 def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
     """Return an algorithm and the algorithms that may be faster."""
-    others = made_for(machine, algorithms(algorithm.collective, among=among))
+    others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
     return list(dict.fromkeys([algorithm, *others]))
 
 

@@ -11,9 +11,9 @@ from hocket.base.checks import several, text
 from hocket.definitions.machine import Machine
 
 Faults: TypeAlias = str | Sequence[str]
-"""Links that are slow or down for a time: one text, or several.
+"""Links that are slow or down for a time: one text, or several; semicolons separate several faults in a text.
 
-A text has a link or a node, its times from the common start, and the part of its bandwidth: "link 0 -> 1, 20..80 us,
+A fault has a link or a node, its times from the common start, and the part of its bandwidth: "link 0 -> 1, 20..80 us,
 10 %"; "link 0 <-> 1, 20 us.., down", both directions, for good; "node 3, 0 us.., 50 %", all links from and to a node.
 """
 
@@ -28,22 +28,23 @@ def as_faults(faults: Faults | None) -> list[str]:
     """
     if faults is None:
         return []
-    fault_texts = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
-    return [" ".join(text("faults", fault).split()) for fault in fault_texts]
+    texts = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
+    parts = [text("faults", each).split(_BETWEEN) for each in texts if each.strip()]
+    return [" ".join(fault.split()) for faults_of_text in parts for fault in faults_of_text]
 
 
-def read_fault(text: str) -> str:
-    """Return a text that describes a fault.
+def read_faults(text: str) -> list[str]:
+    """Return the faults of a text; none if it is empty.
 
     Raises:
-        Error: The text is not understood.
+        Error: One is not understood.
     """
     texts = as_faults(text)
     try:
         _native.Scene(faults=texts)
     except Error as error:
         raise Error(str(error).removeprefix("faults: ")) from None
-    return texts[0]
+    return texts
 
 
 def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int, float]]:
@@ -58,12 +59,3 @@ def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int,
 def join(faults: Sequence[str]) -> str:
     """Return faults as one text, with semicolons between them."""
     return f"{_BETWEEN} ".join(faults)
-
-
-def split(text: str) -> list[str]:
-    """Return the faults of a text, which has semicolons between them; none if it is empty.
-
-    Raises:
-        Error: One is not understood.
-    """
-    return [read_fault(fault) for fault in text.split(_BETWEEN)] if text.strip() else []

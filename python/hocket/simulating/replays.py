@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.results import Result, drawn
+from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.simulation import (
@@ -154,7 +154,7 @@ class Replay(Result):
 
     def plot(self) -> alt.Chart:
         """Return a chart of each rank's time: computing, in MPI calls, and waiting for others there."""
-        chart: alt.Chart = drawn(self)
+        chart: alt.Chart = draw(self)
         return chart
 
 
@@ -258,7 +258,7 @@ communicator, what the rank says, request; start: count, what is started; receiv
 A call with request -1 returns when it is done. A receive from -1 is never completed.
 """
 
-_STANDARD, _SYNCHRONOUS, _BUFFERED = range(3)
+_STANDARD_MODE, _SYNCHRONOUS_MODE, _BUFFERED_MODE = range(3)
 _BLOCKING = -1
 _MOST_BYTES = 1 << 50
 _NOWHERE = -1
@@ -272,8 +272,8 @@ class _Encoder:
         self._functions = {name: number for number, name in enumerate(FUNCTIONS)}
         self._communicators: dict[Any, int] = {}
         self._channels: dict[tuple[int, int], int] = {}
-        self._said: dict[str, int] = {}
-        self._said_by: dict[tuple[str, int], int] = {}
+        self._numbers_by_text: dict[str, int] = {}
+        self._numbers_by_call: dict[tuple[str, int], int] = {}
 
     def meaning(self) -> dict[str, Any]:
         """Return the meaning of the numbers."""
@@ -282,7 +282,7 @@ class _Encoder:
             "functions": list(self._functions),
             "communicators": [communicator.ranks for communicator in self._communicators],
             "tags": [tag for _, tag in self._channels],
-            "collectives": [json.loads(text) for text in self._said],
+            "collectives": [json.loads(text) for text in self._numbers_by_text],
         }
 
     def columns(self, number: int) -> list[bytes]:
@@ -308,19 +308,21 @@ class _Encoder:
         """Return the number of a pair of communicator and tag."""
         return self._channels.setdefault((communicator, tag), len(self._channels))
 
-    def said(self, call: Call) -> int:
+    def arguments_of(self, call: Call) -> int:
         """Return the number of a rank's arguments of a collective call."""
-        number = self._said_by.get((call.function, id(call.arguments)))
+        number = self._numbers_by_call.get((call.function, id(call.arguments)))
         if number is None:
-            data = {name: call.arguments[name] for name in _SAID if name in call.arguments}
+            data = {name: call.arguments[name] for name in _ARGUMENTS if name in call.arguments}
             data["function"] = FUNCTIONS[call.function].blocking
             data["is_started"] = FUNCTIONS[call.function].is_started
             text = json.dumps(data)
-            number = self._said_by[call.function, id(call.arguments)] = self._said.setdefault(text, len(self._said))
+            number = self._numbers_by_call[call.function, id(call.arguments)] = self._numbers_by_text.setdefault(
+                text, len(self._numbers_by_text)
+            )
         return number
 
 
-_SAID = (
+_ARGUMENTS = (
     "root",
     "count",
     "counts",
@@ -341,7 +343,7 @@ class _RankEncoder:
         self._all = all_ranks
         self._trace, self._number, self._rank = trace, number, rank
         self._peers = {comm: communicator.peers for comm, communicator in rank.communicators.items()}
-        self._shared: dict[int, int] = {}
+        self._shared_numbers: dict[int, int] = {}
         self._channels: dict[tuple[int, int], int] = {}
         self._persistent: dict[int, Call] = {}
         # By request: the position of a receive's words whose message is not known yet, and its communicator.
@@ -401,13 +403,13 @@ class _RankEncoder:
 
     def _receive(self, call: Call, code: int, request: int) -> None:
         if request == _BLOCKING:
-            message = self._taken(call, call["comm"], call["got"])
+            message = self._origin(call, call["comm"], call["got"])
             self.words.extend((_NOTHING,) if message is None else (code, *message, request))
         else:
             self.words.extend((code, _NOWHERE, _NOWHERE, request))
             self._open[request] = len(self.words) - 3, call["comm"]
 
-    def _taken(self, call: Call, comm: int, got: list[int] | None) -> tuple[int, int] | None:
+    def _origin(self, call: Call, comm: int, got: list[int] | None) -> tuple[int, int] | None:
         """Return the sender and the channel of a received message; None if there is no message."""
         if got is None or got[0] == NOBODY:
             return None
@@ -421,7 +423,7 @@ class _RankEncoder:
         for request, got in zip(requests, call["got"], strict=True):
             if request in self._open:
                 place, comm = self._open.pop(request)
-                if message := self._taken(call, comm, got):
+                if message := self._origin(call, comm, got):
                     self.words[place], self.words[place + 1] = message
         self.words.append(_WAIT)
         self.words.append(len(requests))
@@ -432,10 +434,10 @@ class _RankEncoder:
         if communicator.remote_ranks:
             raise self._refused(call, "on an intercommunicator, expected an intracommunicator")
         request = call["request"] if function.is_started else _BLOCKING
-        self.words.extend((_COLLECTIVE, self._communicator(call["comm"]), self._all.said(call), request))
+        self.words.extend((_COLLECTIVE, self._communicator(call["comm"]), self._all.arguments_of(call), request))
 
     def _exchange(self, call: Call) -> None:
-        message = self._taken(call, call["comm"], call["got"])
+        message = self._origin(call, call["comm"], call["got"])
         if message is None:
             self._send(call, _BLOCKING)
         elif call["peer"] == NOBODY:
@@ -444,7 +446,7 @@ class _RankEncoder:
             self.words.extend((_EXCHANGE, *self._sent(call), *message))
 
     def _probe(self, call: Call) -> None:
-        message = self._taken(call, call["comm"], call["got"])
+        message = self._origin(call, call["comm"], call["got"])
         self.words.extend((_NOTHING,) if message is None else (_PROBE, *message, "mprobe" in call.function.lower()))
 
     def _start(self, call: Call) -> None:
@@ -459,9 +461,9 @@ class _RankEncoder:
                 self._receive(message, _RECEIVE, number)
 
     def _communicator(self, comm: int) -> int:
-        number = self._shared.get(comm)
+        number = self._shared_numbers.get(comm)
         if number is None:
-            number = self._shared[comm] = self._all.communicator(self._rank, comm)
+            number = self._shared_numbers[comm] = self._all.communicator(self._rank, comm)
         return number
 
     def _channel(self, comm: int, tag: int) -> int:
@@ -472,7 +474,11 @@ class _RankEncoder:
 
 
 _MODE = {
-    name: _SYNCHRONOUS if "ssend" in name.lower() else _BUFFERED if "bsend" in name.lower() else _STANDARD
+    name: _SYNCHRONOUS_MODE
+    if "ssend" in name.lower()
+    else _BUFFERED_MODE
+    if "bsend" in name.lower()
+    else _STANDARD_MODE
     for name, function in FUNCTIONS.items()
     if function.kind in (Kind.SEND, Kind.EXCHANGE)
 }

@@ -16,7 +16,7 @@ from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.simulating.arrivals import Arrivals, as_arrivals, read_arrivals
-from hocket.simulating.faults import Faults, as_faults, read_fault
+from hocket.simulating.faults import Faults, as_faults, read_faults
 
 SceneLike: TypeAlias = "Scene | str | PathLike[str]"
 """A scene, or the path of a scene file."""
@@ -27,10 +27,10 @@ class Scene:
     """When the ranks begin a call, how often they call, and which links are slow or down: a file beside the machine.
 
     Attributes:
-        arrivals: When the ranks begin the call; by default, at the same time. Key `arrive` of the file.
+        arrivals: When the ranks begin the call; by default, at the same time.
         cadence: When the ranks begin each of several calls, such as "16 calls, every 100 us, 2 at a time"; by default
             they make one call.
-        faults: Links that are slow or down for a time; by default, none is. Key `fault` of the file.
+        faults: Links that are slow or down for a time; by default, none is.
     """
 
     arrivals: Arrivals | None = None
@@ -61,22 +61,21 @@ class Scene:
             place = f"{file}:{lines.get(key, 1)}: {key}"
             if key not in _KEYS:
                 raise Error(f"{place}: unknown key, {hint(key, _KEYS)}")
-            name, read = _KEYS[key]
             try:
-                starts[name] = read(value, Path(file).parent)
+                starts[key] = _KEYS[key](value, Path(file).parent)
             except Error as error:
                 raise Error(f"{place}: {error}") from None
         return cls(**starts)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def parts(self) -> dict[str, Any]:
         """What the scene says, by the names of its attributes."""
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
 
     @property
     def starts(self) -> dict[str, Any]:
         """What it says of when the ranks begin calls: nothing if they begin one call at the same time."""
-        return {name: value for name, value in self.given.items() if name != "faults"}
+        return {name: value for name, value in self.parts.items() if name != "faults"}
 
     @property
     def texts(self) -> dict[str, Any]:
@@ -116,16 +115,16 @@ class Scene:
             return "measured_as", starts[0]
         return (starts[1], starts[0]) if len(starts) > 1 else None
 
-    def beside(self, **changes: Any) -> Scene:
-        """Return the scene with what is given beside it; None is not given.
+    def with_parts(self, **changes: Any) -> Scene:
+        """Return the scene with more parts; None is no part.
 
         Raises:
             Error: The scene says the same.
         """
         new = {name: value for name, value in changes.items() if value is not None}
         for name, value in new.items():
-            if name in self.given:
-                theirs = quote(self.given[name])
+            if name in self.parts:
+                theirs = quote(self.parts[name])
                 raise Error(f"{name}: got {quote(value)}, expected none, as the scene has {theirs}")
         return replace(self, **new)
 
@@ -138,9 +137,9 @@ class Scene:
         if (exclusion := self.exclusion(measured_as)) is not None:
             name, other = exclusion
             reason = {"arrivals": "arrivals are", "cadence": "a cadence is"}[other]
-            got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.given[name], "none")
+            got, expected = (measured_as, "'isolated'") if name == "measured_as" else (self.parts[name], "none")
             raise Error(f"{name}: got {quote(got)}, expected {expected}, as {reason} given")
-        return {"measured_as": measured_as, "scene": self.handle if self.given else None}
+        return {"measured_as": measured_as, "scene": self.handle if self.parts else None}
 
 
 NO_SCENE = Scene()
@@ -184,12 +183,12 @@ def _arrivals(value: Any, folder: Path) -> Arrivals:
 
 
 def _faults(value: Any, _: Path) -> Faults:
-    return [read_fault(_text(fault)) for fault in (value if isinstance(value, list) else [value])]
+    return [fault for text in (value if isinstance(value, list) else [value]) for fault in read_faults(_text(text))]
 
 
-_KEYS: dict[str, tuple[str, Callable[[Any, Path], Any]]] = {
-    "arrive": ("arrivals", _arrivals),
-    "cadence": ("cadence", lambda given, _: read_cadence(_text(given))),
-    "fault": ("faults", _faults),
+_KEYS: dict[str, Callable[[Any, Path], Any]] = {
+    "arrivals": _arrivals,
+    "cadence": lambda value, _: read_cadence(_text(value)),
+    "faults": _faults,
 }
-"""The attribute of each key of a scene file, and the function that reads it; files are relative to a folder."""
+"""The function that reads each key of a scene file; files are relative to a folder."""

@@ -13,7 +13,7 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, number, quote, several, text, whole
 from hocket.base.names import among
 from hocket.base.processors import processors
-from hocket.base.results import Later, Result, drawn, parameter_columns
+from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count, parse_share
 from hocket.definitions.calls import guard, request_of
 from hocket.definitions.library import Algorithm, as_algorithm
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""
 
-Kept: TypeAlias = Literal["events", "links", "passages"]
+Detail: TypeAlias = Literal["events", "links", "passages"]
 """What a simulation can keep of the first trial."""
 
 OnTrials: TypeAlias = Callable[[int], object]
@@ -395,8 +395,8 @@ class Simulation(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, without single trials and without what was kept of the first trial."""
-        alone = replace(self, events=(), link_uses=(), passages=())
-        plain = {name: value for name, value in asdict(alone).items() if name not in _NOT_IN_DICTS}
+        summary = replace(self, events=(), link_uses=(), passages=())
+        plain = {name: value for name, value in asdict(summary).items() if name not in _NOT_IN_DICTS}
         return {**plain, "lateness_s": self.lateness_s}
 
     @property
@@ -435,7 +435,7 @@ class Simulation(Result):
             Error: For events: nothing takes time, there are too many operations, or the machine has circuits. For
                 trials: there is only one, or all take the same time.
         """
-        chart: alt.LayerChart = drawn(self, machine=machine)
+        chart: alt.LayerChart = draw(self, machine=machine)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
@@ -476,7 +476,7 @@ def simulate(
     faults: Faults | None = None,
     scene: SceneLike | None = None,
     trials: Trials = ONE_TRIAL,
-    keep: Iterable[Kept] = (),
+    keep: Iterable[Detail] = (),
     on_trials: OnTrials | None = None,
 ) -> Simulation:
     """Simulate a call of an algorithm, or a schedule, on a machine.
@@ -513,7 +513,7 @@ def simulate(
         >>> found.messages
         24
     """
-    combined = as_scene(scene).beside(arrivals=arrivals, cadence=cadence, faults=faults)
+    combined = as_scene(scene).with_parts(arrivals=arrivals, cadence=cadence, faults=faults)
     return plan(
         what,
         call,
@@ -560,7 +560,7 @@ def simulate_until(
         Later(until_s=5e-06)
     """
     deadline_s = number("until_s", until_s, "seconds, 0 or more", is_right=lambda seconds: seconds >= 0)
-    scene = Scene().beside(faults=faults)
+    scene = Scene().with_parts(faults=faults)
     request = plan(what, call, machine=as_machine(machine), engine=engine, scene=scene, trials=trials)
     return request.run_until(deadline_s)
 
@@ -621,7 +621,7 @@ def plan(
     measured_as: MeasuredAs = "isolated",
     scene: Scene = NO_SCENE,
     trials: Trials = ONE_TRIAL,
-    keep: Iterable[Kept] = (),
+    keep: Iterable[Detail] = (),
 ) -> Plan:
     """Return a planned simulation; see `simulate`."""
     kinds = _kinds_kept(keep)
@@ -656,11 +656,11 @@ def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
         raise Error(f"cadence: got {quote(cadence)}, expected none, as a schedule describes one call")
 
 
-def _kinds_kept(keep: Iterable[Kept]) -> dict[str, bool]:
+def _kinds_kept(keep: Iterable[Detail]) -> dict[str, bool]:
     """Return what to keep, in the form of the compiled module."""
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
-    kinds = {among("keep", name, get_args(Kept)) for name in names}
-    return {name: name in kinds for name in get_args(Kept)}
+    kinds = {among("keep", name, get_args(Detail)) for name in names}
+    return {name: name in kinds for name in get_args(Detail)}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def simulate_together(
     def run(trial: int) -> Any:
         request_of_trial = {**request, "first": trial, "count": 1}
         ask = partial(_native.simulate_together, loaded_machine.handle, requests, *how, request_of_trial, failing)
-        return _guarded(read, ask)
+        return _guard_all(read, ask)
 
     numbers = range(request["first"], request["first"] + request["count"])
     counter = count(1)
@@ -266,7 +266,7 @@ def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
     return request
 
 
-def _guarded(jobs: Iterable[Job], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _guard_all(jobs: Iterable[Job], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer; an exception of a program written in Python names the program."""
     for job in jobs:
         if job.algorithm.program is not None:

@@ -78,7 +78,7 @@ class RankLog:
     messages: list[Message] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
     requests: dict[Hashable, deque[Request]] = field(default_factory=dict)
-    started: int = 0
+    count: int = 0
 
     def call(self, function: str, start_s: float, end_s: float, line: int, arguments: dict[str, Any]) -> None:
         """Append a call."""
@@ -121,8 +121,8 @@ class RankLog:
         if earlier:
             self._settle(earlier)
         queue = self.requests.setdefault(key, deque())
-        queue.append(Request(self.started, key, receive))
-        self.started += 1
+        queue.append(Request(self.count, key, receive))
+        self.count += 1
         return queue[-1]
 
     def forget(self, key: Hashable) -> None:

@@ -383,8 +383,8 @@ class _Rank:
 
 
 _COLLECTIVES: Mapping[str, frozenset[str]] = {
-    action: frozenset(told.split())
-    for actions, told in (
+    action: frozenset(names.split())
+    for actions, names in (
         ("barrier", ""),
         ("bcast", "root send"),
         ("reduce", "root op send"),

@@ -105,7 +105,7 @@ def of_library(library: str, point: Point) -> Iterator[Choice]:
     for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
         if counterpart.hocket is not None and counterpart.takes(point.ranks):
             algorithm = find(f"{point.collective}/{counterpart.hocket}")
-            yield from _vary(algorithm, point, counterpart.fixed, counterpart.named.values())
+            yield from _vary(algorithm, point, counterpart.fixed, counterpart.parameter_names.values())
 
 
 def _vary(

@@ -11,7 +11,7 @@ from hocket.base.call import Call
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_size
@@ -136,11 +136,11 @@ def _calls(
 
 
 def _side(rules: Rules, call: Situation) -> Side:
-    library, rule = rules.library, decided(rules, call)
+    library, rule = rules.library, deciding_rule(rules, call)
     line = rule.line if rule and rule.choice else None
     if (rule is None or rule.choice is None) and library in DEFAULTS:
         rules = default_rules(library)
-        rule = decided(rules, call)
+        rule = deciding_rule(rules, call)
     if rule is None or rule.choice is None:
         return Side(line, None, None, why=f"{call.function}: what {library} chooses by itself is not known")
     runs = perform(rules, rule.choice, call)

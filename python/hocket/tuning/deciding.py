@@ -150,7 +150,7 @@ def _rank_ranges(rows: Sequence[tuple[int, _Row]]) -> list[tuple[tuple[int, int]
     return [(ranks, group[0][1]) for ranks, group in zip(pairwise(bounds), groups, strict=True)]
 
 
-def held_out(sizes_bytes: Iterable[int], unit: int) -> tuple[int, ...]:
+def middle_sizes(sizes_bytes: Iterable[int], unit: int) -> tuple[int, ...]:
     """Return the geometric means of neighbouring sizes, in whole units."""
     sizes = sorted(set(sizes_bytes))
     middles = (round((max(low, 1) * high) ** 0.5 / unit) * unit for low, high in pairwise(sizes))

@@ -50,7 +50,7 @@ class Exporter:
 
     def can_name(self, point: Point, choice: Choice) -> bool:
         """Return whether files can express one of the MPI's own choices."""
-        return choice.owner != "mpi" or self._named(point.collective, choice) is not None
+        return choice.owner != "mpi" or self._names_of(point.collective, choice) is not None
 
     def text(self, decisions: Iterable[Decision]) -> str | None:
         """Return the file for decisions among the MPI's own algorithms; None if it would be empty.
@@ -63,7 +63,7 @@ class Exporter:
     def _rules(self, decision: Decision) -> Iterator[Rule]:
         function = function_of(decision.collective)
         measure = LIBRARIES[self.format.library].measures.get(function, "size")
-        names_of_choice = self._named(decision.collective, decision.choice)
+        names_of_choice = self._names_of(decision.collective, decision.choice)
         first, end = decision.ranks
         if decision.choice == DEFAULT or names_of_choice is None or measure == "type":
             return
@@ -83,7 +83,7 @@ class Exporter:
                 conditions=counterpart.needs,
             )
 
-    def _named(self, collective: str, choice: Choice) -> tuple[Counterpart, Named] | None:
+    def _names_of(self, collective: str, choice: Choice) -> tuple[Counterpart, Named] | None:
         """Return a choice in the library's words; None if files cannot express it."""
         function, values = function_of(collective), dict(choice.parameters)
         algorithms = LIBRARIES[self.format.library].algorithms.get(function, ())
@@ -91,7 +91,7 @@ class Exporter:
         names = (f"{begin}intra_{choice.name}", f"{begin}allcomm_{choice.name}")
         number = values.get(f"coll_tuned_{function}_algorithm")
         counterpart = next((one for one in algorithms if one.name in names or (number and one.number == number)), None)
-        if counterpart is None or counterpart.asks or (counterpart.named and number is None):
+        if counterpart is None or counterpart.asks or (counterpart.parameter_names and number is None):
             return None
         segment = [("seg_size", value) for name, value in values.items() if name.endswith(_SEGMENT_SIZE)]
         return counterpart, Named(counterpart.name, (*counterpart.own.items(), *segment))

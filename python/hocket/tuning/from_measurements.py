@@ -43,21 +43,21 @@ def tune_measured(
     """
     share = number("tolerance", tolerance, "a share from 0 to below 1", is_right=lambda share: 0 <= share < 1)
     is_fixed = among("order", order, ("any", "fixed")) == "fixed"
-    given = several("measurements", measurements, Measurement, "hocket.Measurement")
-    _check_conditions(given)
-    tuned_collectives(one.collective for one in given)
-    times = {point: there for point, there in _times(given).items() if len(there) > 1}
+    measurements = several("measurements", measurements, Measurement, "hocket.Measurement")
+    _check_conditions(measurements)
+    tuned_collectives(one.collective for one in measurements)
+    times = {point: of_point for point, of_point in _times(measurements).items() if len(of_point) > 1}
     if not times:
         raise Error("measurements: got no call with times of two algorithms, expected at least one")
     deciding = in_one_order(times, order_of) if is_fixed else times
     if not deciding:
         raise Error("order: got fixed, but no algorithm with one order has a time at every size")
     return Tuning(
-        about={"measured": ", ".join(dict.fromkeys(one.source.rpartition(":")[0] for one in given))},
+        about={"measured": ", ".join(dict.fromkeys(one.source.rpartition(":")[0] for one in measurements))},
         tolerance=share,
         decisions=tuple(decide(deciding, share)),
         own=(),
-        found=tuple(PointRecord(point, of_point) for point, of_point in sorted(times.items())),
+        records=tuple(PointRecord(point, of_point) for point, of_point in sorted(times.items())),
         confirming=(),
         regrets=(),
         own_regrets=(),

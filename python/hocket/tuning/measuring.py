@@ -23,7 +23,7 @@ from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_ord
 from hocket.tuning.elimination import Race
 from hocket.tuning.exporting import function_of
 from hocket.tuning.guidelines import compositions
-from hocket.tuning.pairing import AGAIN
+from hocket.tuning.pairing import SECOND_DEFAULT
 from hocket.tuning.records import PointRecord, Records
 from hocket.tuning.simulating import Simulated, predicted
 
@@ -39,7 +39,7 @@ _ROUNDS_AT_A_MOMENT = 40
 _FAR = 1.5
 """A choice slower than the fastest by this factor at both neighbouring sizes is left out between them."""
 
-_SEGMENTED = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary", "binomial", "segmented_ring")
+_WITH_SEGMENTS = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary", "binomial", "segmented_ring")
 _SEGMENTS = (8192, 65536)
 
 
@@ -171,10 +171,10 @@ def measure_points(
         Error: The program fails, or a result is wrong.
     """
     order = {point: number for number, point in enumerate(points)}
-    todo = [point for point in order if point not in records.found or not records.found[point].is_decided]
+    todo = [point for point in order if point not in records.by_point or not records.by_point[point].is_decided]
     for point in order:
         if point not in todo:
-            evaluator.learn(records.found[point])
+            evaluator.learn(records.by_point[point])
             on_done()
     todo.sort(key=lambda point: (point.ranks, order[point]))
     end_s = evaluator.clock() + limit_s
@@ -182,7 +182,7 @@ def measure_points(
     for ranks, points_together in groupby(todo, key=lambda point: point.ranks):
         with _Job(evaluator, ranks) as job:
             for point in points_together:
-                if records.found and evaluator.clock() >= end_s:
+                if records.by_point and evaluator.clock() >= end_s:
                     return
                 share_s = max(end_s - evaluator.clock(), 0.0) / left
                 if evaluator.needs_one_order(point):
@@ -235,7 +235,7 @@ def pair_points(
                     on_done()
         for point, record in pairs.items():
             if record.moments and record.moments >= _moments(records, point):
-                records.add(record.added_to(records.found.get(point), point))
+                records.add(record.added_to(records.by_point.get(point), point))
 
 
 def _is_hopeless(ratios: Sequence[float]) -> bool:
@@ -243,11 +243,11 @@ def _is_hopeless(ratios: Sequence[float]) -> bool:
 
 
 def _has_pairs(records: Records, point: Point, choices: Sequence[Choice]) -> bool:
-    return _moments(records, point) == MOMENTS and set(choices) <= records.found[point].ratios.keys()
+    return _moments(records, point) == MOMENTS and set(choices) <= records.by_point[point].ratios.keys()
 
 
 def _moments(records: Records, point: Point) -> int:
-    return len(records.found[point].ratios.get(AGAIN, ())) if point in records.found else 0
+    return len(records.by_point[point].ratios.get(SECOND_DEFAULT, ())) if point in records.by_point else 0
 
 
 class _Pairs:
@@ -255,7 +255,7 @@ class _Pairs:
 
     def __init__(self, choices: Sequence[Choice]) -> None:
         self._choices = tuple(choices)
-        self._ratios: dict[Choice, list[float]] = {choice: [] for choice in (*choices, AGAIN)}
+        self._ratios: dict[Choice, list[float]] = {choice: [] for choice in (*choices, SECOND_DEFAULT)}
         self._defaults_s: list[float] = []
 
     @property
@@ -288,12 +288,12 @@ def _row_of(point: Point, points: Iterable[Point]) -> list[Point]:
 
 def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
     """Return the choices that are far behind at both neighbours of a point, with the reason."""
-    alike = [p for p in _row_of(point, neighbors) if p in records.found]
+    alike = [p for p in _row_of(point, neighbors) if p in records.by_point]
     below = max((p for p in alike if p.size_bytes < point.size_bytes), default=None)
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
     if below is None or above is None:
         return {}
-    slow = [_slow(records.found[neighbour].times) for neighbour in (below, above)]
+    slow = [_slow(records.by_point[neighbour].times) for neighbour in (below, above)]
     return {choice: f"more than {_FAR:g} times the fastest at both neighbouring sizes" for choice in slow[0] & slow[1]}
 
 
@@ -316,7 +316,7 @@ class _Job(AbstractContextManager["_Job"]):
 
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> PointRecord:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
-        turns = self._started()
+        turns = self._open_turns()
         alike, in_one_order = self._evaluator.choices_at(point), self._evaluator.needs_one_order(point)
         predictions = self._evaluator.predicted_s(point, list(alike))
         ours, own = list(alike), [] if in_one_order else own_choices(self._variables, point)
@@ -336,7 +336,7 @@ class _Job(AbstractContextManager["_Job"]):
         try:
             refusals = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
-            self._ended_by(point, numbers, error)
+            self._exclude_culprit(point, numbers, error)
             return self.measure(point, hopeless, limit_s)
         for choice, number in numbers.items():
             if number in refusals:
@@ -347,12 +347,12 @@ class _Job(AbstractContextManager["_Job"]):
 
     def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
         """Return samples of one moment: the default, the choices that run, and the default again, in turns."""
-        numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, AGAIN))}
-        end_s, turns = self._evaluator.clock() + limit_s, self._started()
+        numbers = {choice: number for number, choice in enumerate((DEFAULT, *choices, SECOND_DEFAULT))}
+        end_s, turns = self._evaluator.clock() + limit_s, self._open_turns()
         try:
             refusals = turns.begin(point.collective, point.size_bytes, ways_of(point, numbers))
         except JobEndedError as error:
-            ending = self._ended_by(point, numbers, error)
+            ending = self._exclude_culprit(point, numbers, error)
             return self.beside_default(point, [choice for choice in choices if choice != ending], limit_s)
         samples_s: dict[Choice, list[float]] = {c: [] for c, number in numbers.items() if number not in refusals}
         while not samples_s[DEFAULT] or (
@@ -361,14 +361,14 @@ class _Job(AbstractContextManager["_Job"]):
             add_rounds(samples_s, turns, numbers)
         return samples_s
 
-    def _started(self) -> Turns:
+    def _open_turns(self) -> Turns:
         if self._turns is None:
             self._turns = self._evaluator.start(self._evaluator.installation, self._ranks, self._evaluator.launcher)
             self._turns.__enter__()
             self._variables = self._turns.variables()
         return self._turns
 
-    def _ended_by(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
+    def _exclude_culprit(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
         """Return the MPI's own algorithm that ended the program; it is left out after the restart.
 
         Raises:
@@ -427,7 +427,7 @@ def _record_of(
         times={one: race.estimates[choice] for choice in race.estimates for one in all_of(choice)},
         samples_s={choice: tuple(samples_s) for choice, samples_s in race.samples_s.items()},
         predicted_s={one: time_s for choice, time_s in predictions.items() for one in all_of(choice)},
-        skipped={one: why for choice, why in reasons.items() for one in all_of(choice)},
+        omissions={one: why for choice, why in reasons.items() for one in all_of(choice)},
         is_decided=race.is_decided,
     )
 
@@ -442,7 +442,7 @@ def _choice_names(point: Point, choice: Choice) -> tuple[str, str]:
         return "set", ",".join(f"{name}={value}" for name, value in choice.parameters)
     if choice.owner == "composition":
         return "calls", choice.name
-    return "rule", rule_of(point.collective, DEFAULT if choice == AGAIN else choice)
+    return "rule", rule_of(point.collective, DEFAULT if choice == SECOND_DEFAULT else choice)
 
 
 def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Choice]:
@@ -465,7 +465,7 @@ def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Ch
 
 def _of_open_mpi(variable: str, algorithm: str, value: int, point: Point) -> list[Choice]:
     whole = Choice("mpi", algorithm, ((variable, value),))
-    segments = [size for size in _SEGMENTS if algorithm in _SEGMENTED and size < point.size_bytes]
+    segments = [size for size in _SEGMENTS if algorithm in _WITH_SEGMENTS and size < point.size_bytes]
     return [whole] + [
         Choice("mpi", f"{algorithm} in segments of {size} B", (*whole.parameters, (f"{variable}_segmentsize", size)))
         for size in segments

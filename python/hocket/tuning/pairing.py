@@ -8,7 +8,7 @@ other, so each moment counts once. The interval of a ratio is between order stat
 distribution.
 
 To find out what such a comparison cannot distinguish, the default also runs against itself in the same turns, as
-`AGAIN`.
+`SECOND_DEFAULT`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from statistics import median
 
 from hocket.definitions.library import unit_bytes
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Owner, Point, choice_at
-from hocket.tuning.deciding import Times, fastest, held_out, merge
+from hocket.tuning.deciding import Times, fastest, merge, middle_sizes
 from hocket.tuning.elimination import CONFIDENCE, estimate
 from hocket.tuning.records import PointRecord
 
-AGAIN = Choice("default", "native, again")
+SECOND_DEFAULT = Choice("default", "native, again")
 """The MPI's default a second time."""
 
 BY_RULES: tuple[Owner, ...] = ("default", "catalogue")
@@ -51,7 +51,7 @@ def ratio(record: PointRecord, choice: Choice) -> Estimate:
 
 def noise_of(records: Iterable[PointRecord]) -> float:
     """Return the noise: the default differs from itself by at most this share at 95 % of points; 0 without points."""
-    shares = sorted(abs(log(median(one.ratios[AGAIN]))) for one in records if one.ratios.get(AGAIN))
+    shares = sorted(abs(log(median(one.ratios[SECOND_DEFAULT]))) for one in records if one.ratios.get(SECOND_DEFAULT))
     return expm1(shares[ceil(_USUAL * len(shares)) - 1]) if shares else 0.0
 
 
@@ -62,7 +62,9 @@ def confirmed_times(record: PointRecord, owners: Collection[Owner], noise: float
     """
     if record.is_simulated or DEFAULT not in record.times:
         return times_of(record, owners)
-    ratios = {choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != AGAIN}
+    ratios = {
+        choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != SECOND_DEFAULT
+    }
     times = {choice: Estimate.exact(one.median_s) for choice, one in ratios.items() if one.high_s < 1 - noise}
     return {DEFAULT: Estimate.exact(1.0), **times}
 
@@ -74,11 +76,13 @@ def compared_times(record: PointRecord, owners: Collection[Owner], noise: float)
     """
     if record.is_simulated or DEFAULT not in record.times:
         return times_of(record, owners)
-    if not isfinite(ratio(record, AGAIN).high_s):
+    if not isfinite(ratio(record, SECOND_DEFAULT).high_s):
         return {}
     default_s = record.times[DEFAULT].median_s
     shares = {DEFAULT: Estimate(1.0, 1 / (1 + noise), 1 + noise)}
-    shares |= {choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != AGAIN}
+    shares |= {
+        choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != SECOND_DEFAULT
+    }
     return {
         choice: Estimate(*(share * default_s for share in (one.median_s, one.low_s, one.high_s)))
         for choice, one in shares.items()
@@ -112,7 +116,7 @@ def nominate(
             )
             choices_by_point |= {
                 Point(collective, ranks, size): choices_of_pair
-                for size in held_out(ends, unit_bytes(collective, ranks))
+                for size in middle_sizes(ends, unit_bytes(collective, ranks))
             }
     return {point: choices for point, choices in sorted(choices_by_point.items()) if choices}
 
@@ -124,10 +128,10 @@ def _of_family(
     times = [
         {
             choice: one
-            for choice, one in times_of(found, owners).items()
-            if choice == DEFAULT or can_be(found.point, choice)
+            for choice, one in times_of(record, owners).items()
+            if choice == DEFAULT or can_be(record.point, choice)
         }
-        for found in row
+        for record in row
     ]
     choices = merge(times, tolerance)
     return [

@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES_OF_KNOWN_SIZE, find_collective, unit_bytes
 from hocket.tuning.candidates import order_of, whole_sizes
 from hocket.tuning.choice import Decision, Owner, Point, needs_one_order
-from hocket.tuning.deciding import Regret, Times, decide, held_out, in_one_order, merge, regrets
+from hocket.tuning.deciding import Regret, Times, decide, in_one_order, merge, middle_sizes, regrets
 from hocket.tuning.exporting import Exporter
 from hocket.tuning.pairing import BY_RULES, OWN, compared_times, confirmed_times, noise_of, times_of
 from hocket.tuning.records import PointRecord, Records
@@ -40,14 +40,14 @@ class Plan:
 
     Attributes:
         training: The points for deciding.
-        held_out: The points for judging the decisions, between the others.
+        judging: The points for judging the decisions, between the others.
         confirms: Whether decisions are confirmed, also in the middle between neighbours; other points are then held
             out.
         order_is_fixed: Whether results of reductions must not depend on the size.
     """
 
     training: tuple[Point, ...]
-    held_out: tuple[Point, ...]
+    judging: tuple[Point, ...]
     confirms: bool = False
     order_is_fixed: bool = False
 
@@ -67,7 +67,7 @@ class Plan:
         """Return the plan with more points for deciding, and held-out points between them."""
         training = tuple(sorted({*self.training, *more}))
         between = _beside_middles if self.confirms else _between
-        return replace(self, training=training, held_out=tuple(between(training)))
+        return replace(self, training=training, judging=tuple(between(training)))
 
 
 def plan_of(
@@ -90,7 +90,7 @@ def plan_of(
 
 def points_to_refine(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
-    point_records = [records.found[point] for point in plan.training]
+    point_records = [records.by_point[point] for point in plan.training]
     times = _times_allowed(plan, {one.point: times_of(one, BY_RULES) for one in point_records})
     changes = _changes(times, tolerance)
     return tuple(point for ends in changes for point in _between(ends))
@@ -98,7 +98,7 @@ def points_to_refine(plan: Plan, records: Records, tolerance: float) -> tuple[Po
 
 def points_unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return confirmed points between raced ones that had no race and whose neighbour has another choice."""
-    point_records = records.known(plan.confirming)
+    point_records = records.select(plan.confirming)
     noise = noise_of(point_records)
     changes = _changes(_deciding(plan, point_records, BY_RULES, noise), max(tolerance, noise))
     return tuple(sorted({point for ends in changes for point in ends} - {*plan.training}))
@@ -137,7 +137,7 @@ def _row_of(point: Point) -> tuple[str, int]:
 def _between(points: Iterable[Point]) -> Iterator[Point]:
     """Give points between neighbours of the same collective and ranks."""
     for (collective, ranks), row in groupby(points, key=_row_of):
-        for size in held_out((point.size_bytes for point in row), unit_bytes(collective, ranks)):
+        for size in middle_sizes((point.size_bytes for point in row), unit_bytes(collective, ranks)):
             yield Point(collective, ranks, size)
 
 
@@ -146,14 +146,14 @@ def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
     for (collective, ranks), row in groupby(points, key=_row_of):
         unit = unit_bytes(collective, ranks)
         for number, (low, high) in enumerate(pairwise(point.size_bytes for point in row)):
-            for middle in held_out((low, high), unit):
-                for size in held_out((middle, high) if number % 2 else (low, middle), unit):
+            for middle in middle_sizes((low, high), unit):
+                for size in middle_sizes((middle, high) if number % 2 else (low, middle), unit):
                     yield Point(collective, ranks, size)
 
 
 def decide_all(plan: Plan, records: Records, tolerance: float) -> dict[tuple[Owner, ...], tuple[Decision, ...]]:
     """Return decisions among choices that rules can express, and among the MPI's own, from confirmed times."""
-    point_records = records.known(plan.confirming)
+    point_records = records.select(plan.confirming)
     noise = noise_of(point_records)
     return {
         owners: tuple(decide(_deciding(plan, point_records, owners, noise), max(tolerance, noise)))
@@ -171,10 +171,10 @@ def conclude(
     left_out: int = 0,
 ) -> Tuning:
     """Return the conclusions from the finished points; other points may have been left out."""
-    judging = records.known(plan.held_out)
+    judging = records.select(plan.judging)
     decisions = decide_all(plan, records, tolerance)
     noise = noise_of(judging)
-    has_own = any(choice.owner == "mpi" for one in records.found.values() for choice in one.times)
+    has_own = any(choice.owner == "mpi" for one in records.by_point.values() for choice in one.times)
 
     def regrets_of(owners: tuple[Owner, ...]) -> tuple[Regret, ...]:
         points_judged = [one for one in judging if owners == BY_RULES or not plan.needs_one_order(one.point)]
@@ -187,8 +187,8 @@ def conclude(
         tolerance=tolerance,
         decisions=decisions[BY_RULES],
         own=decisions[OWN] if has_own else (),
-        found=tuple(records.known(plan.training)),
-        confirming=tuple(records.known(plan.confirming)),
+        records=tuple(records.select(plan.training)),
+        confirming=tuple(records.select(plan.confirming)),
         regrets=regrets_of(BY_RULES),
         own_regrets=regrets_of(OWN) if has_own else (),
         judging_noise=noise,

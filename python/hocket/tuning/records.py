@@ -25,7 +25,7 @@ class PointRecord:
         times: The times of choices: measured, or simulated if nothing was measured.
         samples_s: The samples of each measured choice, one per call.
         predicted_s: The machine's predictions for choices.
-        skipped: Choices that were not measured, with reasons.
+        omissions: Choices that were not measured, with reasons.
         is_simulated: Whether the times are simulated; then nothing is confirmed.
         ratios: For choices that were measured again beside the default: the ratio of their time to its time, at each
             moment.
@@ -36,7 +36,7 @@ class PointRecord:
     times: Mapping[Choice, Estimate]
     samples_s: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
     predicted_s: Mapping[Choice, float] = field(default_factory=dict)
-    skipped: Mapping[Choice, str] = field(default_factory=dict)
+    omissions: Mapping[Choice, str] = field(default_factory=dict)
     is_decided: bool = True
     is_simulated: bool = False
     ratios: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class PointRecord:
             ],
             "not_measured": [
                 {**choice.as_dict(), "predicted_s": self.predicted_s.get(choice), "reason": reason}
-                for choice, reason in self.skipped.items()
+                for choice, reason in self.omissions.items()
             ],
             "beside_default": [{**choice.as_dict(), "ratios": list(ratios)} for choice, ratios in self.ratios.items()],
         }
@@ -74,7 +74,7 @@ class PointRecord:
             times={choice_of(one): _estimate(one) for one in choices_data},
             samples_s={choice_of(one): tuple(one["samples_s"]) for one in choices_data if one["samples_s"]},
             predicted_s={choice_of(one): one["predicted_s"] for one in (*choices_data, *others) if one["predicted_s"]},
-            skipped={choice_of(one): one["reason"] for one in others},
+            omissions={choice_of(one): one["reason"] for one in others},
             is_decided=data["is_decided"],
             is_simulated=data["is_simulated"],
             ratios={choice_of(one): tuple(one["ratios"]) for one in data["beside_default"]},
@@ -98,11 +98,11 @@ class Records:
         about: The source of the times; a file with another source is refused.
 
     Attributes:
-        found: The finished points.
+        by_point: The finished points.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:
-        self.found: dict[Point, PointRecord] = {}
+        self.by_point: dict[Point, PointRecord] = {}
         self._file = LineFile(path)
         self._header = {"hocket": "tune", **about, "format": _FORMAT}
 
@@ -119,19 +119,19 @@ class Records:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and not self.found:
+        if kind is not None and not self.by_point:
             self._file.remove()
             if self._is_new_folder:
                 self._file.path.parent.rmdir()
         self._file.__exit__()
 
-    def known(self, points: Iterable[Point]) -> list[PointRecord]:
+    def select(self, points: Iterable[Point]) -> list[PointRecord]:
         """Return the findings at those points that are finished."""
-        return [self.found[point] for point in points if point in self.found]
+        return [self.by_point[point] for point in points if point in self.by_point]
 
     def add(self, record: PointRecord) -> None:
         """Add a point."""
-        self.found[record.point] = record
+        self.by_point[record.point] = record
         self._file.add(record.as_dict())
 
     def _read(self) -> None:
@@ -148,7 +148,7 @@ class Records:
                 raise Error(
                     f"{where}: got {line[:60].decode(errors='replace')!r}, expected the measurements of a call"
                 ) from None
-            self.found[rules.point] = rules
+            self.by_point[rules.point] = rules
 
     def _check(self, first: bytes) -> None:
         try:

@@ -17,7 +17,7 @@ from hocket.base.version import VERSION
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at, needs_one_order, rules_of
 from hocket.tuning.deciding import Regret, Times
 from hocket.tuning.exporting import Exporter
-from hocket.tuning.pairing import AGAIN, BY_RULES, OWN, noise_of, ratio
+from hocket.tuning.pairing import BY_RULES, OWN, SECOND_DEFAULT, noise_of, ratio
 from hocket.tuning.records import PointRecord
 
 RULES_FILE = "hocket.rules"
@@ -33,7 +33,7 @@ class Tuning:
         tolerance: The share by which a choice may be slower than the fastest.
         decisions: The decisions that Hocket's rules express.
         own: The decisions among the algorithms of the MPI alone, which Hocket's rules cannot express.
-        found: The findings at the points of races.
+        records: The findings at the points of races.
         confirming: The findings at the points where decisions were confirmed.
         regrets: The regrets of the decisions at held-out sizes.
         own_regrets: The regrets of the decisions among the algorithms of the MPI alone.
@@ -47,7 +47,7 @@ class Tuning:
     tolerance: float
     decisions: tuple[Decision, ...]
     own: tuple[Decision, ...]
-    found: tuple[PointRecord, ...]
+    records: tuple[PointRecord, ...]
     confirming: tuple[PointRecord, ...]
     regrets: tuple[Regret, ...]
     own_regrets: tuple[Regret, ...]
@@ -117,9 +117,9 @@ class Tuning:
         return (median(shares), max(shares)) if shares else None
 
     @property
-    def undecided(self) -> int:
+    def undecided_points(self) -> int:
         """The number of points whose times were not known well enough in the end."""
-        return sum(not one.is_decided for one in self.found)
+        return sum(not one.is_decided for one in self.records)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data; the times are in the measurements."""
@@ -132,8 +132,8 @@ class Tuning:
             "noise_held_out": self.judging_noise,
             "decisions": [one.as_dict() for one in self.decisions],
             "own_decisions": [one.as_dict() for one in self.own],
-            "points": len(self.found),
-            "undecided": self.undecided,
+            "points": len(self.records),
+            "undecided": self.undecided_points,
             "left_out": self.left_out,
             "beside_default": [one.as_dict() for one in self.gains],
             "held_out": [_regret(one) for one in self.regrets],
@@ -165,14 +165,14 @@ def _regret(one: Regret) -> dict[str, Any]:
 class Outcome:
     """A choice that was measured beside the default: the one that was taken, or else the one that seemed fastest."""
 
-    found: PointRecord
+    record: PointRecord
     choice: Choice
     is_taken: bool
 
     @property
     def over_default(self) -> Estimate:
         """The ratio of its time to the default's."""
-        return ratio(self.found, self.choice)
+        return ratio(self.record, self.choice)
 
     def why_not(self, noise: float) -> str:
         """Return why it was not taken."""
@@ -186,13 +186,13 @@ class Outcome:
         """Return it as plain data."""
         one = self.over_default
         return {
-            **vars(self.found.point),
+            **vars(self.record.point),
             "choice": self.choice.as_dict(),
             "is_taken": self.is_taken,
             "over_default": one.median_s,
             "low": one.low_s,
             "high": one.high_s if isfinite(one.high_s) else None,
-            "moments": len(self.found.ratios[self.choice]),
+            "moments": len(self.record.ratios[self.choice]),
         }
 
 
@@ -216,19 +216,19 @@ def markdown(tuning: Tuning) -> str:
     source = "\n".join(f"- {name}: {value}" for name, value in tuning.about.items() if value)
     parts = [f"# What hocket tune decided\n\n{source}\n- tolerance: {tuning.tolerance:.1%}\n"]
     parts.append(f"## Rules\n\n```text\n{tuning.rules}```\n")
-    if any(AGAIN in one.ratios for one in tuning.confirming):
+    if any(SECOND_DEFAULT in one.ratios for one in tuning.confirming):
         parts.append(f"## Beside the default\n\n{_beside_default(tuning)}")
     if any(one.choice != DEFAULT for one in tuning.own):
         rows = [(one.collective, _range(one.ranks), _sizes(one), str(one.choice)) for one in tuning.own]
         table = _table(("collective", "ranks", "size", "choice"), rows)
         parts.append(f"## Among the algorithms of the MPI alone\n\nNo rule of Hocket names these.\n\n{table}")
-    for collective, records in _by_collective(tuning.found):
+    for collective, records in _by_collective(tuning.records):
         parts.append(f"## {collective}\n\n{_times(records)}")
-    parts.append(f"## Held-out sizes\n\n{_held_out(tuning.regrets, tuning.judging_noise)}")
+    parts.append(f"## Held-out sizes\n\n{_regrets_text(tuning.regrets, tuning.judging_noise)}")
     if tuning.order_over_default:
         parts.append(f"## What the fixed order costs\n\n{order_cost(tuning.order_over_default).capitalize()}.\n")
     if tuning.own_regrets:
-        parts.append(f"## Held-out sizes, the MPI alone\n\n{_held_out(tuning.own_regrets, tuning.judging_noise)}")
+        parts.append(f"## Held-out sizes, the MPI alone\n\n{_regrets_text(tuning.own_regrets, tuning.judging_noise)}")
     return "\n".join(parts)
 
 
@@ -286,17 +286,19 @@ def _ratio(times: Times, choice: Choice, best: Choice) -> str:
 def _against_machine(record: PointRecord, ordered: Sequence[Choice]) -> list[str]:
     best = next((choice for choice in ordered if choice in record.predicted_s), None)
     if best is None:
-        return ["-", "-", str(len(record.skipped))]
+        return ["-", "-", str(len(record.omissions))]
     prediction_s = record.predicted_s[best]
     ratio_text = f"{record.times[best].median_s / prediction_s:.2f}" if prediction_s > 0 else "-"
-    return [f"{best}: {format_time(prediction_s)}", ratio_text, str(len(record.skipped))]
+    return [f"{best}: {format_time(prediction_s)}", ratio_text, str(len(record.omissions))]
 
 
 def _beside_default(tuning: Tuning) -> str:
     """Return where choices win and by how much; where the default stays, and why."""
     gains, noise = tuning.gains, tuning.noise
-    records_compared = [one for one in tuning.found if not needs_one_order(one.point.collective, tuning.order_is_fixed)]
-    silent = sum(not (one.ratios.keys() - {AGAIN}) for one in records_compared)
+    records_compared = [
+        one for one in tuning.records if not needs_one_order(one.point.collective, tuning.order_is_fixed)
+    ]
+    silent = sum(not (one.ratios.keys() - {SECOND_DEFAULT}) for one in records_compared)
     sentence = (
         f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
         f"{format_count(silent, 'call')} nothing seemed faster than the default."
@@ -316,10 +318,10 @@ def _call(point: Point, choice: Choice) -> list[str]:
 def _row(one: Outcome) -> list[str]:
     ratio = one.over_default
     interval = f"{ratio.low_s:.3f} to {ratio.high_s:.3f}" if isfinite(ratio.high_s) else "measured at too few moments"
-    return [*_call(one.found.point, one.choice), f"{ratio.median_s:.3f} ({interval})"]
+    return [*_call(one.record.point, one.choice), f"{ratio.median_s:.3f} ({interval})"]
 
 
-def _held_out(regrets: Sequence[Regret], noise: float) -> str:
+def _regrets_text(regrets: Sequence[Regret], noise: float) -> str:
     if not regrets:
         return "None.\n"
     shares = [one.share for one in regrets]

@@ -14,8 +14,8 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
-from hocket.definitions.machine import Machine, made_for
-from hocket.rules.tuning_files.deciding import switches, untuned
+from hocket.definitions.machine import Machine, algorithms_for
+from hocket.rules.tuning_files.deciding import library_decision, switches
 from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
@@ -49,7 +49,7 @@ class Simulated:
         """Give the choices to try at a point."""
         if self.library is not None:
             return of_library(self.library, point)
-        return of_catalogue(made_for(self.machine, algorithms(point.collective)), point)
+        return of_catalogue(algorithms_for(self.machine, algorithms(point.collective)), point)
 
     def switches(self, points: Iterable[Point]) -> Iterator[Point]:
         """Give the sizes before and at which the library's default changes, between the least and the largest point."""
@@ -90,7 +90,7 @@ def simulate_points(
     Raises:
         Error: The machine has no room for the ranks.
     """
-    missing = [point for point in points if point not in records.found]
+    missing = [point for point in points if point not in records.by_point]
     for _ in range(len(points) - len(missing)):
         on_done()
 
@@ -128,5 +128,5 @@ def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]
     if evaluator.library not in DEFAULTS:
         return {}
     template = call_at(algorithms(point.collective)[0], DEFAULT, point)
-    choice = untuned(evaluator.library, point.collective, template).found
+    choice = library_decision(evaluator.library, point.collective, template).equivalent
     return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

@@ -42,7 +42,7 @@ class Application:
 
     Attributes:
         trace: The trace.
-        by: The machine, and the number of trials if it has noise.
+        settings: The machine, and the number of trials if it has noise.
         baseline: Rules for the calls that no proposed rule decides; they come before `DEFAULT_RULES`.
         baseline_name: The name of these rules in error messages.
         order_is_fixed: Whether results of reductions must not depend on the size. A reduction on a number of ranks then
@@ -50,20 +50,20 @@ class Application:
     """
 
     trace: Trace
-    by: Simulated
+    settings: Simulated
     baseline: str = ""
     baseline_name: str = "baseline"
     order_is_fixed: bool = False
 
-    def replayed(self, rules: Iterable[str]) -> Replay:
+    def replay(self, rules: Iterable[str]) -> Replay:
         """Replay the trace with rules, which come before the baseline."""
         texts = {"proposed rules": "\n".join(rules), self.baseline_name: self.baseline}
         if self.order_is_fixed:
             texts[self.baseline_name] += f"\n{_FIXED}"
             texts["rules with a fixed order"] = _USUAL_IN_FIXED_ORDER
-        return replay(self.trace, self.by.machine, rules=texts, trials=self.by.trials)
+        return replay(self.trace, self.settings.machine, rules=texts, trials=self.settings.trials)
 
-    def written(self, rules: str) -> str:
+    def complete(self, rules: str) -> str:
         """Return rules as a program takes them: with a fixed order, all reductions must have rules."""
         return f"{_FIXED}{rules}\n{self.baseline}\n{_USUAL_IN_FIXED_ORDER}" if self.order_is_fixed else rules
 
@@ -74,7 +74,7 @@ class Application:
     def takes(self, rules: str) -> bool:
         """Return whether rules may come before the baseline; with a fixed order, not all may."""
         try:
-            return order_is_fixed(self.written(rules), "rules")
+            return order_is_fixed(self.complete(rules), "rules")
         except Error:
             return False
 
@@ -86,13 +86,13 @@ class TracedCall:
     Attributes:
         point: Their collective, number of ranks, and size as rules see it.
         is_started: Whether they are nonblocking: nonblocking calls have their own rules.
-        like: The most frequent of these calls, with its root, its elements, and whether its operator commutes.
+        example: The most frequent of these calls, with its root, its elements, and whether its operator commutes.
         calls: The number of calls; a call counts once for all ranks of a communicator.
     """
 
     point: Point
     is_started: bool
-    like: Call
+    example: Call
     calls: int
 
 
@@ -155,7 +155,7 @@ def _template_call(point: Point, root: int, element_bytes: int, is_commutative: 
 
 
 @dataclass(frozen=True)
-class Proposed:
+class Proposal:
     """A proposed rule, or several lines of rules in one order, and the number of calls of the trace they apply to."""
 
     rule: str
@@ -169,7 +169,7 @@ def propose(
     *,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
-) -> tuple[Proposed, ...]:
+) -> tuple[Proposal, ...]:
     """Return a rule for each range of ranks and sizes where the baseline is not good enough, judged call by call.
 
     For nonblocking calls, and for reductions in one order, the baseline's choice is not considered: rules without a
@@ -189,11 +189,11 @@ def propose(
         for decision in decide({call.point: times for call, times in mine}, tolerance):
             if decision.choice != DEFAULT:
                 number = sum(call.calls for call, _ in mine if decision.holds(call.point))
-                proposals.append(Proposed(_rule(decision, is_started), number))
+                proposals.append(Proposal(_rule(decision, is_started), number))
     return tuple(proposals)
 
 
-def _proposed_in_one_order(times_by_call: Sequence[tuple[TracedCall, Times]], tolerance: float) -> list[Proposed]:
+def _proposed_in_one_order(times_by_call: Sequence[tuple[TracedCall, Times]], tolerance: float) -> list[Proposal]:
     """Return the rules for all sizes of each reduction and range of ranks; they also decide nonblocking calls."""
     times = in_one_order({call.point: times for call, times in times_by_call}, order_of)
     proposals = []
@@ -201,26 +201,26 @@ def _proposed_in_one_order(times_by_call: Sequence[tuple[TracedCall, Times]], to
         row = list(of_row)
         rules = rules_of(row, order_is_fixed=True).removeprefix(_FIXED).rstrip()
         calls = sum(call.calls for call, _ in times_by_call if any(decision.holds(call.point) for decision in row))
-        proposals.append(Proposed(rules, calls))
+        proposals.append(Proposal(rules, calls))
     return proposals
 
 
 def _times(call: TracedCall, application: Application) -> Times:
     """Return the times of all choices in a call, and the baseline's choice."""
-    evaluator = application.by
-    candidate_choices = candidates(evaluator.choices(call.point), call.point, call.like, evaluator.machine)
-    times = predicted(call.point, evaluator, list(candidate_choices.alike), call.like)
+    evaluator = application.settings
+    candidate_choices = candidates(evaluator.choices(call.point), call.point, call.example, evaluator.machine)
+    times = predicted(call.point, evaluator, list(candidate_choices.alike), call.example)
     is_proposed_anyway = call.is_started or application.needs_one_order(call)
     return times if is_proposed_anyway else {DEFAULT: _baseline(call, application), **times}
 
 
 def _baseline(call: TracedCall, application: Application) -> Estimate:
     collective = call.point.collective
-    choice_of_rules = choose(application.baseline, collective, call.like) or choose(
-        DEFAULT_RULES, collective, call.like
+    choice_of_rules = choose(application.baseline, collective, call.example) or choose(
+        DEFAULT_RULES, collective, call.example
     )
     assert choice_of_rules is not None, "the last of the default rules takes any call"
-    return application.by.estimate(*choice_of_rules)
+    return application.settings.estimate(*choice_of_rules)
 
 
 def _rule(decision: Decision, is_started: bool) -> str:
@@ -247,13 +247,13 @@ class Gain:
 class Effect:
     """The gain of a rule beside the other remaining rules, when it was last considered, and whether it is kept."""
 
-    proposed: Proposed
+    proposal: Proposal
     gain: Gain
     is_kept: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {**vars(self.proposed), **_gain_entry(self.gain), "is_kept": self.is_kept}
+        return {**vars(self.proposal), **_gain_entry(self.gain), "is_kept": self.is_kept}
 
 
 def _gain_entry(gain: Gain) -> dict[str, float]:
@@ -267,24 +267,24 @@ class TracedTuning:
     Attributes:
         baseline: The run without proposed rules.
         all_rules: The run with all proposed rules.
-        kept: The run with the kept rules.
+        few_rules: The run with the kept rules.
         effects: The effects of the rules: first the kept rules in their order, then the others, the last dropped first.
     """
 
     baseline: Replay = field(repr=False)
     all_rules: Replay = field(repr=False)
-    kept: Replay = field(repr=False)
+    few_rules: Replay = field(repr=False)
     effects: tuple[Effect, ...]
 
     @property
     def rules(self) -> str:
         """The kept rules, one per line."""
-        return "".join(f"{one.proposed.rule}\n" for one in self.effects if one.is_kept)
+        return "".join(f"{one.proposal.rule}\n" for one in self.effects if one.is_kept)
 
     @property
     def gain(self) -> Gain:
         """The gain of the kept rules."""
-        return Gain.between(self.baseline, self.kept)
+        return Gain.between(self.baseline, self.few_rules)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -295,14 +295,14 @@ class TracedTuning:
             "seed": self.baseline.seed,
             "baseline_s": self.baseline.time_s.mean,
             "all_rules_s": self.all_rules.time_s.mean,
-            "kept_s": self.kept.time_s.mean,
+            "kept_s": self.few_rules.time_s.mean,
             **_gain_entry(self.gain),
             "rules": [one.as_dict() for one in self.effects],
         }
 
 
 def fewest_rules(
-    proposals: Sequence[Proposed],
+    proposals: Sequence[Proposal],
     application: Application,
     baseline: Replay,
     threshold: float,
@@ -321,14 +321,14 @@ def fewest_rules(
     """
     checks.number("threshold", threshold, "a share from 0 to 1", is_right=lambda share: 0 <= share <= 1)
 
-    def replayed(rules: Sequence[Proposed]) -> Replay:
-        return application.replayed(one.rule for one in rules)
+    def run(rules: Sequence[Proposal]) -> Replay:
+        return application.replay(one.rule for one in rules)
 
-    def without(rule: Proposed) -> Replay:
-        return replayed([one for one in left if one != rule])
+    def without(rule: Proposal) -> Replay:
+        return run([one for one in left if one != rule])
 
-    all_rules = kept_replay = replayed(proposals) if proposals else baseline
-    left, effects_dropped, effects = list(proposals), list[Effect](), dict[Proposed, Gain]()
+    all_rules = kept_replay = run(proposals) if proposals else baseline
+    left, effects_dropped, effects = list(proposals), list[Effect](), dict[Proposal, Gain]()
     best_s = min(baseline.time_s.mean, all_rules.time_s.mean)
     while left:
         gains = do_all(without, left, executor=executor, on_done=lambda *_: on_done())

@@ -32,7 +32,7 @@ from hocket.tuning.planning import (
 from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
-from hocket.tuning.work import CONFIRMED, JUDGED, RACED, REFINED, TRAINED, BySimulation, Work
+from hocket.tuning.work import CONFIRMING_END, JUDGING_END, RACING_END, REFINING_END, TRAINING_END, BySimulation, Work
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -88,10 +88,10 @@ def tune(
     evaluator = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
     is_fixed = among("order", order, ("any", "fixed")) == "fixed"
     plan = plan_of(tuned_collectives(names), counts, sizes_bytes, order_is_fixed=is_fixed)
-    return tuned(plan, BySimulation(evaluator, executor), share, folder=place, machine=on)
+    return run_plan(plan, BySimulation(evaluator, executor), share, folder=place, machine=on)
 
 
-def tuned(
+def run_plan(
     plan: Plan,
     work: Work,
     tolerance: float,
@@ -121,7 +121,7 @@ def tuned(
         return conclude(plan_followed, records, work.about, tolerance, exporter=work.exporter, left_out=left_out)
 
 
-def checked(
+def check_defaults(
     plan: Plan, work: Work, *, folder: str | Path | None, on_begin: Callable[[Plan], object] = ignore
 ) -> GuidelineCheck:
     """Measure the defaults of an MPI, and find the guidelines that they violate.
@@ -131,8 +131,8 @@ def checked(
     """
     with _open_records(folder, _GUIDELINES_FILE, work, None) as records:
         on_begin(plan)
-        work.do(plan.training, (), records, until=JUDGED)
-        records_done = records.known(plan.training)
+        work.do(plan.training, (), records, end_share=JUDGING_END)
+        records_done = records.select(plan.training)
     undecided_count = sum(not one.is_decided for one in records_done)
     return GuidelineCheck(
         tuple(violations(records_done)), len(records_done), undecided_count, len(plan.training) - len(records_done)
@@ -146,13 +146,13 @@ class GuidelineCheck:
     Attributes:
         violations: Defaults that are slower than a guideline allows.
         calls: The number of measured calls.
-        undecided: The number of measured calls whose times are not known well enough.
+        undecided_calls: The number of measured calls whose times are not known well enough.
         left_out: The number of calls that were not measured for lack of time.
     """
 
     violations: tuple[Violation, ...]
     calls: int
-    undecided: int
+    undecided_calls: int
     left_out: int
 
     def as_dict(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class GuidelineCheck:
         return {
             "calls": self.calls,
             "left_out": self.left_out,
-            "undecided": self.undecided,
+            "undecided": self.undecided_calls,
             "violations": [one.as_dict() for one in self.violations],
         }
 
@@ -176,28 +176,28 @@ def _open_records(folder: str | Path | None, name: str, work: Work, machine: Mac
 
 def _follow(plan: Plan, work: Work, records: Records, tolerance: float) -> Plan:
     """Find the times of a plan's points, and of more where choices change; confirm and judge; return the whole plan."""
-    work.do(plan.training, (), records, until=TRAINED)
-    plan = replace(plan, training=(), held_out=()).with_points(
-        point for point in plan.training if point in records.found
+    work.do(plan.training, (), records, end_share=TRAINING_END)
+    plan = replace(plan, training=(), judging=()).with_points(
+        point for point in plan.training if point in records.by_point
     )
     while more := points_to_refine(plan, records, tolerance):
-        work.do(more, plan.training, records, until=REFINED, share=0.5)
-        plan = plan.with_points(point for point in more if point in records.found)
-        if not records.found.keys() >= set(more):
+        work.do(more, plan.training, records, end_share=REFINING_END, share=0.5)
+        plan = plan.with_points(point for point in more if point in records.by_point)
+        if not records.by_point.keys() >= set(more):
             break
     _confirm(plan, work, records, tolerance)
     while work.confirms and (more := points_unsettled(plan, records, tolerance)):
-        work.do(more, plan.training, records, until=CONFIRMED, share=0.2)
+        work.do(more, plan.training, records, end_share=CONFIRMING_END, share=0.2)
         plan = plan.with_points(more)
         _confirm(plan, work, records, tolerance)
     decisions = decide_all(plan, records, tolerance)
-    work.do(plan.held_out, plan.training, records, until=RACED)
-    judging = {one.point: rivals(one, decisions) for one in records.known(plan.held_out)}
-    work.pair(judging, records, until=JUDGED, keeps_slow=True)
+    work.do(plan.judging, plan.training, records, end_share=RACING_END)
+    judging = {one.point: rivals(one, decisions) for one in records.select(plan.judging)}
+    work.pair(judging, records, end_share=JUDGING_END, keeps_slow=True)
     return plan
 
 
 def _confirm(plan: Plan, work: Work, records: Records, tolerance: float) -> None:
     can_be = work.exporter.can_name if work.exporter else lambda *_: True
-    training_records = [one for one in records.known(plan.training) if not plan.needs_one_order(one.point)]
-    work.pair(nominate(training_records, tolerance, can_be), records, until=CONFIRMED)
+    training_records = [one for one in records.select(plan.training) if not plan.needs_one_order(one.point)]
+    work.pair(nominate(training_records, tolerance, can_be), records, end_share=CONFIRMING_END)

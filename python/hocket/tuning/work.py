@@ -21,7 +21,7 @@ from hocket.tuning.simulating import Simulated, simulate_points
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-TRAINED, REFINED, CONFIRMED, RACED, JUDGED = 0.35, 0.45, 0.72, 0.85, 1.0
+TRAINING_END, REFINING_END, CONFIRMING_END, RACING_END, JUDGING_END = 0.35, 0.45, 0.72, 0.85, 1.0
 """The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 
 
@@ -30,14 +30,14 @@ class BySimulation:
     """Simulation of a machine, which need not exist here.
 
     Attributes:
-        by: Settings of simulations.
+        settings: Settings of simulations.
         executor: Who simulates; by default threads, one per processor.
-        shown: Shows the progress of each stage.
+        display: Shows the progress of each stage.
     """
 
-    by: Simulated
+    settings: Simulated
     executor: Executor | None = None
-    shown: ProgressDisplay = no_display
+    display: ProgressDisplay = no_display
 
     confirms: bool = False
     exporter: None = None
@@ -45,14 +45,18 @@ class BySimulation:
     @property
     def about(self) -> dict[str, Any]:
         """The machine, and the number of trials."""
-        trials = {"trials": self.by.trials.count, "seed": self.by.trials.seed} if self.by.machine.noise else {}
-        library = {} if self.by.library is None else {"library": self.by.library}
-        return {"machine": self.by.machine.name, **library, **trials}
+        trials = (
+            {"trials": self.settings.trials.count, "seed": self.settings.trials.seed}
+            if self.settings.machine.noise
+            else {}
+        )
+        library = {} if self.settings.library is None else {"library": self.settings.library}
+        return {"machine": self.settings.machine.name, **library, **trials}
 
-    def announced(self, points: Sequence[Point]) -> str:
+    def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source."""
-        of_library = "" if self.by.library is None else f", only algorithms of {self.by.library}"
-        return f"simulated on {self.by.machine.name}{of_library}"
+        of_library = "" if self.settings.library is None else f", only algorithms of {self.settings.library}"
+        return f"simulated on {self.settings.machine.name}{of_library}"
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
         """Return the estimated seconds of each point on one core."""
@@ -61,32 +65,32 @@ class BySimulation:
                 simulation_s(
                     algorithm := algorithm_of(point, choice),
                     call_at(algorithm, choice, point),
-                    machine=self.by.machine,
-                    trials=self.by.trials,
+                    machine=self.settings.machine,
+                    trials=self.settings.trials,
                 )
-                for choice in self.by.choices(point)
+                for choice in self.settings.choices(point)
             )
             for point in points
         ]
 
     def switches(self, points: Sequence[Point]) -> Iterator[Point]:
         """Give points before and at each change of the library's default, which is one algorithm between them."""
-        return self.by.switches(points)
+        return self.settings.switches(points)
 
     def pair(
         self,
         choices_by_point: Mapping[Point, Sequence[Choice]],
         records: Records,
         *,
-        until: float,
+        end_share: float,
         keeps_slow: bool = False,
     ) -> None:
         """Do nothing: simulated times are exact."""
 
     def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
         """Simulate all points, without a time limit."""
-        with self.shown("simulating", len(points)) as on_done:
-            simulate_points(points, self.by, records, executor=self.executor, on_done=on_done)
+        with self.display("simulating", len(points)) as on_done:
+            simulate_points(points, self.settings, records, executor=self.executor, on_done=on_done)
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,16 @@ class ByMeasurement:
     """Measurement under an MPI, with a time limit.
 
     Attributes:
-        by: Settings of measurements.
+        settings: Settings of measurements.
         hosts: The hosts of the ranks, separated by commas; None for this host.
         limit_s: The time limit.
-        shown: Shows the progress of each stage.
+        display: Shows the progress of each stage.
     """
 
-    by: Measured
+    settings: Measured
     hosts: str | None
     limit_s: float
-    shown: ProgressDisplay = no_display
+    display: ProgressDisplay = no_display
     begun_s: float = field(default_factory=monotonic)
 
     confirms: bool = True
@@ -111,17 +115,22 @@ class ByMeasurement:
     @property
     def about(self) -> dict[str, Any]:
         """The MPI and its hosts, and the machine that predicts what need not be measured."""
-        machine = {} if self.by.model is None else {"machine": self.by.model.machine.name, "factor": self.by.factor}
-        order = {"order": "fixed"} if self.by.order_is_fixed else {}
-        return {"mpi": self.by.installation.library, "hosts": self.hosts or "this host", **machine, **order}
+        machine = (
+            {}
+            if self.settings.model is None
+            else {"machine": self.settings.model.machine.name, "factor": self.settings.factor}
+        )
+        order = {"order": "fixed"} if self.settings.order_is_fixed else {}
+        return {"mpi": self.settings.installation.library, "hosts": self.hosts or "this host", **machine, **order}
 
-    def announced(self, points: Sequence[Point]) -> str:
+    def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source, the time limit of each stage, and the number of choices."""
         counts = format_ranks({point.ranks for point in points})
-        most = max(number_of_choices(point, self.by) for point in _smallest(points))
-        where = f"measured under {self.by.installation.library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
-        raced_s, confirmed_s = self.limit_s * REFINED, self.limit_s * (CONFIRMED - REFINED)
-        judged_s = self.limit_s * (JUDGED - CONFIRMED)
+        most = max(number_of_choices(point, self.settings) for point in _smallest(points))
+        library = self.settings.installation.library
+        where = f"measured under {library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
+        raced_s, confirmed_s = self.limit_s * REFINING_END, self.limit_s * (CONFIRMING_END - REFINING_END)
+        judged_s = self.limit_s * (JUDGING_END - CONFIRMING_END)
         stages = f"{_minutes(raced_s)} for races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
         return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own algorithms"
 
@@ -136,31 +145,39 @@ class ByMeasurement:
     @cached_property
     def exporter(self) -> Exporter | None:
         """Writes the MPI's own tuning file, if Hocket knows its format."""
-        return exporter_for(self.by.installation.library)
+        return exporter_for(self.settings.installation.library)
 
     def do(
-        self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, *, until: float, share: float = 1.0
+        self,
+        points: Sequence[Point],
+        neighbors: Sequence[Point],
+        records: Records,
+        *,
+        end_share: float,
+        share: float = 1.0,
     ) -> None:
         """Measure points, in a share of the remaining time; points are left out when it is over."""
-        limit_s = share * self._left_s(until)
-        with self.shown("measuring", len(points)) as on_done:
-            measure_points(points, neighbors, self.by, records, limit_s=limit_s, on_done=on_done)
+        limit_s = share * self._left_s(end_share)
+        with self.display("measuring", len(points)) as on_done:
+            measure_points(points, neighbors, self.settings, records, limit_s=limit_s, on_done=on_done)
 
     def pair(
         self,
         choices_by_point: Mapping[Point, Sequence[Choice]],
         records: Records,
         *,
-        until: float,
+        end_share: float,
         keeps_slow: bool = False,
     ) -> None:
         """Measure choices beside the default until the time is over; for judging, slow choices get equal turns."""
-        with self.shown("beside the default", MOMENTS * len(choices_by_point)) as on_done:
-            limit_s = self._left_s(until)
-            pair_points(choices_by_point, self.by, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done)
+        with self.display("beside the default", MOMENTS * len(choices_by_point)) as on_done:
+            limit_s = self._left_s(end_share)
+            pair_points(
+                choices_by_point, self.settings, records, limit_s=limit_s, keeps_slow=keeps_slow, on_done=on_done
+            )
 
-    def _left_s(self, until: float) -> float:
-        return max(self.begun_s + until * self.limit_s - monotonic(), 0.0)
+    def _left_s(self, end_share: float) -> float:
+        return max(self.begun_s + end_share * self.limit_s - monotonic(), 0.0)
 
 
 Work: TypeAlias = BySimulation | ByMeasurement

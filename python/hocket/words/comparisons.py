@@ -10,7 +10,7 @@ from hocket.base.units import format_bytes, format_count, format_time, from_to
 from hocket.words.table import Words
 
 if TYPE_CHECKING:
-    from hocket.simulating.comparison import Beside, Best, Comparison
+    from hocket.simulating.comparison import Best, Comparison, MeasuredTime
     from hocket.simulating.simulation import Simulation, Trials
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
@@ -62,7 +62,7 @@ def measured_table(comparison: Comparison) -> Words:
     return Words(("algorithm", *columns), tuple(rows), columns)
 
 
-def _simulated(one: Beside) -> tuple[str, str]:
+def _simulated(one: MeasuredTime) -> tuple[str, str]:
     """Return the simulated time, and it over the measured time."""
     if one.simulated_s is None:
         return "-", "-"

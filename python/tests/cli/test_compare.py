@@ -376,8 +376,10 @@ OSU = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8   
 def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     for name in ("ring", "own"):
         (tmp_path / name).write_text(OSU)
-    line = f"compare allreduce ring --ranks 4 --sizes 8 --as osu --measured {tmp_path}/ring --measured {tmp_path}/own"
-    line += f" --measured-algorithm ring --measured-algorithm default --plot {tmp_path}/a.html"
+    line = f"compare allreduce ring --ranks 4 --sizes 8 --measured-as osu --measured {tmp_path}/ring"
+    line += (
+        f" --measured {tmp_path}/own --measured-algorithm ring --measured-algorithm default --plot {tmp_path}/a.html"
+    )
     found = hocket_command(f"{line} --json").json
     simulated_s = found["results"][0]["time_s"]["mean"]
     assert found["measured"] == [
@@ -391,8 +393,8 @@ def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[...
     rows = [row.split() for row in hocket_command(line).out.splitlines()]
     assert ["ring", "8", "B", "5.000", "us", "6.002", "us", "1.20"] in rows  # 6 rounds of 1 us, and 2 B each
     assert ["default", "64", "B", "6.000", "us", "-", "-"] in rows
-    isolated = hocket_command(line.replace("--as osu", "")).out
-    assert "times were measured as osu, and simulated as isolated: --as osu simulates them alike" in isolated
+    isolated = hocket_command(line.replace("--measured-as osu", "")).out
+    assert "times were measured as osu, and simulated as isolated: --measured-as osu simulates them alike" in isolated
 
 
 def test_measured_times_that_do_not_fit_are_refused(bad_input: Callable[..., str], tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_long_work_is_not_begun_unasked(bad_input: Callable[..., str], line: str
 
 
 def test_of_trials_until_the_fastest_is_known_only_the_first_are_sure(bad_input: Callable[..., str]) -> None:
-    line = ["compare", "allreduce", "ring", "--ranks", "20000", "--size", "8MiB", "--arrive", "one rank, 0..1 ms"]
+    line = ["compare", "allreduce", "ring", "--ranks", "20000", "--size", "8MiB", "--arrivals", "one rank, 0..1 ms"]
     few = bad_input(*line, "--trials", "16")
     assert bad_input(*line) == few.replace("this takes about", "this takes at least about")
     assert bad_input(*line, "--trials", "256") != few
@@ -33,7 +33,7 @@ def test_of_trials_until_the_fastest_is_known_only_the_first_are_sure(bad_input:
 
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_of_trials_until_an_interval_only_the_first_are_sure(bad_input: Callable[..., str], command: str) -> None:
-    line = [command, "allreduce", "ring", "--ranks", "8192", "--size", "8MiB", "--arrive", "one rank, 0..1 ms"]
+    line = [command, "allreduce", "ring", "--ranks", "8192", "--size", "8MiB", "--arrivals", "one rank, 0..1 ms"]
     few = bad_input(*line, "--trials", "64")
     assert bad_input(*line, "--until-ci", "1%") == few.replace("this takes about", "this takes at least about")
 

@@ -31,9 +31,9 @@ def test_a_value_of_another_unit_is_refused(name: str, text: str, message: str) 
 def test_an_algorithm_is_named_in_one_word_or_two() -> None:
     among = [SEGMENTED, TREE]
     for names in (["tree"], ["broadcast/tree"], ["broadcast", "tree"]):
-        assert options.chosen(names, among) is TREE
+        assert options.one_algorithm(names, among) is TREE
     with pytest.raises(click.UsageError, match="got 3 names"):
-        options.chosen(["broadcast", "tree", "tree"], among)
+        options.one_algorithm(["broadcast", "tree", "tree"], among)
 
 
 def test_an_option_that_this_use_needs_is_asked_for() -> None:

@@ -15,7 +15,7 @@ import pytest
 import hocket
 from hocket.base import files
 from hocket.cli import output
-from hocket.cli.printing import Styled, say
+from hocket.cli.printing import StyledText, say
 from tests.conftest import Ran
 
 
@@ -57,7 +57,7 @@ def words(text: str) -> Counter[str]:
 
 
 def test_what_looks_like_markup_is_printed_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_table(["name"], [("[/x] [bold]a[/] :boom:",), (Styled("b", fg="green"),)])
+    output.print_table(["name"], [("[/x] [bold]a[/] :boom:",), (StyledText("b", fg="green"),)])
     assert capsys.readouterr().out.splitlines()[2:] == [" [/x] [bold]a[/] :boom:", " b"]
 
 

@@ -324,7 +324,7 @@ def test_symmetry_is_refused_where_ranks_differ(hocket_command: Callable[..., Ra
 
 
 @pytest.mark.parametrize("call", ["reduce_scatter ring", "exscan chain", "allgather ring", "alltoall linear"])
-@pytest.mark.parametrize("scene", [("--as", "imb"), ("--cadence", "2 calls")])
+@pytest.mark.parametrize("scene", [("--measured-as", "imb"), ("--cadence", "2 calls")])
 def test_calls_in_a_row_are_in_place_too(hocket_command: Callable[..., Ran], call: str, scene: tuple[str, str]) -> None:
     line = f"simulate {call} --ranks 4 --size 64 --in-place --json"
     assert hocket_command(line, *scene).json["time_s"]["mean"] > 0

@@ -273,7 +273,7 @@ def test_times_of_several_runs_are_an_interval() -> None:
     assert apart.rules == "allreduce[ranks=4, size=64]: ring\n"
     overlapping = hocket.tune_measured([*runs("ring", 1.0, 1.1, 1.4), *runs("default", 1.3, 1.4, 1.5)])
     assert overlapping.rules == "allreduce[ranks=4, size=64]: native\n"
-    assert [one.median_s for one in overlapping.found[0].times.values()] == [1.1, 1.4]
+    assert [one.median_s for one in overlapping.records[0].times.values()] == [1.1, 1.4]
     elsewhere = [replace(one, measured_as="osu") for one in runs("default", 1.0)]
     with pytest.raises(hocket.Error, match="got times with measured_as isolated and osu, expected one of them"):
         hocket.tune_measured([*runs("ring", 1.0), *elsewhere])

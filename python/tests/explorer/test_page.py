@@ -134,18 +134,18 @@ def test_what_was_chosen_is_compared(opened: Opened) -> None:
 
 def test_a_scene_is_asked_for_and_kept_in_the_address(opened: Opened) -> None:
     fault = "link 0 -> 1, 0 us.., 10 %"
-    opened.fill(arrive="rank 3, 20 us", fault=fault)
+    opened.fill(arrivals="rank 3, 20 us", faults=fault)
     opened.page.click("#run")
     shown = opened.shown("times")
-    assert f"--arrive 'rank 3, 20 us' --fault '{fault}'" in shown and "arrivals\nrank 3, 20 us" in shown
+    assert f"--arrivals 'rank 3, 20 us' --faults '{fault}'" in shown and "arrivals\nrank 3, 20 us" in shown
     opened.page.reload()
     assert fault in opened.shown("times")
-    assert opened.page.input_value("#arrive") == "rank 3, 20 us"
+    assert opened.page.input_value("#arrivals") == "rank 3, 20 us"
     opened.tab("space-time")
     assert "hocket explain allreduce neighbours" in opened.shown("space-time")
-    opened.fill(arrive="rank 3")
+    opened.fill(arrivals="rank 3")
     opened.page.click("#run")
-    opened.status('arrive: got "rank 3", expected ranks and how late they are')
+    opened.status('arrivals: got "rank 3", expected ranks and how late they are')
 
 
 def test_a_key_of_the_form_is_a_key_of_the_text(opened: Opened) -> None:
@@ -180,7 +180,7 @@ def test_keyboard(opened: Opened) -> None:
         page.keyboard.press("Tab")
     assert seen == [
         *("collective", "SUMMARY", "parameters", "ranks", "sizes", "trials", "seed", "defaults"),
-        *("algorithm", "size", "verified", "machine-name", "beside", "edit", "arrive", "cadence", "fault", "run"),
+        *("algorithm", "size", "verified", "machine-name", "beside", "edit", "arrivals", "cadence", "faults", "run"),
     ]
     page.focus("#ranks")
     page.keyboard.press("Enter")

@@ -61,10 +61,10 @@ SCENE = {"machine": TORUS, "size": "64B", "algorithm": "ring"}
 @pytest.mark.parametrize(
     ("texts", "scene"),
     [
-        ({"arrive": "rank 3, 20 us"}, {"arrivals": "rank 3, 20 us"}),
+        ({"arrivals": "rank 3, 20 us"}, {"arrivals": "rank 3, 20 us"}),
         ({"cadence": "4 calls, every 1 us"}, {"cadence": "4 calls, every 1 us"}),
         (
-            {"arrive": "rank 3, 20 us", "fault": "link 0 -> 1, 0 us.., 10 %; node 2, 1..30 us, down"},
+            {"arrivals": "rank 3, 20 us", "faults": "link 0 -> 1, 0 us.., 10 %; node 2, 1..30 us, down"},
             {"arrivals": "rank 3, 20 us", "faults": ["link 0 -> 1, 0 us.., 10 %", "node 2, 1..30 us, down"]},
         ),
     ],
@@ -80,7 +80,7 @@ def test_views_play_the_scene_and_reproduce_it(
     alike = hocket.simulate("allreduce/ring", call, machine=asked.machine, **scene)
     assert table.rows[-1][1].removesuffix(" *") == format_time(alike.time_s.mean)
     for found in (times, drawn, links):
-        said = [text for name, text in found.facts if name in ("arrivals", "cadence", "fault")]
+        said = [text for name, text in found.facts if name in ("arrivals", "cadence", "faults")]
         assert "; ".join(said) == "; ".join(texts.values())
     assert times.source is not None and drawn.source is not None and links.source is not None
     for source in (times.source, drawn.source):
@@ -106,7 +106,7 @@ def test_views_play_the_scene_and_reproduce_it(
 
 
 def test_drawn_arrivals_have_trials() -> None:
-    found = seen("times", question(arrive="one rank, 0..40 us", trials="5", sizes="1KiB"))
+    found = seen("times", question(arrivals="one rank, 0..40 us", trials="5", sizes="1KiB"))
     assert dict(found.facts)["trials"].startswith("5 trials, seed 0")
     assert all(" ± " in cell for cell in found.tables[0].rows[0][1:])
 
@@ -144,7 +144,7 @@ def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[...
         [5e-6, 6e-6]
     )
     assert len(seen("times", question(files, ranks="16")).tables) == 1
-    assert len(seen("times", question(files, arrive="rank 3, 20 us")).tables) == 1
+    assert len(seen("times", question(files, arrivals="rank 3, 20 us")).tables) == 1
     told = json.loads(command(files)[-1])
     assert told == [[], [], [[str(osu), "ring", 8], [str(table), None, None]]]
 
@@ -211,8 +211,8 @@ def test_space_time_tells_what_the_critical_path_is_made_of() -> None:
 
 
 def test_without_a_name_the_fastest_is_explained() -> None:
-    assert question(sizes="8B").explained.name == "swing"
-    assert question(sizes="64MiB", algorithms="linear ring").explained.name == "ring"
+    assert question(sizes="8B").explained_algorithm.name == "swing"
+    assert question(sizes="64MiB", algorithms="linear ring").explained_algorithm.name == "ring"
 
 
 def test_links_show_each_link(named: Sources) -> None:
@@ -359,19 +359,19 @@ def axis_of(chart: Mapping[str, Any] | None) -> Any:
 @pytest.mark.parametrize("name", VIEWS)
 def test_another_machine_is_shown_beside(name: str) -> None:
     asked = question(ranks="8", machine=TORUS, beside="fugaku", algorithm="ring")
-    one, other, found = seen(name, replace(asked, beside=None)), seen(name, asked.on_other()), seen(name, asked)
-    assert found.beside is not None
+    one, other, found = seen(name, replace(asked, other_machine=None)), seen(name, asked.on_other()), seen(name, asked)
+    assert found.other_view is not None
     if name == "times":
-        assert axis_of(found.chart) == axis_of(found.beside.chart) != axis_of(one.chart)
+        assert axis_of(found.chart) == axis_of(found.other_view.chart) != axis_of(one.chart)
         one, other = (replace(view, chart=found.chart) for view in (one, other))
-        found = replace(found, beside=replace(found.beside, chart=found.chart))
-    assert replace(found, beside=None) == one and found.beside == other
+        found = replace(found, other_view=replace(found.other_view, chart=found.chart))
+    assert replace(found, other_view=None) == one and found.other_view == other
 
 
 def test_a_machine_beside_that_has_no_answer_says_why() -> None:
     found = seen("times", question(ranks="32", machine=TORUS, beside="cluster"))
     assert found.source is None and "8 nodes" in found.facts[0][1]
-    assert found.beside is not None and found.beside.source is not None
+    assert found.other_view is not None and found.other_view.source is not None
     with pytest.raises(hocket.Error, match="has no topology"):
         seen("links", question(beside="cluster"))
     with pytest.raises(hocket.Error, match=r"^beside: got 'nowhere', expected one of cluster, "):

@@ -15,7 +15,7 @@ import pytest
 import hocket
 from hocket.fitting.profiling import others_of
 from hocket.fitting.result import Fit, Value, deviation
-from hocket.rules.tuning_files.deciding import untuned
+from hocket.rules.tuning_files.deciding import library_decision
 
 LOGGP = """\
 # A machine.
@@ -142,7 +142,7 @@ def test_a_library_stands_for_the_algorithms_that_it_chooses(file: Callable[[str
     on_nodes = replace(some[0], ranks_per_node=2, ranks=16)
     machine = hocket.Machine.parse(LOGGP_KNOWN)
     found = hocket.fit([*some, barrier, on_nodes], machine=machine)
-    chosen = [untuned("openmpi-5.0", "allreduce", one.call).found for one in some]
+    chosen = [library_decision("openmpi-5.0", "allreduce", one.call).equivalent for one in some]
     assert {one.algorithm for one in found.cells} == {algorithm.name for algorithm, _ in filter(None, chosen)}
     assert found.left_out == {
         "barrier openmpi-5.0: its choice is unknown, or has no counterpart in Hocket": 1,
@@ -267,7 +267,7 @@ def test_regret_is_of_measured_times() -> None:
     assert len(right) == len(wrong) == len(SIZES)
     assert {one.regret for one in right} == {1.0}
     assert all(one.default_s for one in right) and not any(one.default_s for one in wrong)
-    assert all(one.regret > 1 and one.chosen == other.best for one, other in zip(wrong, right, strict=True))
+    assert all(one.regret > 1 and one.choice == other.best for one, other in zip(wrong, right, strict=True))
 
 
 def test_a_search_ends_with_its_time(file: Callable[[str], str]) -> None:

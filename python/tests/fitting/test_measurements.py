@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.measurements.formats import FORMATS
-from hocket.measurements.measurement import Told
+from hocket.measurements.measurement import Facts
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import PointRecord, Records
 
@@ -217,34 +217,34 @@ def test_csv(file: Callable[[str], str]) -> None:
 
 
 def test_osu(file: Callable[[str], str]) -> None:
-    found = hocket.read_measurements(file(OSU), Told("ring", 16)).measurements
+    found = hocket.read_measurements(file(OSU), Facts("ring", 16)).measurements
     assert [(one.collective, one.algorithm, one.ranks, one.size_bytes, one.element_bytes) for one in found] == [
         ("allreduce", "ring", 16, 4, 4),
         ("allreduce", "ring", 16, 8, 4),
     ]
     assert [one.time_s for one in found] == pytest.approx([1.75e-6, 1.8e-6])
-    told = Told("bruck", 4, (("radix", "4"),))
+    told = Facts("bruck", 4, (("radix", "4"),))
     (slowest,) = hocket.read_measurements(file(OSU_FULL), told).measurements
     assert (slowest.collective, slowest.label) == ("alltoall", "bruck radix=4")
     assert slowest.time_s == pytest.approx(2.4e-6)
 
 
 def test_osu_percentiles_nonblocking_calls_barriers_and_several_runs(file: Callable[[str], str]) -> None:
-    (median,) = hocket.read_measurements(file(OSU_PERCENTILES), Told("ring", 16)).measurements
+    (median,) = hocket.read_measurements(file(OSU_PERCENTILES), Facts("ring", 16)).measurements
     assert (median.time_s, median.measured_as, median.element_bytes) == (pytest.approx(1.9e-6), "osu", 1)
-    two = hocket.read_measurements(file(OSU_TWO), Told("default", 16)).measurements
+    two = hocket.read_measurements(file(OSU_TWO), Facts("default", 16)).measurements
     assert [(one.collective, one.size_bytes, round(one.time_s * 1e6, 2)) for one in two] == [
         ("broadcast", 1, 0.79),
         ("broadcast", 8, 0.84),
         ("alltoall", 1, 5.18),
         ("alltoall", 2, 5.10),
     ]
-    (barrier,) = hocket.read_measurements(file(OSU_BARRIER), Told("dissemination", 16)).measurements
+    (barrier,) = hocket.read_measurements(file(OSU_BARRIER), Facts("dissemination", 16)).measurements
     assert (barrier.size_bytes, barrier.time_s, barrier.measured_as) == (0, pytest.approx(1.31e-6), "pico")
 
 
 def test_nccl_tests(file: Callable[[str], str]) -> None:
-    found = hocket.read_measurements(file(NCCL), Told("ring")).measurements
+    found = hocket.read_measurements(file(NCCL), Facts("ring")).measurements
     assert [(one.size_bytes, one.in_place, round(one.time_s * 1e6, 2)) for one in found] == [
         (1048576, False, 339.61),
         (1048576, True, 335.85),
@@ -255,11 +255,11 @@ def test_nccl_tests(file: Callable[[str], str]) -> None:
     assert (first.collective, first.ranks, first.ranks_per_node, first.element_bytes) == ("allreduce", 2, 1, 4)
     assert (first.measured_as, found[1].call.in_place) == ("imb", True)
     # The size of an allgather counts all blocks: 65536 floats of each of 4 ranks. It has no time in place.
-    (old,) = hocket.read_measurements(file(NCCL_OLD), Told("ring", 4, collective="allgather")).measurements
+    (old,) = hocket.read_measurements(file(NCCL_OLD), Facts("ring", 4, collective="allgather")).measurements
     assert (old.collective, old.size_bytes, old.ranks, old.ranks_per_node) == ("allgather", 262144, 4, None)
     tagged = "".join(f"[1,0]<stdout>: {line}\n" for line in NCCL.splitlines())
-    assert len(hocket.read_measurements(file(tagged), Told("ring")).measurements) == 4
-    pairs = hocket.read_measurements(file(f"mpirun -n 4 ./build/sendrecv_perf -b 1M\n{NCCL_OLD}"), Told(None, 4))
+    assert len(hocket.read_measurements(file(tagged), Facts("ring")).measurements) == 4
+    pairs = hocket.read_measurements(file(f"mpirun -n 4 ./build/sendrecv_perf -b 1M\n{NCCL_OLD}"), Facts(None, 4))
     assert [(one.collective, one.in_place) for one in pairs.unknown] == [("sendrecv", False)]
 
 
@@ -271,20 +271,20 @@ def test_rows_of_nccl_tests_that_make_no_sense(file: Callable[[str], str]) -> No
         ("float     sum      -1   339.61    3.09    3.09", "float", "measured.txt:12: got"),
     ):
         with pytest.raises(hocket.Error) as error:
-            hocket.read_measurements(file(NCCL.replace(old, new)), Told("ring"))
+            hocket.read_measurements(file(NCCL.replace(old, new)), Facts("ring"))
         assert message in str(error.value)
 
 
 def test_an_alltoall_of_nccl_tests_has_no_form_in_place(file: Callable[[str], str]) -> None:
     text = NCCL.replace("all_reduce_perf", "alltoall_perf").replace("sum", "none")
-    found = hocket.read_measurements(file(text), Told("default")).measurements
+    found = hocket.read_measurements(file(text), Facts("default")).measurements
     # 262144 floats for each of 2 ranks
     assert [(one.collective, one.size_bytes, one.in_place) for one in found][:1] == [("alltoall", 1 << 20, False)]
     assert len(found) == 2
 
 
 def test_imb_nonblocking_calls_and_barriers(file: Callable[[str], str]) -> None:
-    found = hocket.read_measurements(file(IMB_NBC), Told("default"))
+    found = hocket.read_measurements(file(IMB_NBC), Facts("default"))
     assert [(one.collective, one.ranks, one.size_bytes, round(one.time_s * 1e6, 2)) for one in found.measurements] == [
         ("broadcast", 2, 1, 1.2),
         ("allreduce", 2, 4, 1.6),
@@ -311,13 +311,13 @@ def test_what_tune_measured(file: Callable[[str], str], tuned: str) -> None:
 
 
 def test_ranks_on_a_node_are_told(file: Callable[[str], str]) -> None:
-    osu = hocket.read_measurements(file(OSU), Told("ring", 4, ranks_per_node=2)).measurements
-    nccl = hocket.read_measurements(file(NCCL), Told("ring", ranks_per_node=2)).measurements
+    osu = hocket.read_measurements(file(OSU), Facts("ring", 4, ranks_per_node=2)).measurements
+    nccl = hocket.read_measurements(file(NCCL), Facts("ring", ranks_per_node=2)).measurements
     assert ({one.ranks_per_node for one in osu}, {one.ranks_per_node for one in nccl}) == ({2}, {1})
 
 
 def test_imb(file: Callable[[str], str]) -> None:
-    found = hocket.read_measurements(file(IMB), Told("binomial"))
+    found = hocket.read_measurements(file(IMB), Facts("binomial"))
     assert [(one.collective, one.algorithm, one.ranks, one.size_bytes) for one in found.measurements] == [
         ("broadcast", "binomial", 2, 1),
         ("broadcast", "binomial", 4, 1),
@@ -325,7 +325,7 @@ def test_imb(file: Callable[[str], str]) -> None:
     ]
     assert found.measurements[0].time_s == pytest.approx(0.6e-6)
     assert [(one.collective, one.size_bytes) for one in found.unknown] == [("pingpong", 1)]
-    of_four = hocket.read_measurements(file(IMB), Told("binomial", 4))
+    of_four = hocket.read_measurements(file(IMB), Facts("binomial", 4))
     assert [one.ranks for one in of_four.measurements] == [4, 4]
 
 
@@ -422,7 +422,7 @@ PIECES = (
 
 
 def read_or_refused(path: str) -> None:
-    for told in (Told("default", 4, collective="allreduce", ranks_per_node=2), Told("linear", 4)):
+    for told in (Facts("default", 4, collective="allreduce", ranks_per_node=2), Facts("linear", 4)):
         try:
             hocket.read_measurements(path, told)
         except hocket.Error as error:
@@ -465,9 +465,9 @@ def test_every_format_has_a_sample(file: Callable[[str], str], tuned: str) -> No
 def test_what_is_told_makes_no_sense(file: Callable[[str], str]) -> None:
     path = file(OSU)
     for told, message in (
-        (Told(None, 4), "does not name the algorithm, expected --algorithm"),
-        (Told("rng", 4), 'unknown allreduce algorithm "rng"'),
-        (Told("ring", 4, (("segment", "1"),)), 'unknown parameter "segment"'),
+        (Facts(None, 4), "does not name the algorithm, expected --algorithm"),
+        (Facts("rng", 4), 'unknown allreduce algorithm "rng"'),
+        (Facts("ring", 4, (("segment", "1"),)), 'unknown parameter "segment"'),
     ):
         with pytest.raises(hocket.Error, match=message):
             hocket.read_measurements(path, told)
@@ -477,7 +477,7 @@ def test_a_file_of_two_benchmarks_is_refused(tmp_path: Path) -> None:
     osu = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8                       5.00\n"
     imb = "# Benchmarking Allreduce\n# #processes = 8\n"
     imb += "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n8 1000 0.04 0.05 0.04\n"
-    told = Told(algorithm="ring", ranks=8)
+    told = Facts(algorithm="ring", ranks=8)
     for text, message in (
         (osu + imb, "expected one of them in a file"),
         (imb + osu, "expected one of them in a file"),

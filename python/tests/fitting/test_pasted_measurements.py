@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.measurements.measurement import Measurement, Reading, Told
+from hocket.measurements.measurement import Facts, Measurement, Reading
 from tests.fitting.test_measurements import IMB, NCCL, OSU_FULL, SAMPLES, file, tuned
 
 __all__ = ["file", "tuned"]
@@ -91,9 +91,9 @@ def content(reading: Reading) -> list[tuple[object, ...]]:
     return [of(one) for one in (*reading.measurements, *reading.unknown)]
 
 
-def told(name: str) -> Told:
+def told(name: str) -> Facts:
     has_ranks = name in ("nccl", "imb", "imb nbc")
-    return Told("default", None if has_ranks else 4, collective="allreduce" if name == "nccl old" else None)
+    return Facts("default", None if has_ranks else 4, collective="allreduce" if name == "nccl old" else None)
 
 
 @pytest.mark.parametrize("decoration", DECORATIONS)
@@ -107,7 +107,7 @@ def test_what_stands_around_lines_is_removed(file: Callable[[str], str], tuned: 
 def test_texts_of_windows_are_read(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a"
     path.write_bytes(NCCL.replace("\n", "\r\n").encode(encoding))
-    assert len(hocket.read_measurements(path, Told("ring")).measurements) == 4
+    assert len(hocket.read_measurements(path, Facts("ring")).measurements) == 4
 
 
 FULL = OSU_FULL + "2 3.02 2.80 3.40 1000\n4 4.02 3.80 4.40 1000\n"
@@ -146,22 +146,22 @@ def lost_hash(text: str) -> str:
     ],
 )
 def test_margins_of_some_lines(file: Callable[[str], str], text: str, times_us: list[float]) -> None:
-    found = hocket.read_measurements(file(text), Told("default", 4)).measurements
+    found = hocket.read_measurements(file(text), Facts("default", 4)).measurements
     assert [round(one.time_s * 1e6, 2) for one in found] == times_us
     assert {one.collective for one in found} == {"alltoall"}
 
 
 def test_a_lost_hash_of_other_formats(file: Callable[[str], str]) -> None:
     for text in (NCCL, IMB):
-        plain = content(hocket.read_measurements(file(text), Told("default")))
-        assert content(hocket.read_measurements(file(lost_hash(text)), Told("default"))) == plain
+        plain = content(hocket.read_measurements(file(text), Facts("default")))
+        assert content(hocket.read_measurements(file(lost_hash(text)), Facts("default"))) == plain
 
 
 def test_rows_of_nccl_tests_without_names_of_columns(file: Callable[[str], str]) -> None:
     bare = "".join(line for line in NCCL.splitlines(keepends=True) if "float" in line)
     labelled = each(lambda _: "Ring/Simple: ")(bare)
     for text in (bare, labelled):
-        found = hocket.read_measurements(file(text), Told("ring", 2, collective="allreduce")).measurements
+        found = hocket.read_measurements(file(text), Facts("ring", 2, collective="allreduce")).measurements
         assert [round(one.time_s * 1e6, 2) for one in found] == [339.61, 335.85, 355.53, 361.77]
 
 
@@ -192,7 +192,7 @@ def test_mixed_and_labelled_lines_that_are_unclear_are_refused(
     file: Callable[[str], str], text: str, message: str
 ) -> None:
     with pytest.raises(hocket.Error) as error:
-        hocket.read_measurements(file(text), Told("default", 4, collective="allreduce"))
+        hocket.read_measurements(file(text), Facts("default", 4, collective="allreduce"))
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
@@ -222,7 +222,7 @@ TABLES: Mapping[str, list[tuple[int, float]]] = {
 
 @pytest.mark.parametrize("text", TABLES)
 def test_tables_of_sizes_and_times(file: Callable[[str], str], text: str) -> None:
-    found = hocket.read_measurements(file(text), Told("ring", 8, collective="allreduce")).measurements
+    found = hocket.read_measurements(file(text), Facts("ring", 8, collective="allreduce")).measurements
     assert [(one.size_bytes, round(one.time_s * 1e6, 6)) for one in found] == TABLES[text]
     assert {(one.collective, one.algorithm, one.ranks) for one in found} == {("allreduce", "ring", 8)}
 
@@ -253,16 +253,16 @@ def test_a_table_tells_its_calls(file: Callable[[str], str]) -> None:
 )
 def test_tables_that_are_unclear_are_refused(file: Callable[[str], str], text: str, message: str) -> None:
     with pytest.raises(hocket.Error) as error:
-        hocket.read_measurements(file(text), Told("ring", 8, collective="allreduce"))
+        hocket.read_measurements(file(text), Facts("ring", 8, collective="allreduce"))
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_table_lacks_what_is_told(file: Callable[[str], str]) -> None:
     path = file("size,time_us\n8,5.1\n")
     for given, option in (
-        (Told("ring", 8), "--collective"),
-        (Told("ring", None, collective="allreduce"), "--ranks"),
-        (Told(None, 8, collective="allreduce"), "--algorithm"),
+        (Facts("ring", 8), "--collective"),
+        (Facts("ring", None, collective="allreduce"), "--ranks"),
+        (Facts(None, 8, collective="allreduce"), "--algorithm"),
     ):
         with pytest.raises(hocket.Error, match=f"expected {option}"):
             hocket.read_measurements(path, given)

@@ -100,7 +100,7 @@ def test_a_scene_is_measured_and_simulated(
     hocket_command: Callable[..., Ran], installation: Installation, star: Path
 ) -> None:
     words = words_of_chain(star, installation)
-    late = hocket_command(*words, "--arrive", "rank 7, 1 s", "--json").json
+    late = hocket_command(*words, "--arrivals", "rank 7, 1 s", "--json").json
     (point,) = late["points"]
     # All ranks but the last have all bytes when it comes. It takes them over one link of 5 MB/s, which takes 52 ms.
     assert point["simulated_s"] == pytest.approx(0.052, rel=0.2)
@@ -125,7 +125,7 @@ def test_a_link_is_slow_or_down_during_a_call(
     words = words_of_chain(star, installation)
     # Without faults, the segments pass the chain in 131 ms; the second link takes 52 ms for all of them.
     for fault, more_s in (("link 1 -> 8, 30..330 ms, down", 0.3), ("link 1 -> 8, 0 ms.., 20 %", 0.25)):
-        found = hocket_command(*words, "--fault", fault, "--json").json
+        found = hocket_command(*words, "--faults", fault, "--json").json
         (point,) = found["points"]
         assert point["simulated_s"] == pytest.approx(0.131 + more_s, rel=0.2)
         assert point["measured_s"] > 0.85 * point["simulated_s"], "the link carries on"
@@ -134,9 +134,9 @@ def test_a_link_is_slow_or_down_during_a_call(
         for link in found["links"]:
             assert link["dropped_packets"] == 0
     # Nobody needs the link from the last rank: the end of a sample is told although it is down.
-    unused = hocket_command(*words, "--fault", "link 7 -> 8, 0 ms.., down")
+    unused = hocket_command(*words, "--faults", "link 7 -> 8, 0 ms.., down")
     assert "fault: link 7 -> 8, 0 ms.., down" in unused.out
-    ended = hocket_command(*words, "--fault", "link 1 -> 8, 0 ms.., down")
+    ended = hocket_command(*words, "--faults", "link 1 -> 8, 0 ms.., down")
     assert ended.status == 2 and "waits for ever" in ended.err
     assert not left()
 
@@ -165,7 +165,7 @@ def test_jobs_at_once_meet_on_the_links_of_the_simulator(
         refused = hocket_command(*command, wrong)
         assert refused.status == 2 and refused.err.count("\n") == 1 and expected in refused.err
     rows = "allreduce ring 8KiB, rows of 2x2, 3 calls, every 20 ms, 2 at a time"
-    told = hocket_command(*command, rows, "--fault", "node 0, 5..45 ms, down").out
+    told = hocket_command(*command, rows, "--faults", "node 0, 5..45 ms, down").out
     assert rows in told and "fault: node 0, 5..45 ms, down" in told and "slowdown" in told
     odd = hocket_command(*command, "allreduce ring 9B, 2 ranks")
     assert odd.status == 2 and "got 9 B, expected multiples of 8 B" in odd.err

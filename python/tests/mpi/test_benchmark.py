@@ -105,7 +105,7 @@ def test_an_mpi_is_found_by_its_kind(mpi: Mpi, monkeypatch: pytest.MonkeyPatch, 
     wrapper = mpi.installation.mpicc
     kind, other = ("openmpi", "mpich") if mpi.installation.library.startswith("Open MPI") else ("mpich", "openmpi")
     monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
-    assert Installation.named(kind).library.startswith(KINDS[kind])
+    assert Installation.of_kind(kind).library.startswith(KINDS[kind])
     folder = wrapper.parent if wrapper.name == "mpicc" else Path("/nowhere")
     monkeypatch.setattr(os, "get_exec_path", lambda: [str(folder)])
     monkeypatch.setattr(sys, "executable", str(folder / "python"))

@@ -99,12 +99,15 @@ class Forced(Case):
             return {f"MPIR_CVAR_{self.function.upper()}_INTRA_ALGORITHM": self.name}
         begin = f"coll_tuned_{self.function}_algorithm"
         sizes = {"seg_size": ("_segmentsize", SEGMENT_BYTES), "reqs": ("_max_requests", COUNT)}
-        told = [sizes[name] for name in self.known.named]
+        told = [sizes[name] for name in self.known.parameter_names]
         return {begin: str(self.known.number), **{begin + name: str(value) for name, value in told}}
 
     def simulated(self) -> Sent:
         """Return the messages of the counterpart."""
-        told = {ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT for theirs, ours in self.known.named.items()}
+        told = {
+            ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT
+            for theirs, ours in self.known.parameter_names.items()
+        }
         if self.is_short:
             assert self.known.short is not None  # this makes it short
             return recorded(f"{self.collective}/{self.known.short.name.removeprefix('basic_')}", self.call)

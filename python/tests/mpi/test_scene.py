@@ -1,4 +1,4 @@
-"""`hocket mpi bench --arrive` and `--cadence`: ranks wait for their time, and calls follow each other as asked."""
+"""`hocket mpi bench --arrivals` and `--cadence`: ranks wait for their time, and calls follow each other as asked."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def measured(mpi: Mpi, hocket_command: Callable[..., Ran], words: str, *more: st
 
 
 def test_a_late_rank_is_waited_for(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
-    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrive", "rank  1, 20 ms")
+    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrivals", "rank  1, 20 ms")
     assert (found["arrivals"], found["cadence"]) == ("rank 1, 20 ms", None)
     assert 0 < found["clock_error_s"] < 1e-2
     for one in found["measurements"]:
@@ -59,14 +59,14 @@ def test_a_late_rank_is_waited_for(mpi: Mpi, hocket_command: Callable[..., Ran])
 
 def test_ranks_that_share_processors_sleep(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
     times = "0 ms, 50 ms, " + ", ".join(["0 ms"] * 7)
-    found = measured(mpi, hocket_command, "broadcast chain native -n 9 --sizes 800B", "--arrive", times)
+    found = measured(mpi, hocket_command, "broadcast chain native -n 9 --sizes 800B", "--arrivals", times)
     for one in found["measurements"]:
         assert 25e-3 < median(one["arriving_s"]) < 200e-3
 
 
 def test_drawn_arrivals_are_those_of_a_simulation(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
     arrivals = "every rank, exponential 40 ms"
-    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrive", arrivals)
+    found = measured(mpi, hocket_command, "allreduce ring native -n 2 --sizes 800B", "--arrivals", arrivals)
     call, trials = hocket.Call(ranks=2, size_bytes=800), hocket.Trials(16)
     drawn_s = hocket.simulate("allreduce/ring", call, arrivals=arrivals, trials=trials).arriving_s
     for one in found["measurements"]:
@@ -146,7 +146,7 @@ def test_a_sample_whose_start_was_missed_is_repeated(mpi: Mpi) -> None:
 
 def test_a_table_tells_whose_time_it_gives(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
     start = f"mpi bench allreduce ring -n 2 --mpicc {mpi.installation.mpicc} --time-limit 0s --sizes 800B".split()
-    out = " ".join(hocket_command(*start, "--arrive", "rank 1, 2 ms", "--machine", "cluster").out.split())
+    out = " ".join(hocket_command(*start, "--arrivals", "rank 1, 2 ms", "--machine", "cluster").out.split())
     assert "times of a call from the last arrival until the last rank ends; arrivals: rank 1, 2 ms; clocks" in out
     assert "last arrival" in out and "deviation from cluster: median" in out
     out = " ".join(hocket_command(*start, "--cadence", "4 calls, every 2 ms").out.split())
@@ -156,11 +156,11 @@ def test_a_table_tells_whose_time_it_gives(mpi: Mpi, hocket_command: Callable[..
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--arrive", "rank 2, 1 us"], "arrivals: got rank 2, expected a rank below 2"),
-        (["--arrive", "0 us, 1 us, 2 us"], "arrivals: got 3 times, expected one for each of 2 ranks"),
-        (["--arrive", "rank 1"], '--arrive: got "rank 1", expected ranks and how late they are'),
+        (["--arrivals", "rank 2, 1 us"], "arrivals: got rank 2, expected a rank below 2"),
+        (["--arrivals", "0 us, 1 us, 2 us"], "arrivals: got 3 times, expected one for each of 2 ranks"),
+        (["--arrivals", "rank 1"], '--arrivals: got "rank 1", expected ranks and how late they are'),
         (["--cadence", "0 calls"], '--cadence: got "0 calls", expected 1 to 10000 calls'),
-        (["--cadence", "4 calls", "--arrive", "rank 1, 1 us"], "--cadence: expected none, as --arrive is given"),
+        (["--cadence", "4 calls", "--arrivals", "rank 1, 1 us"], "--cadence: expected none, as --arrivals is given"),
     ],
 )
 def test_bad_input_is_one_line(mpi: Mpi, bad_input: Callable[..., str], words: list[str], expected: str) -> None:

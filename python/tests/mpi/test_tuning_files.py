@@ -20,7 +20,7 @@ from hocket.mpi.launch import environment_of_crowd
 from hocket.mpi.turns import Turns
 from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, measured
 from hocket.rules.tuning_files.formats import FORMATS, read
@@ -107,7 +107,7 @@ def check_open_mpi(mpi: Mpi, folder: Path, file: Path, format: str, functions: S
         told = [line for line in choices_of_open_mpi(mpi, folder, file, ranks, words) if line[0] in ("rule", "run")]
         for function, size in asked:
             size = size // ranks * ranks if function.startswith("reduce_scatter") else size
-            rule = decided(rules, situation(function, ranks, size))
+            rule = deciding_rule(rules, situation(function, ranks, size))
             choice = rule.choice if rule else None
             _, number, counted = told.pop(0)
             assert rule is not None
@@ -188,7 +188,7 @@ def test_open_mpi_decides_by_itself_what_the_defaults_say(mpi: Mpi, tmp_path: Pa
                 told = choices_of_open_mpi(mpi, tmp_path, file, ranks, [function, str(size)])
                 ran, number = next((line[1:3] for line in told if line[:2] == ("run", function)), (function, "0"))
                 known = LIBRARIES["openmpi-5.0"].find(ran, number)
-                rule = decided(rules, situation(function, ranks, 0 if function == "alltoallv" else size))
+                rule = deciding_rule(rules, situation(function, ranks, 0 if function == "alltoallv" else size))
                 if known is None or known.hocket is None or rule is None or rule.choice is None:
                     continue  # no counterpart
                 if known.name == "recursive_doubling" and ranks == 3 and function == "allgather":
@@ -293,7 +293,7 @@ def test_mpich_chooses_what_a_file_says(mpi: Mpi, tmp_path: Path) -> None:
         for ranks in RANKS:
             for size in (240, 1200, 3000):
                 size = size // ranks * ranks if function.startswith("reduce_scatter") else size
-                rule = decided(rules, situation(function, ranks, size))
+                rule = deciding_rule(rules, situation(function, ranks, size))
                 assert rule is not None and rule.choice is not None
                 seen = algorithms_of_mpich(mpi, file, ranks, function, size)
                 own = {name for name in seen if re.match(f"MPIR_{function}_(intra|allcomm)_", name, re.IGNORECASE)}
@@ -342,7 +342,7 @@ def test_mpich_takes_a_file_of_every_algorithm_of_the_table(mpi: Mpi, tmp_path: 
         if known.name.endswith("_nb"):
             continue
         file = tmp_path / f"{known.name}.json"
-        given = {**known.own, **{name: 3 for name in (*known.named, *known.asks)}}
+        given = {**known.own, **{name: 3 for name in (*known.parameter_names, *known.asks)}}
         parameters = tuple((name, "kary" if name == "tree_type" else value) for name, value in given.items())
         rule = Rule(function, Choice(known.name, parameters), conditions=known.needs)
         file.write_text(FORMATS["mpich-5.0"].write(Rules("mpich-5.0", (rule,))))
@@ -367,7 +367,7 @@ def test_mpich_takes_less_as_at_most_where_a_message_was_asked_for(mpi: Mpi, tmp
         bcast = json.loads(f'{{"comm_type=intra": {{{tree}}}}}')
         file.write_text(json.dumps({**default_tree(), "collective=bcast": bcast}))
         for ranks in (2, 3, 4):
-            rule = decided(read(file), situation("bcast", ranks, 5000))
+            rule = deciding_rule(read(file), situation("bcast", ranks, 5000))
             assert rule is not None and rule.choice is not None
             assert rule.choice.algorithm in algorithms_of_mpich(mpi, file, ranks, "bcast", 5000)
             assert (rule.choice.algorithm == ring) == (ranks < 3 or (ranks == 3 and number == 1))

@@ -53,7 +53,7 @@ def test_what_a_library_has_is_said_in_its_words(library: str, ranks: int) -> No
     for collective in COLLECTIVES_OF_KNOWN_SIZE:
         for choice in of_library(library, Point(collective, ranks, 1 << 20)):
             named = translate(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
-            assert named.choice is not None and named.known is not None and named.known.takes(ranks), choice
+            assert named.choice is not None and named.counterpart is not None and named.counterpart.takes(ranks), choice
             some += 1
     assert some > 4
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at, choice_of, rules_of
-from hocket.tuning.deciding import Times, acceptable, decide, held_out, merge, regrets
+from hocket.tuning.deciding import Times, acceptable, decide, merge, middle_sizes, regrets
 
 A, B, C = (Choice("catalogue", name) for name in ("recursive_doubling", "ring", "swing"))
 TOLERANCE = 0.03
@@ -147,8 +147,8 @@ def test_regret_is_over_the_fastest_and_noise_decides_who_is_slower() -> None:
 
 
 def test_held_out_sizes_are_between_the_others() -> None:
-    assert held_out([8, 32, 128], 8) == (16, 64)
-    assert held_out([8, 16], 8) == () and held_out([0], 1) == ()
+    assert middle_sizes([8, 32, 128], 8) == (16, 64)
+    assert middle_sizes([8, 16], 8) == () and middle_sizes([0], 1) == ()
 
 
 def test_choices_survive_as_plain_data() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.formats import read
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 from hocket.tuning.exporting import Exporter, exporter_for
@@ -36,7 +36,7 @@ def told(one: Exporter, decisions: list[Decision], folder: Path, function: str, 
     assert text is not None
     file = folder / one.file_name
     file.write_text(text)
-    rule = decided(read(file), situation(function, ranks, size))
+    rule = deciding_rule(read(file), situation(function, ranks, size))
     return str(rule.choice) if rule and rule.choice else None
 
 

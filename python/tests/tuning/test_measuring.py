@@ -55,15 +55,15 @@ def test_the_corrected_model_says_what_need_not_be_measured() -> None:
 def race_all(plan: Plan, machine: FakeMachine, records: Records, limit_s: float) -> None:
     by = machine.by()
     measure_points(plan.training, (), by, records, limit_s=limit_s)
-    measure_points(plan.held_out, plan.training, by, records, limit_s=limit_s)
+    measure_points(plan.judging, plan.training, by, records, limit_s=limit_s)
 
 
 def measure_all(plan: Plan, machine: FakeMachine, records: Records, limit_s: float) -> None:
     race_all(plan, machine, records, limit_s)
-    known = [records.found[point] for point in plan.training]
+    known = [records.by_point[point] for point in plan.training]
     pair_points(nominate(known, 0.03, lambda *_: True), machine.by(), records, limit_s=limit_s)
     decisions = decide_all(plan, records, 0.03)
-    judged = {p: rivals(records.found[p], decisions) for p in plan.held_out if p in records.found}
+    judged = {p: rivals(records.by_point[p], decisions) for p in plan.judging if p in records.by_point}
     pair_points(judged, machine.by(), records, limit_s=limit_s, keeps_slow=True)
 
 
@@ -147,9 +147,9 @@ def test_an_algorithm_that_ends_the_program_is_left_out(fake: FakeMachine, tmp_p
         measure_all(plan, fake, records, limit_s=10)
         tuning = conclude(plan, records, {}, 0.03)
     assert fake.started == 5  # first, after the ended job, at the held-out point, to confirm, to judge
-    found = records.found[POINT]
+    found = records.by_point[POINT]
     assert found.is_decided and found.times[DEFAULT].median_s == 1e-6
-    assert found.skipped[Choice("mpi", "nb", (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", 1),))].endswith(
+    assert found.omissions[Choice("mpi", "nb", (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", 1),))].endswith(
         "ended the program"
     )
     (decision,) = tuning.decisions
@@ -162,9 +162,9 @@ def test_an_algorithm_far_behind_at_both_neighbours_is_left_out_between(fake: Fa
     plan = plan_of(["allreduce"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, fake, records, limit_s=10)
-    assert LINEAR in records.found[POINT].times
-    (between,) = plan.held_out
-    assert records.found[between].skipped[LINEAR].startswith("more than 1.5 times the fastest at both")
+    assert LINEAR in records.by_point[POINT].times
+    (between,) = plan.judging
+    assert records.by_point[between].omissions[LINEAR].startswith("more than 1.5 times the fastest at both")
 
 
 def test_with_a_fixed_order_reductions_have_one_order_however_slow(fake: FakeMachine, tmp_path: Path) -> None:
@@ -173,13 +173,13 @@ def test_with_a_fixed_order_reductions_have_one_order_however_slow(fake: FakeMac
     by = replace(fake.by(), order_is_fixed=True)
     with Records(tmp_path / "records", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=10)
-        measure_points(plan.held_out, plan.training, by, records, limit_s=10)
-        judged = {p: rivals(records.found[p], decide_all(plan, records, 0.03)) for p in plan.held_out}
+        measure_points(plan.judging, plan.training, by, records, limit_s=10)
+        judged = {p: rivals(records.by_point[p], decide_all(plan, records, 0.03)) for p in plan.judging}
         pair_points(judged, by, records, limit_s=10, keeps_slow=True)
         tuning = conclude(plan, records, {}, 0.03)
-    of_reduction = [one for one in records.found.values() if one.point.collective == "allreduce"]
+    of_reduction = [one for one in records.by_point.values() if one.point.collective == "allreduce"]
     assert {c.owner for one in of_reduction for c in one.times} == {"default", "catalogue"}
-    assert all(one.times.keys() == of_reduction[0].times.keys() and not one.skipped for one in of_reduction)
+    assert all(one.times.keys() == of_reduction[0].times.keys() and not one.omissions for one in of_reduction)
     assert [one.choice for one in tuning.decisions] == [LINEAR, DEFAULT]
     assert tuning.rules.startswith("order = fixed\nallreduce[ranks=3]: linear\nbroadcast[")
     assert {one.collective for one in tuning.own} == {"broadcast"}
@@ -191,10 +191,10 @@ def test_with_a_fixed_order_a_machine_leaves_out_what_is_slow_at_all_sizes(fake:
     by = replace(fake.by(), order_is_fixed=True, model=Simulated(Machine.load("cluster")), factor=2.0)
     with Records(tmp_path / "records", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=10)
-        measure_points(plan.held_out, plan.training, by, records, limit_s=10)
+        measure_points(plan.judging, plan.training, by, records, limit_s=10)
         decisions = decide_all(plan, records, 0.03)
-    small, *others = records.found.values()
-    assert LINEAR in small.skipped and "everywhere, above 2" in small.skipped[LINEAR]
+    small, *others = records.by_point.values()
+    assert LINEAR in small.omissions and "everywhere, above 2" in small.omissions[LINEAR]
     doubling = Choice("catalogue", "recursive_doubling")
     best_s = min(small.predicted_s.values())
     assert small.predicted_s[doubling] == pytest.approx(best_s), "the fastest of small sizes, slow at large ones"
@@ -203,7 +203,7 @@ def test_with_a_fixed_order_a_machine_leaves_out_what_is_slow_at_all_sizes(fake:
     )
     for one in others:
         assert one.times.keys() == small.times.keys() >= {doubling, DEFAULT}
-        assert one.skipped.keys() == small.skipped.keys()
+        assert one.omissions.keys() == small.omissions.keys()
     assert {one.choice.owner for one in next(iter(decisions.values()))} == {"catalogue"}
 
 
@@ -218,19 +218,19 @@ def test_measurements_that_are_interrupted_go_on(fake: FakeMachine, tmp_path: Pa
     with Records(file, {}) as records:
         race_all(plan, fake, records, limit_s=10)
     with Records(file, {}) as again:
-        assert again.found == records.found and len(again.found) == 5
+        assert again.by_point == records.by_point and len(again.by_point) == 5
 
 
 def test_what_was_measured_beside_the_default_is_not_measured_again(fake: FakeMachine, tmp_path: Path) -> None:
     plan = plan_of(["broadcast"], [2], [64, 256], confirms=True)
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, fake, records, limit_s=10)
-        confirmed = {point for point, found in records.found.items() if found.ratios}
-        assert confirmed == {*plan.confirming, *plan.held_out}
+        confirmed = {point for point, found in records.by_point.items() if found.ratios}
+        assert confirmed == {*plan.confirming, *plan.judging}
         fake.interrupts_after = 0
         measure_all(plan, fake, records, limit_s=10)
     with Records(tmp_path / "records", {}) as again:
-        assert again.found == records.found
+        assert again.by_point == records.by_point
 
 
 @pytest.mark.parametrize(("limit_s", "apart_s"), [(240, 5.0), (24, 1.0)])
@@ -247,7 +247,7 @@ def test_points_but_the_very_first_are_left_out_when_the_time_is_over(fake: Fake
     with Records(tmp_path / "records", {}) as records:
         race_all(plan, fake, records, limit_s=0)
         pair_points({plan.training[0]: [RING]}, fake.by(), records, limit_s=0)
-        assert set(records.found) == {plan.training[0]} and not records.found[plan.training[0]].ratios
+        assert set(records.by_point) == {plan.training[0]} and not records.by_point[plan.training[0]].ratios
 
 
 def test_without_time_everything_is_left_to_the_mpi(fake: FakeMachine, tmp_path: Path) -> None:
@@ -255,4 +255,4 @@ def test_without_time_everything_is_left_to_the_mpi(fake: FakeMachine, tmp_path:
     with Records(tmp_path / "records", {}) as records:
         measure_all(plan, fake, records, limit_s=0)
         tuning = conclude(plan, records, {}, 0.03)
-    assert tuning.undecided == 1 and tuning.decisions[0].choice == DEFAULT
+    assert tuning.undecided_points == 1 and tuning.decisions[0].choice == DEFAULT

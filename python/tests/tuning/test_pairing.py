@@ -12,7 +12,16 @@ import pytest
 from hocket.mpi.installation import Installation
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, choice_at, rule_of
 from hocket.tuning.measuring import Measured, measure_points, pair_points
-from hocket.tuning.pairing import AGAIN, BY_RULES, compared_times, confirmed_times, noise_of, nominate, ratio, rivals
+from hocket.tuning.pairing import (
+    BY_RULES,
+    SECOND_DEFAULT,
+    compared_times,
+    confirmed_times,
+    noise_of,
+    nominate,
+    ratio,
+    rivals,
+)
 from hocket.tuning.planning import conclude, decide_all, plan_of
 from hocket.tuning.records import PointRecord, Records
 from hocket.tuning.report import Tuning, markdown
@@ -36,13 +45,13 @@ def test_a_ratio_is_known_from_six_moments_on_and_one_bad_moment_of_twelve_does_
 
 
 def test_the_noise_is_how_far_the_default_is_from_itself_at_19_of_20_points() -> None:
-    points = [found(ratios={AGAIN: (1.0,) * 7}) for _ in range(18)]
-    points += [found(ratios={AGAIN: (1 / 1.1,) * 7}), found(ratios={AGAIN: (3.0,) * 7})]
+    points = [found(ratios={SECOND_DEFAULT: (1.0,) * 7}) for _ in range(18)]
+    points += [found(ratios={SECOND_DEFAULT: (1 / 1.1,) * 7}), found(ratios={SECOND_DEFAULT: (3.0,) * 7})]
     assert noise_of(points) == pytest.approx(0.1) and noise_of([found()]) == 0
 
 
 def test_what_is_confirmed_is_faster_beyond_the_noise() -> None:
-    ratios = {A: (0.75, 0.875, 0.9375) * 4, B: (0.5,) * 12, OWN_RING: (0.1,) * 12, AGAIN: (0.1,) * 12}
+    ratios = {A: (0.75, 0.875, 0.9375) * 4, B: (0.5,) * 12, OWN_RING: (0.1,) * 12, SECOND_DEFAULT: (0.1,) * 12}
     one = found(ratios=ratios)
     kept = {DEFAULT: Estimate.exact(1.0), A: Estimate.exact(0.875), B: Estimate.exact(0.5)}
     assert confirmed_times(one, BY_RULES, 0.06) == kept
@@ -53,8 +62,8 @@ def test_what_is_confirmed_is_faster_beyond_the_noise() -> None:
 
 
 def test_what_judges_has_times_by_ratios_and_the_noise_as_the_interval_of_the_default() -> None:
-    assert compared_times(found(ratios={A: (0.5,) * 5, AGAIN: (1.0,) * 5}), BY_RULES, 0.25) == {}
-    one = found(ratios={A: (0.5,) * 12, AGAIN: (1.0,) * 12})
+    assert compared_times(found(ratios={A: (0.5,) * 5, SECOND_DEFAULT: (1.0,) * 5}), BY_RULES, 0.25) == {}
+    one = found(ratios={A: (0.5,) * 12, SECOND_DEFAULT: (1.0,) * 12})
     assert compared_times(one, BY_RULES, 0.25) == {DEFAULT: Estimate(2.0, 1.6, 2.5), A: Estimate.exact(1.0)}
 
 
@@ -92,11 +101,11 @@ def tuned(folder: Path, times: dict[Choice, float], seed: int) -> Tuning:
     plan = plan_of(["allreduce"], [2], [64, 1024], confirms=True)
     with Records(folder / f"records-{seed}", {}) as records:
         measure_points(plan.training, (), by, records, limit_s=1)
-        known = [records.found[point] for point in plan.training]
+        known = [records.by_point[point] for point in plan.training]
         pair_points(nominate(known, TOLERANCE, lambda _, __: True), by, records, limit_s=40)
         decisions = decide_all(plan, records, TOLERANCE)
-        measure_points(plan.held_out, plan.training, by, records, limit_s=1)
-        judged = {point: rivals(records.found[point], decisions) for point in plan.held_out}
+        measure_points(plan.judging, plan.training, by, records, limit_s=1)
+        judged = {point: rivals(records.by_point[point], decisions) for point in plan.judging}
         pair_points(judged, by, records, limit_s=20, keeps_slow=True)
         return conclude(plan, records, {}, TOLERANCE)
 

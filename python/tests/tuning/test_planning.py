@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
-from hocket.tuning.pairing import AGAIN
+from hocket.tuning.pairing import SECOND_DEFAULT
 from hocket.tuning.planning import Plan, plan_of, points_to_refine, points_unsettled
 from hocket.tuning.records import PointRecord, Records
 
@@ -34,9 +34,9 @@ def test_where_choices_change_sizes_are_halved_until_they_are_near(tmp_path: Pat
     assert found == [8192, 2896, 4872, 6320, 5552]
     middles = [256, 1720, 3760, 5200, 5920, 7192, 23168]
     assert [p.size_bytes for p in plan.confirming if p not in plan.training] == middles
-    assert [p.size_bytes for p in plan_of(["allreduce"], [4], [64, 256, 1024]).held_out] == [128, 512]
+    assert [p.size_bytes for p in plan_of(["allreduce"], [4], [64, 256, 1024]).judging] == [128, 512]
     # The middles of 64 and 256, 1720 and 2896, 2896 and 3760, 5200 and 5552, and so on.
-    assert [point.size_bytes for point in plan.held_out] == [128, 2232, 3296, 5376, 5736, 7672, 13776]
+    assert [point.size_bytes for point in plan.judging] == [128, 2232, 3296, 5376, 5736, 7672, 13776]
 
 
 def test_where_confirmed_choices_change_middles_are_raced_until_they_are_near(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_where_confirmed_choices_change_middles_are_raced_until_they_are_near(tm
     def confirm(plan: Plan, records: Records) -> None:
         for point in plan.confirming:
             best, other = (A, B) if point.size_bytes < 20_000 else (B, A)
-            ratios = {best: (0.5,) * 12, other: (0.8,) * 12, AGAIN: (1.0,) * 12}
+            ratios = {best: (0.5,) * 12, other: (0.8,) * 12, SECOND_DEFAULT: (1.0,) * 12}
             records.add(PointRecord(point, {A: Estimate.exact(1.0), DEFAULT: Estimate.exact(2.0)}, ratios=ratios))
 
     plan = plan_of(["allreduce"], [4], [4096, 32768], confirms=True)

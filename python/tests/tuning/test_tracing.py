@@ -12,7 +12,7 @@ from hocket import Call, Machine, Trials
 from hocket.traces import Communicator, RankTrace, Trace
 from hocket.tuning.choice import Point
 from hocket.tuning.simulating import Simulated
-from hocket.tuning.tracing import Application, Proposed, TracedTuning, fewest_rules, propose, traced_calls
+from hocket.tuning.tracing import Application, Proposal, TracedTuning, fewest_rules, propose, traced_calls
 from tests.trace_programs import Program
 
 SUM: dict[str, Any] = {"op": "MPI_SUM", "commutative": True}
@@ -45,18 +45,18 @@ def trace_of(found: Program) -> Trace:
 
 
 def tuned(application: Application, threshold: float = 0.01) -> TracedTuning:
-    before = application.replayed([])
+    before = application.replay([])
     return fewest_rules(propose(traced_calls(application.trace), application, 0.03), application, before, threshold)
 
 
 def test_calls_are_counted_once_for_all_ranks_as_their_root_tells_them() -> None:
     found = traced_calls(trace_of(program(4)))
-    assert [(one.point, one.calls, one.like.root) for one in found] == [
+    assert [(one.point, one.calls, one.example.root) for one in found] == [
         (Point("allreduce", 4, 8), 1, 0),
         (Point("allreduce", 4, 8_000_000), 20, 0),
         (Point("broadcast", 4, 800), 1, 1),
     ]
-    assert found[0].like == Call(ranks=4, size_bytes=8, element_bytes=8)
+    assert found[0].example == Call(ranks=4, size_bytes=8, element_bytes=8)
 
 
 @pytest.mark.parametrize(
@@ -87,19 +87,19 @@ def test_the_root_tells_the_size() -> None:
     found.call(0, "MPI_Gather", comm=0, root=1, count=3, **DOUBLES)
     found.call(1, "MPI_Gather", comm=0, root=1, in_place=True, recv_count=6, **INTS)
     (one,) = traced_calls(trace_of(found))
-    assert (one.point, one.like.element_bytes) == (Point("gather", 2, 24), 4)
+    assert (one.point, one.example.element_bytes) == (Point("gather", 2, 24), 4)
 
 
 def test_the_rule_that_matters_is_left() -> None:
     application = Application(trace_of(program(8)), Simulated(MACHINE), "allreduce: reduce_broadcast")
     found = tuned(application)
     kept = [one for one in found.effects if one.is_kept]
-    assert [one.proposed.calls for one in kept] == [20]
+    assert [one.proposal.calls for one in kept] == [20]
     assert found.rules.startswith("allreduce[ranks=8, size=")
     assert len(found.effects) > 1
     # The report agrees with replays, and the rule has the whole gain.
-    again = application.replayed(found.rules.splitlines()).time_s.mean
-    assert found.kept.time_s.mean == again
+    again = application.replay(found.rules.splitlines()).time_s.mean
+    assert found.few_rules.time_s.mean == again
     assert kept[0].gain.mean_s == pytest.approx(found.baseline.time_s.mean - again)
     assert again - found.all_rules.time_s.mean <= 0.01 * (found.baseline.time_s.mean - found.all_rules.time_s.mean)
 
@@ -107,15 +107,15 @@ def test_the_rule_that_matters_is_left() -> None:
 def test_without_a_threshold_nothing_that_gains_is_dropped() -> None:
     application = Application(trace_of(program(8)), Simulated(MACHINE), "allreduce: reduce_broadcast")
     found = tuned(application, threshold=0.0)
-    assert found.kept.time_s.mean == pytest.approx(found.all_rules.time_s.mean, rel=1e-12)
+    assert found.few_rules.time_s.mean == pytest.approx(found.all_rules.time_s.mean, rel=1e-12)
     assert tuned(application, threshold=1.0).rules == ""
 
 
 def test_rules_that_lose_are_dropped_all() -> None:
     application = Application(trace_of(program(8)), Simulated(MACHINE))
-    worse = [Proposed("allreduce[size=1MiB..]: reduce_broadcast", 20), Proposed("broadcast: linear", 1)]
-    found = fewest_rules(worse, application, application.replayed([]), 0.01)
-    assert (found.rules, found.kept, found.gain.mean_s) == ("", found.baseline, 0.0)
+    worse = [Proposal("allreduce[size=1MiB..]: reduce_broadcast", 20), Proposal("broadcast: linear", 1)]
+    found = fewest_rules(worse, application, application.replay([]), 0.01)
+    assert (found.rules, found.few_rules, found.gain.mean_s) == ("", found.baseline, 0.0)
     assert [one.is_kept for one in found.effects] == [False, False]
 
 
@@ -134,21 +134,21 @@ def test_with_a_fixed_order_the_rules_of_a_reduction_stand_or_fall_together() ->
     application = Application(trace_of(found), Simulated(MACHINE), "allreduce: reduce_broadcast", order_is_fixed=True)
     kept = tuned(application)
     (of_allreduce,) = [one for one in kept.effects if one.is_kept]
-    assert of_allreduce.proposed.calls == 22 and of_allreduce.proposed.rule.count("\n") == 1
-    written = application.written(kept.rules)
+    assert of_allreduce.proposal.calls == 22 and of_allreduce.proposal.rule.count("\n") == 1
+    written = application.complete(kept.rules)
     orders = set()
     for size in (8, 800_000, 8_000_000):
         chosen = hocket.choose(written, "allreduce", Call(ranks=8, size_bytes=size, element_bytes=8))
         assert chosen is not None
         orders.add(chosen[0].order)
     assert len(orders) == 1 and None not in orders
-    assert hocket.replay(application.trace, MACHINE, rules=written).time_s.mean == kept.kept.time_s.mean
+    assert hocket.replay(application.trace, MACHINE, rules=written).time_s.mean == kept.few_rules.time_s.mean
 
 
 def test_a_baseline_must_have_a_fixed_order_too() -> None:
     application = Application(trace_of(program(8)), Simulated(MACHINE), "allreduce: ring", order_is_fixed=True)
     with pytest.raises(hocket.Error, match=r"^baseline:1: allreduce: the order of ring depends on the element"):
-        application.replayed([])
+        application.replay([])
     own = "allreduce: bine\niallreduce: bine"
     assert tuned(replace(application, baseline=own)).rules == ""  # others would need rules for both forms
 
@@ -167,11 +167,11 @@ def test_an_operator_that_does_not_commute_gets_what_takes_it() -> None:
         found.call(rank, "MPI_Allreduce", comm=0, count=1_000_000, **DOUBLES, op="mine", commutative=False)
     application = Application(trace_of(found), Simulated(MACHINE), "allreduce: reduce_broadcast")
     (one,) = traced_calls(application.trace)
-    assert not one.like.commutative
+    assert not one.example.commutative
     rules = tuned(application).rules
-    chosen = hocket.choose(rules, "allreduce", one.like)
+    chosen = hocket.choose(rules, "allreduce", one.example)
     assert chosen is not None
-    ran = application.replayed(rules.splitlines()).algorithms
+    ran = application.replay(rules.splitlines()).algorithms
     assert [use.algorithm for use in ran] == [chosen[0].name]
 
 
@@ -190,5 +190,5 @@ def test_noise_gives_gains_an_interval_and_the_same_seed_the_same() -> None:
     found = tuned(application)
     assert found.gain.low_s < found.gain.mean_s < found.gain.high_s
     assert found.as_dict() == tuned(application).as_dict()
-    other = replace(application, by=Simulated(noisy, Trials(5, 4)))
+    other = replace(application, settings=Simulated(noisy, Trials(5, 4)))
     assert found.gain != tuned(other).gain

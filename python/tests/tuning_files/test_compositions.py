@@ -11,7 +11,7 @@ import pytest
 import hocket
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, remark
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import FORMATS
 from tests.conftest import Ran
@@ -61,7 +61,7 @@ def test_an_unknown_composition_is_found() -> None:
 @pytest.mark.parametrize(("per_node", "fails"), [(8, False), (4, True), (1, True)])
 def test_what_happens_on_several_nodes_is_explained(per_node: int, fails: bool) -> None:
     call = situation("allreduce", 8, 1024, ranks_per_node=per_node)
-    said = remark(decided(read(tree()), call), call)
+    said = remark(deciding_rule(read(tree()), call), call)
     assert said.startswith("all processes by shared memory alone, on one node")
     assert ("an assertion ends the program" in said) == fails
 
@@ -70,7 +70,7 @@ def test_the_guard_of_mpich_sends_other_communicators_on() -> None:
     rules = read(tree("comm_size=node_comm_size"))
     chosen = {}
     for per_node in (8, 4):
-        rule = decided(rules, situation("allreduce", 8, 1024, ranks_per_node=per_node))
+        rule = deciding_rule(rules, situation("allreduce", 8, 1024, ranks_per_node=per_node))
         chosen[per_node] = str(rule.choice)[-5:] if rule else None
     assert chosen == {8: "gamma", 4: "_beta"}
 
@@ -101,4 +101,4 @@ def test_the_table_for_shared_memory_that_mpich_ships_is_right() -> None:
     rules = read(json.dumps(shipped))
     assert findings(rules, "mpich-5.0") == ()
     call = situation("bcast", 8, 64, ranks_per_node=8)
-    assert remark(decided(rules, call), call) == "the processes of a node, by a segment of shared memory"
+    assert remark(deciding_rule(rules, call), call) == "the processes of a node, by a segment of shared memory"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import hocket
 from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.hocket_rules import collective_of
@@ -31,8 +31,8 @@ def test_every_counterpart_is_an_algorithm_of_the_catalogue_and_comes_back(libra
             assert found is not None
             algorithm = hocket.find(f"{found[0]}/{known.hocket}")
             names = {parameter.name for parameter in algorithm.parameters}
-            assert {*known.fixed, *known.named.values()} <= names
-            own = {**known.own, **{name: 3 for name in known.named}}
+            assert {*known.fixed, *known.parameter_names.values()} <= names
+            own = {**known.own, **{name: 3 for name in known.parameter_names}}
             choice = Choice(known.name, tuple(own.items()))
             ours = to_hocket(function, choice, library).choice
             assert ours is not None
@@ -56,7 +56,7 @@ def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
                 if function == "alltoallv" and size > 1:
                     continue
                 call = situation(function, ranks, size)
-                one, two = decided(known, call), decided(found, call)
+                one, two = deciding_rule(known, call), deciding_rule(found, call)
                 assert one is not None and two is not None and one.choice == two.choice, call
 
 
@@ -69,16 +69,16 @@ def test_what_is_converted_decides_the_same_where_it_is_exact(rules: Rules) -> N
             ours = "allgather" if function == "allgatherv" else function.removesuffix("_block")
             for ranks in EXACT_RANKS:
                 for size in SIZES:
-                    source = decided(rules, situation(ours, ranks, 0 if function == "barrier" else size))
-                    target = decided(found, situation(function, ranks, 0 if function == "barrier" else size))
+                    source = deciding_rule(rules, situation(ours, ranks, 0 if function == "barrier" else size))
+                    target = deciding_rule(found, situation(function, ranks, 0 if function == "barrier" else size))
                     expected = source.choice if source else None
                     words = expected and translate(function, expected, "hocket", library)
                     wanted = words.choice if words else None
                     got = target.choice if target else None
-                    needs = words.known.needs if words and words.known else ()
+                    needs = words.counterpart.needs if words and words.counterpart else ()
                     if dict(needs).get("count<pow2") and size < ranks:
                         continue  # MPICH is wrong here
-                    if words and words.known and words.known.needs_power_of_two and ranks & (ranks - 1):
+                    if words and words.counterpart and words.counterpart.needs_power_of_two and ranks & (ranks - 1):
                         continue
                     assert got == wanted, (library, function, ranks, size)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hocket
 from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.deciding import decided, situation, verdicts
+from hocket.rules.tuning_files.deciding import deciding_rule, situation, verdicts
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
@@ -84,7 +84,7 @@ def test_open_mpi_decides_as_the_rules_do(name: str, data: st.DataObject) -> Non
     )
     for function, ranks, size in product(rules.functions, RANKS, SIZES):
         call = situation(function, ranks, size)
-        rule = decided(rules, call)
+        rule = deciding_rule(rules, call)
         ours = rule.choice if rule else None
         found = open_mpi.chosen(table, function, ranks, measured(known.measures[function], size, ranks), call.placement)
         theirs = known.find(function, str(found.algorithm)) if found else None
@@ -114,7 +114,7 @@ def test_scores_of_ucc_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) ->
         table = ucc.read_by_ucc(write_rules(rules, FORMATS["ucc-1"]), ranks) if rules.rules else {}
         for function, memory, size in product(rules.functions, ("host", "cuda", "rocm"), SIZES):
             call = situation(function, ranks, size)
-            rule = decided(rules, replace(call, conditions={**call.conditions, "memory": memory}))
+            rule = deciding_rule(rules, replace(call, conditions={**call.conditions, "memory": memory}))
             is_named = rule is not None and rule.choice is not None and function not in ("barrier", "gather")
             measure = LIBRARIES["ucc-1"].measures[function]
             algorithm = ucc.chosen(table, function, memory, measured(measure, size, ranks))
@@ -304,7 +304,7 @@ def same_decisions(one: Rules, two: Rules) -> None:
         for ranks in RANKS:
             for size in SIZES:
                 call = situation(function, ranks, size)
-                choices = [rule and rule.choice for rule in (decided(one, call), decided(two, call))]
+                choices = [rule and rule.choice for rule in (deciding_rule(one, call), deciding_rule(two, call))]
                 assert choices[0] == choices[1], (call, choices)
 
 

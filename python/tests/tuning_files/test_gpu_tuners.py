@@ -12,7 +12,7 @@ from hocket import Error
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
-from hocket.rules.tuning_files.deciding import decided, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
 from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.translation import passes_over, translate
@@ -68,7 +68,7 @@ def test_what_runs_is_what_the_library_is_built_with(library: str) -> None:
 def test_a_tree_between_nodes_is_passed_over_on_one_node() -> None:
     rules = read("allreduce,0,1048576,nvls_tree,simple,-1,-1,-1,-1,-1\n", "nccl-2")
     calls = (situation("allreduce", 16, 1024, ranks_per_node=per_node) for per_node in (8, 16))
-    assert [decided(rules, call) for call in calls] == [rules.rules[0], None]
+    assert [deciding_rule(rules, call) for call in calls] == [rules.rules[0], None]
 
 
 def chosen_by_the_plugin(text: str, function: str, ranks: int, nodes: int, size: int) -> str | None:
@@ -95,7 +95,7 @@ def test_explained_is_what_the_plugin_does(rules: Rules, ranks: int, per_node: i
     rules = read(text, "nccl-2")
     for function in FUNCTIONS.values():
         call = situation(function, ranks, size, ranks_per_node=per_node)
-        rule = decided(rules, call)
+        rule = deciding_rule(rules, call)
         given = {"channels": -1, **dict(rule.choice.parameters)} if rule and rule.choice else {}
         got = f"{rule.choice.algorithm} {given['protocol']} {given['channels']}" if rule and rule.choice else None
         expected = chosen_by_the_plugin(text, function, ranks, call.nodes, size)
@@ -219,7 +219,7 @@ def test_what_is_converted_decides_the_same_on_the_ranks_it_is_exact_for(rules: 
         for ranks in exact:
             for size in at_the_ends(rules.of(function), ranks):
                 call = situation(function, ranks, size, ranks_per_node=per_node)
-                one, two = decided(rules, call), decided(found, call)
+                one, two = deciding_rule(rules, call), deciding_rule(found, call)
                 words = translate(function, one.choice, rules.library, to).choice if one and one.choice else None
                 assert (two.choice if two else None) == words, (call, one, two)
 

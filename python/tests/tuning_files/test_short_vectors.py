@@ -9,7 +9,7 @@ from hocket.definitions.machine import as_machine
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.deciding import situation, untuned
+from hocket.rules.tuning_files.deciding import library_decision, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
 from hocket.rules.tuning_files.formats import FORMATS
@@ -48,11 +48,11 @@ def test_another_algorithm_runs_below_a_number_of_elements(
 def test_what_open_mpi_does_without_a_file_is_priced_as_what_it_runs() -> None:
     """Its table says rabenseifner for 32 KiB on 4096 ranks and more."""
     few, enough = (Call(ranks=8192, size_bytes=32768, element_bytes=element) for element in (8, 4))
-    short, long = (untuned("openmpi-5.0", "allreduce", call) for call in (few, enough))
-    assert short.found is not None
-    assert long.found is not None
-    assert (short.choice, short.found[0].name) == ("linear", "linear")
-    assert (long.choice, long.found[0].name) == ("rabenseifner", "rabenseifner")
+    short, long = (library_decision("openmpi-5.0", "allreduce", call) for call in (few, enough))
+    assert short.equivalent is not None
+    assert long.equivalent is not None
+    assert (short.choice, short.equivalent[0].name) == ("linear", "linear")
+    assert (long.choice, long.equivalent[0].name) == ("rabenseifner", "rabenseifner")
 
 
 def test_rules_of_libraries_know_what_runs_in_place_of_their_algorithms() -> None:

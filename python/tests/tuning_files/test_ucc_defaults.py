@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hocket.base.call import Call
-from hocket.rules.tuning_files.deciding import decided, situation, untuned
+from hocket.rules.tuning_files.deciding import deciding_rule, library_decision, situation
 from hocket.rules.tuning_files.decisions import default_rules, defaults_of
 from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.grid import ANCHORS
@@ -15,7 +15,7 @@ SIZES = (0, 1, 8, 64, 128, 129, 130, 512, 4096, 4097, 32768, 32769, 1 << 20)
 
 
 def chosen(function: str, ranks: int, size: int) -> str | None:
-    rule = decided(default_rules("ucc-1"), situation(function, ranks, size))
+    rule = deciding_rule(default_rules("ucc-1"), situation(function, ranks, size))
     return str(rule.choice) if rule else None
 
 
@@ -53,17 +53,17 @@ def test_the_printed_scores_decide_the_same_on_powers_of_two_and_one_more() -> N
         assert read_by_ucc(text, ranks)
         for function in default_rules("ucc-1").functions:
             for size in SIZES:
-                rule = decided(printed, situation(function, ranks, size))
+                rule = deciding_rule(printed, situation(function, ranks, size))
                 assert (str(rule.choice) if rule else None) == chosen(function, ranks, size), (function, ranks, size)
 
 
 def test_what_the_catalogue_lacks_is_said() -> None:
-    lacking = untuned("ucc-1", "broadcast", Call(ranks=16, size_bytes=1 << 20))
-    assert (lacking.choice, lacking.found) == ("sag_knomial", None)
+    lacking = library_decision("ucc-1", "broadcast", Call(ranks=16, size_bytes=1 << 20))
+    assert (lacking.choice, lacking.equivalent) == ("sag_knomial", None)
     assert (
         lacking.sentence == "bcast: sag_knomial (scatter and allgather by k-nomial trees) has no counterpart in Hocket"
     )
-    long = untuned("ucc-1", "allreduce", Call(ranks=16, size_bytes=1 << 20))
-    assert long.found is not None and long.found[0].name == "sra_knomial"
-    short = untuned("ucc-1", "allreduce", Call(ranks=16, size_bytes=8))
-    assert short.found is not None and short.found[0].name == "recursive_multiplying"
+    long = library_decision("ucc-1", "allreduce", Call(ranks=16, size_bytes=1 << 20))
+    assert long.equivalent is not None and long.equivalent[0].name == "sra_knomial"
+    short = library_decision("ucc-1", "allreduce", Call(ranks=16, size_bytes=8))
+    assert short.equivalent is not None and short.equivalent[0].name == "recursive_multiplying"

@@ -17,7 +17,7 @@ from hocket.cli import completion, options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import measuring_options
 from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
-from hocket.cli.printing import Styled, say
+from hocket.cli.printing import StyledText, say
 from hocket.cli.sizes import SizeTable
 from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named
 from hocket.definitions.machine import Machine
@@ -92,10 +92,10 @@ def bench_options(
     *,
     usual: tuple[str, ...],
     limit_s: float,
-    by: Callable[[F], F],
+    mpi_options: Callable[[F], F],
     with_scene: Callable[[Any], Any] = options.scene_without_faults,
 ) -> Callable[[F], F]:
-    """Add options for a measurement, with these defaults; pass `asked`. `by` adds those that find the MPI."""
+    """Add options for a measurement, with these defaults; pass `request`. `mpi_options` adds those that find an MPI."""
 
     def decorate(command: F) -> F:
         @click.argument("collective", shell_complete=completion.collectives)
@@ -120,7 +120,7 @@ def bench_options(
             help="Time limit for each size; exceeded if the minimum number of samples takes longer.",
         )
         @wraps(command)
-        def with_asked(
+        def with_request(
             *arguments: Any,
             collective: str,
             ranks: int,
@@ -144,16 +144,16 @@ def bench_options(
             call = Call(
                 ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, named_candidates)
             )
-            asked = BenchRequest(installation, candidates, call, sizes, until_ci, time_limit, scene)
-            return command(*arguments, asked=asked, **more)
+            request = BenchRequest(installation, candidates, call, sizes, until_ci, time_limit, scene)
+            return command(*arguments, request=request, **more)
 
-        return by(with_asked)
+        return mpi_options(with_request)
 
     return decorate
 
 
 @click.command()
-@bench_options(usual=(ALL, NATIVE_NAME), limit_s=3.0, by=measuring_options)
+@bench_options(usual=(ALL, NATIVE_NAME), limit_s=3.0, mpi_options=measuring_options)
 @click.option(
     "--machine",
     type=options.MACHINE,
@@ -164,7 +164,7 @@ def bench_options(
 @options.every
 @options.as_json
 def bench(
-    asked: BenchRequest,
+    request: BenchRequest,
     launcher: Launcher,
     lab: Lab | None,
     machine: Machine | None,
@@ -181,11 +181,11 @@ def bench(
     """
     more: dict[str, Any] = {"only_by_mpi": machine is not None}
     if lab is not None:
-        lab.check_scene(asked.scene)
-        asked = replace(asked, call=lab.call(asked.call))
+        lab.check_scene(request.scene)
+        request = replace(request, call=lab.call(request.call))
         more["least_rounds"] = lab.LEAST_ROUNDS
-    results = asked.measure(launcher=launcher, **more)
-    predictions = predict(results, asked.candidates, asked.call, machine, **asked.simulated) if machine else ()
+    results = request.measure(launcher=launcher, **more)
+    predictions = predict(results, request.candidates, request.call, machine, **request.simulated) if machine else ()
     entries_of_predictions = {"predictions": [asdict(one) for one in predictions], "machine": machine and machine.name}
     hand_out(
         {**asdict(results), **entries_of_predictions, "lab": lab and lab.summary},
@@ -249,7 +249,7 @@ def print_bench(
         print_words(
             f"deviation from {machine.name}: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}"
         )
-    call_counts = ", ".join(f"{name} {calls}" for name, calls in results.counted.items())
+    call_counts = ", ".join(f"{name} {calls}" for name, calls in results.proving_calls.items())
     say()
     print_words(f"the library counted one proving call per size: {call_counts}")
     for name, sentence in dict.fromkeys((one.algorithm, one.sentence) for one in results.not_measured):
@@ -257,11 +257,11 @@ def print_bench(
     print_files(files)
 
 
-_Over = Callable[[Bench, int, str], str]
+_Ratio = Callable[[Bench, int, str], str]
 """Returns the ratio of a measurement to something else, as text."""
 
 
-def _print_fastest(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Over]]) -> None:
+def _print_fastest(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Ratio]]) -> None:
     say(f"\n{_MEDIAN}")
     table = SizeTable(results.sizes_bytes, len(names), {what: _WIDEST_OVER for what, _ in ratios}, with_reach=True)
     for size in results.sizes_bytes:
@@ -271,7 +271,7 @@ def _print_fastest(results: Bench, names: Sequence[str], ratios: Sequence[tuple[
         table.print_row(size, results.places(size), cells, reach=None if one is None else one.reach)
 
 
-def _print_every(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Over]]) -> None:
+def _print_every(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Ratio]]) -> None:
     sizes = results.sizes_bytes
     for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), (_TAIL, _tail), *ratios]:
         say()
@@ -285,7 +285,7 @@ def _median(results: Bench, size: int, name: str) -> str:
     if one is None:
         return "-"
     text = f"{format_time(one.median_s)} {format_reach(one.reach)}"
-    return Styled(f"{text} *", fg="green", bold=True) if name in results.fastest(size) else text
+    return StyledText(f"{text} *", fg="green", bold=True) if name in results.fastest(size) else text
 
 
 def _tail(results: Bench, size: int, name: str) -> str:

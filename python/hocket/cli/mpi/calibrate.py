@@ -77,25 +77,25 @@ def calibrate(
     if not _LEAST_BYTES <= most < 2**30:
         raise click.UsageError(f"--most: got {format_bytes(most)}, expected 64 KiB to less than 1 GiB")
     path = None if output is None or files.is_stdout(output) else output
-    recorded = str(Path(path).with_suffix(".json")) if path else None
-    if path and recorded == path:
+    samples_path = str(Path(path).with_suffix(".json")) if path else None
+    if path and samples_path == path:
         raise click.UsageError(f"--output: got {path}, expected another suffix, as the samples go to this file")
     with progress("measuring", steps()) as on_done:
         result, samples = calibrate_library(
             installation, launcher, ranks, most_bytes=most, limit_s=limit_s, model=model, on_done=on_done
         )
     text = machine_file(
-        result, Path(path).stem if path else "measured", model, Path(recorded).name if recorded else None
+        result, Path(path).stem if path else "measured", model, Path(samples_path).name if samples_path else None
     )
     Machine.parse(text, path or "machine")
     write_picture(plot, lambda: calibration_chart(result))
-    if path and recorded:
-        files.write(recorded, json.dumps({**asdict(result), "measurements": samples}) + "\n")
+    if path and samples_path:
+        files.write(samples_path, json.dumps({**asdict(result), "measurements": samples}) + "\n")
         files.write(path, text)
     if as_json:
-        print_json({**asdict(result), "machine": path, "measurements": recorded, "plot": plot, "text": text})
+        print_json({**asdict(result), "machine": path, "measurements": samples_path, "plot": plot, "text": text})
     elif path:
-        _print(result, {"machine": path, "samples": recorded, "plot": plot})
+        _print(result, {"machine": path, "samples": samples_path, "plot": plot})
     else:
         files.write(files.STDOUT, text)
 

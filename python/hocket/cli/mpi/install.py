@@ -41,12 +41,12 @@ def install(
     """
     text = joined_rules(rules, file) if rules or file is not None else None
 
-    def installed(one: Installation) -> dict[str, str]:
+    def describe(one: Installation) -> dict[str, str]:
         library = install_library(one, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
         return _facts(one, library)
 
     other = installation.other_abi()
-    facts, facts_of_other = installed(installation), None if other is None else installed(other)
+    facts, facts_of_other = describe(installation), None if other is None else describe(other)
     if as_json:
         print_json({**facts, "other_abi": facts_of_other})
         return

@@ -52,7 +52,7 @@ def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) 
     elif mpicc or mpiexec:
         raise click.UsageError("--mpi: cannot be combined with --mpicc or --mpiexec")
     else:
-        installation = Installation.named(mpi)
+        installation = Installation.of_kind(mpi)
     return replace(installation, on_compiling=tell_people)
 
 
@@ -71,13 +71,13 @@ def measuring_options(command: F) -> F:
     def with_launcher(
         *arguments: Any, installation: Installation, hosts: str | None, lab: str | None, **more: Any
     ) -> Any:
-        launcher, entered = placed_in(installation, hosts, lab)
-        return command(*arguments, installation=installation, launcher=launcher, lab=entered, **more)
+        launcher, entered_lab = launcher_for(installation, hosts, lab)
+        return command(*arguments, installation=installation, launcher=launcher, lab=entered_lab, **more)
 
     return installation_options(with_launcher)  # type: ignore[return-value]
 
 
-def placed_in(installation: Installation, hosts: str | None, lab: str | None) -> tuple[Launcher, Lab | None]:
+def launcher_for(installation: Installation, hosts: str | None, lab: str | None) -> tuple[Launcher, Lab | None]:
     """Return the launcher for hosts, or for a lab, and the lab, which exists until the command ends.
 
     Raises:
@@ -90,8 +90,8 @@ def placed_in(installation: Installation, hosts: str | None, lab: str | None) ->
         raise click.UsageError("--hosts: cannot be combined with --lab")
     from hocket.cli.packages import in_lab
 
-    entered = click.get_current_context().with_resource(in_lab(lab))
-    return entered.command, entered
+    entered_lab = click.get_current_context().with_resource(in_lab(lab))
+    return entered_lab.command, entered_lab
 
 
 def say_what_root_lacks(installation: Installation) -> None:

@@ -31,6 +31,7 @@ def _names(text: str) -> tuple[str, ...]:
 @click.argument("logs", nargs=-1, required=True, type=click.Path(), metavar="LOG...")
 @click.option(
     "--by",
+    "criteria",
     type=options.Read(_names, name="NAMES"),
     default="collective,size,algorithm",
     show_default=False,
@@ -39,13 +40,13 @@ def _names(text: str) -> tuple[str, ...]:
 @click.option("--top", type=options.whole(), default=30, help="Number of rows to print.")
 @click.option("--skip-damaged", is_flag=True, help="Skip files that are not logs, and say so on stderr.")
 @options.as_json
-def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:
+def report(logs: tuple[str, ...], criteria: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:
     """Add up job logs that programs wrote under HOCKET_JOB_LOG, given as files or folders.
 
     Rows are sorted by the time inside their calls, added up over all ranks.
     """
     paths = log_files(logs)
-    totals, left = Report(by), Report(("function", "reason"))
+    totals, left = Report(criteria), Report(("function", "reason"))
     skipped_count = 0
     with progress("reading", len(paths)) as bar:
         for path in paths:
@@ -55,7 +56,7 @@ def report(logs: tuple[str, ...], by: tuple[str, ...], top: int, skip_damaged: b
                 if not skip_damaged:
                     raise
                 skipped_count += 1
-                with bar.hidden():
+                with bar.hide():
                     note(f"skipped: {error}")
             else:
                 totals.add(log)
@@ -76,7 +77,7 @@ def _entry(totals: Report, reasons: list[ReportRow], omissions: int) -> dict[str
         "last": totals.last,
         "rank_s": totals.rank_s,
         "time_s": totals.time_s,
-        "by": list(totals.by),
+        "by": list(totals.criteria),
         "rows": [_row(row) for row in totals.rows],
         "left_to_mpi": [_row(row) for row in reasons],
     }
@@ -108,7 +109,7 @@ def _print(totals: Report, reasons: list[ReportRow], omissions: int, top: int) -
         ("collectives", f"{_hours(totals.time_s)}, {totals.time_s / totals.rank_s:.1%}" if totals.rank_s else "none"),
     ]
     print_facts([(name, value) for name, value in facts if value])
-    _print_rows(totals.by, totals.rows, top)
+    _print_rows(totals.criteria, totals.rows, top)
     if reasons:
         say("\nleft to MPI", bold=True)
         _print_rows(("function", "reason"), tuple(reasons), top)

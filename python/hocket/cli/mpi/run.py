@@ -8,7 +8,7 @@ import sys
 import click
 
 from hocket.cli import options
-from hocket.cli.mpi.options import installation_options, lab_option, placed_in, rule_options
+from hocket.cli.mpi.options import installation_options, lab_option, launcher_for, rule_options
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import environment_of_crowd
@@ -34,9 +34,9 @@ def run(
     In a lab, each rank runs on its node. Options after PROGRAM are the program's.
     """
     variables = environment(installation, saved_rules(rules, file), log)
-    launcher, entered = placed_in(installation, None, lab)
+    launcher, entered_lab = launcher_for(installation, None, lab)
     line = launcher(installation, ranks, program, variables)
     sys.stdout.flush()
-    if entered is not None:
+    if entered_lab is not None:
         sys.exit(wait_for(line, {}))
     os.execve(line[0], line, {**os.environ, **environment_of_crowd(ranks)})

@@ -85,7 +85,7 @@ def sweep(
 
 
 def _effort_s(cell: Cell) -> float:
-    algorithm, call = cell.called
+    algorithm, call = cell.algorithm_and_call
     return simulation_s(algorithm, call, machine=cell.setting.machine, trials=cell.trials, scene=cell.setting.scene)
 
 
@@ -96,9 +96,9 @@ def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         count = len(grid.cells)
-        finished = count - len(unfinished_cells(grid, output=output))
-        if finished:
-            note(f"{finished} of {count} simulations are kept, run the same command again to go on")
+        finished_count = count - len(unfinished_cells(grid, output=output))
+        if finished_count:
+            note(f"{finished_count} of {count} simulations are kept, run the same command again to go on")
         raise
 
 
@@ -115,10 +115,10 @@ def _print(table: Table, spec: str, output: str | None) -> None:
     for row in table.rows:
         rows_by_group[_above(row)].append(_cells(row))
     widest = [max(column, key=len) for column in zip(*chain(*rows_by_group.values()), strict=True)]
-    printed = GrowingTable(_COLUMNS, widest=widest, right=_COLUMNS)
+    growing_table = GrowingTable(_COLUMNS, widest=widest, right=_COLUMNS)
     for above, rows in rows_by_group.items():
         for cells in rows:
-            printed.print_row(cells, above=above)
+            growing_table.print_row(cells, above=above)
     refusals = dict.fromkeys(row.refusal for row in table.rows if row.refusal)
     if refusals:
         say("\nrefused (-)")

@@ -14,7 +14,7 @@ function api(path, options = {}) {
 
 // ---- the form
 
-const FIELDS = ["collective", "parameters", "ranks", "sizes", "trials", "seed", "defaults", "arrive", "cadence", "fault", "algorithm", "size", "verified", "machine", "beside"];
+const FIELDS = ["collective", "parameters", "ranks", "sizes", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "algorithm", "size", "verified", "machine", "beside"];
 
 function fields() {
   const texts = Object.fromEntries(FIELDS.map((name) => [name, byId(name).value]));

@@ -54,8 +54,8 @@ function withShortLines(chart, letters) {
 
 // Shows a view, or the views of two machines side by side.
 async function showView(view, place) {
-  if (!view.beside) return showOne(view, place);
-  const both = [view, view.beside].map((one) => [one, element("div")]);
+  if (!view.other_view) return showOne(view, place);
+  const both = [view, view.other_view].map((one) => [one, element("div")]);
   place.replaceChildren(element("div", { className: "beside" }, ...both.map(([, where]) => where)));
   await Promise.all(both.map(([one, where]) => showOne(one, where)));
 }

@@ -73,7 +73,7 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
     """Give the rules that never decide, as earlier rules decide all their calls."""
     alike: dict[object, list[int]] = {}
     for place, rule in enumerate(rules):
-        alike.setdefault(_asked(rule), []).append(place)
+        alike.setdefault(_conditions(rule), []).append(place)
     for places in alike.values():
         asking = rules[places[0]]
         wider = sorted(place for others in alike.values() if _is_wider(rules[others[0]], asking) for place in others)
@@ -102,7 +102,7 @@ def _is_for_no_call(rule: Rule) -> bool:
     return rule.ranks.is_empty or rule.sizes.is_empty or (rule.measure == "nothing" and 0 not in rule.sizes)
 
 
-def _asked(rule: Rule) -> object:
+def _conditions(rule: Rule) -> object:
     """Return the conditions of a rule besides ranks and sizes."""
     return (
         rule.measure, rule.power_of_two, rule.placement, rule.nodes, rule.ranks_per_node, frozenset(rule.conditions)
@@ -153,7 +153,7 @@ def _overlaps(rules: Sequence[Rule]) -> Iterator[Finding]:
     alike: dict[object, list[Rule]] = {}
     for rule in rules:
         if not rule.sizes.is_empty:
-            alike.setdefault((rule.ranks, _asked(rule)), []).append(rule)
+            alike.setdefault((rule.ranks, _conditions(rule)), []).append(rule)
     for group in alike.values():
         for one, two in pairwise(sorted(group, key=lambda rule: rule.sizes.first)):
             sizes_shared = one.sizes.within(two.sizes)
@@ -183,7 +183,7 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if library == HOCKET:
         return
     fan_out = parameters.get("faninout", 0)
-    if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and "faninout" not in _named(rule, library):
+    if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and "faninout" not in _parameter_names(rule, library):
         sentence = f"{rule.function}: got fan-out {fan_out}, of which Open MPI takes {_MOST_FAN_OUT} at most"
         yield Finding(rule.line, "fan-out", f"{sentence}; the size of segments comes after the fan-out")
     if why := misplaced_text(rule):
@@ -206,7 +206,9 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
             f"{rule.function}: {name} takes {counterpart.ranks} ranks only, {library} ends other calls with an error"
         )
         yield Finding(rule.line, "refused", sentence)
-    missing = [condition for condition in (*counterpart.named, *counterpart.asks) if condition not in parameters]
+    missing = [
+        condition for condition in (*counterpart.parameter_names, *counterpart.asks) if condition not in parameters
+    ]
     if library.startswith("mpich") and missing:
         sentence = f"{rule.function}: {name} lacks {', '.join(missing)}, so MPICH uses arbitrary values"
         yield Finding(rule.line, "not given", sentence)
@@ -214,9 +216,9 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
 
 
-def _named(rule: Rule, library: str) -> Mapping[str, str]:
+def _parameter_names(rule: Rule, library: str) -> Mapping[str, str]:
     counterpart = counterpart_of(rule.function, rule.choice, library) if rule.choice else None
-    return counterpart.named if counterpart else {}
+    return counterpart.parameter_names if counterpart else {}
 
 
 def _is_long(rule: Rule, short: Short) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, LIMITS
-from hocket.rules.tuning_files.deciding import ASSUMED, NOT_ASKED, accepts
+from hocket.rules.tuning_files.deciding import DEFAULT_CONDITIONS, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
@@ -81,7 +81,7 @@ class _Conversion:
         if {self._rules.library, self._library} == ALIKE:
             yield from self._line_by_line(function)
             return
-        items = [rule for rule in map(self._assumed, self._rules.of(function)) if rule is not None]
+        items = [rule for rule in map(self._assume, self._rules.of(function)) if rule is not None]
         if self._library == HOCKET:
             yield from self._for_hocket(function, items)
             return
@@ -126,7 +126,7 @@ class _Conversion:
         """Return the numbers of nodes that have some numbers of ranks."""
         return Span(-(-ranks.first // self._per_node), None if ranks.last is None else ranks.last // self._per_node)
 
-    def _assumed(self, rule: Rule) -> Rule | None:
+    def _assume(self, rule: Rule) -> Rule | None:
         """Return a rule without the assumed conditions, or None if the rule contradicts them."""
         if rule.placement not in ("any", "one-per-node"):
             why = "as conversions assume one rank per node"
@@ -142,14 +142,14 @@ class _Conversion:
             self.notes.append(f"{rule.function}: rules for other than {per_node} ranks per node are left out")
             return None
         for name, value in rule.conditions:
-            if name in ASSUMED and ASSUMED[name] != value:
+            if name in DEFAULT_CONDITIONS and DEFAULT_CONDITIONS[name] != value:
                 return None
             if name in LIMITS:
                 if self._library != HOCKET:
                     self._note_few_elements(rule.function, name, value)
                     if value == "yes":
                         return None
-            elif name not in ASSUMED and name not in NOT_ASKED:
+            elif name not in DEFAULT_CONDITIONS and name not in NOT_ASKED:
                 self.notes.append(f"{rule.function}: rules for {name} are left out")
                 return None
         few = tuple(each for each in rule.conditions if each[0] in LIMITS and self._library == HOCKET)
@@ -229,12 +229,21 @@ class _Conversion:
             return None
         rules_made = []
         for rule in rules:
-            found = self._words(target, rule.choice, rule.function)
-            needs = found.known.needs if found.known and found.choice else ()
-            power = True if found.known and found.choice and found.known.needs_power_of_two else rule.power_of_two
+            translation = self._words(target, rule.choice, rule.function)
+            needs = translation.counterpart.needs if translation.counterpart and translation.choice else ()
+            power = (
+                True
+                if translation.counterpart and translation.choice and translation.counterpart.needs_power_of_two
+                else rule.power_of_two
+            )
             rules_made.append(
                 replace(
-                    rule, function=target, choice=found.choice, power_of_two=power, conditions=needs, measure=measure
+                    rule,
+                    function=target,
+                    choice=translation.choice,
+                    power_of_two=power,
+                    conditions=needs,
+                    measure=measure,
                 )
             )
         return rules_made

@@ -61,7 +61,7 @@ class Counterpart:
         hocket: The algorithm of Hocket that does the same; none if there is none.
         fixed: Parameters of Hocket's algorithm with which it does.
         own: Parameters of the library's with which it does.
-        named: The library's parameters that are parameters of Hocket's, and their names there.
+        parameter_names: The library's parameters that are parameters of Hocket's, and their names there.
         what: What it is, where Hocket has none such.
         needs: The conditions that the library does not check by itself.
         needs_power_of_two: Whether it is for a power of two of ranks only.
@@ -69,8 +69,8 @@ class Counterpart:
         ranks: The only number of ranks that it takes, if there is one.
         asks: Other parameters that the library has to be given.
         own_segments: Whether the library chooses the size of segments by itself.
-        like: Another algorithm of Hocket, with its parameters, that is nearly the same: rules for it become rules for
-            this one.
+        similar: Another algorithm of Hocket, with its parameters, that is nearly the same: rules for it become rules
+            for this one.
         protocols: NCCL's protocols with which it runs.
         fewest_nodes: The least number of nodes that it takes.
     """
@@ -80,7 +80,7 @@ class Counterpart:
     hocket: str | None = None
     fixed: Mapping[str, int | str] = field(default_factory=dict)
     own: Mapping[str, int | str] = field(default_factory=dict)
-    named: Mapping[str, str] = field(default_factory=dict)
+    parameter_names: Mapping[str, str] = field(default_factory=dict)
     what: str = ""
     needs: tuple[tuple[str, str], ...] = ()
     needs_power_of_two: bool = False
@@ -88,7 +88,7 @@ class Counterpart:
     ranks: int | None = None
     asks: tuple[str, ...] = ()
     own_segments: bool = False
-    like: tuple[str, Mapping[str, int | str]] | None = None
+    similar: tuple[str, Mapping[str, int | str]] | None = None
     protocols: tuple[str, ...] = ()
     fewest_nodes: int = 1
 
@@ -159,19 +159,21 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         Counterpart("basic_linear", 1, "linear"),
         Counterpart("nonoverlapping", 2, "reduce_broadcast"),
         Counterpart("recursive_doubling", 3, "recursive_doubling"),
-        Counterpart("ring", 4, "ring_or_recursive_doubling", short=_DOUBLING_IF_SHORT, like=("ring", {})),
+        Counterpart("ring", 4, "ring_or_recursive_doubling", short=_DOUBLING_IF_SHORT, similar=("ring", {})),
         Counterpart("segmented_ring", 5, what="a ring whose blocks go in segments", short=_DOUBLING_IF_SHORT),
         Counterpart("rabenseifner", 6, "rabenseifner", short=Short("basic_linear", "count<pow2")),
     ),
     "alltoall": (
-        Counterpart("linear", 1, "linear", fixed={"window": 0, **_ALL_AT_ONCE}, like=("linear", {"window": 0})),
+        Counterpart("linear", 1, "linear", fixed={"window": 0, **_ALL_AT_ONCE}, similar=("linear", {"window": 0})),
         Counterpart("pairwise", 2, "pairwise_exchange", fixed={"pairing": "shift"}),
         Counterpart("modified_bruck", 3, "bruck", fixed={"radix": 2}),
-        Counterpart("linear_sync", 4, "linear", fixed=_ALL_AT_ONCE, named={"reqs": "window"}, like=("linear", {})),
+        Counterpart(
+            "linear_sync", 4, "linear", fixed=_ALL_AT_ONCE, parameter_names={"reqs": "window"}, similar=("linear", {})
+        ),
         Counterpart("two_proc", 5, what="one exchange of two ranks", ranks=2),
     ),
     "alltoallv": (
-        Counterpart("basic_linear", 1, "linear", fixed=_ALL_AT_ONCE, like=("linear", {})),
+        Counterpart("basic_linear", 1, "linear", fixed=_ALL_AT_ONCE, similar=("linear", {})),
         Counterpart("pairwise", 2, "pairwise_exchange"),
     ),
     "barrier": (
@@ -185,11 +187,22 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
     "bcast": (
         Counterpart("basic_linear", 1, "linear"),
         Counterpart("chain", 2, what=_CHAINS),
-        Counterpart("pipeline", 3, "chain", named=_SEGMENT),
+        Counterpart("pipeline", 3, "chain", parameter_names=_SEGMENT),
         Counterpart("split_binary_tree", 4, what="a half of the message down each half of a binary tree"),
-        Counterpart("binary_tree", 5, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
-        Counterpart("binomial", 6, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
-        Counterpart("knomial", 7, "tree", fixed={"shape": "k_nomial"}, named=_SEGMENT, like=("k_nomial", {"radix": 4})),
+        Counterpart(
+            "binary_tree", 5, "tree", fixed={"shape": "binary"}, parameter_names=_SEGMENT, similar=("binary_tree", {})
+        ),
+        Counterpart(
+            "binomial", 6, "tree", fixed={"shape": "binomial"}, parameter_names=_SEGMENT, similar=("binomial", {})
+        ),
+        Counterpart(
+            "knomial",
+            7,
+            "tree",
+            fixed={"shape": "k_nomial"},
+            parameter_names=_SEGMENT,
+            similar=("k_nomial", {"radix": 4}),
+        ),
         Counterpart("scatter_allgather", 8, "scatter_doubling_allgather", short=_LINEAR_IF_SHORT),
         Counterpart("scatter_allgather_ring", 9, "scatter_ring_allgather", short=_LINEAR_IF_SHORT),
     ),
@@ -205,9 +218,13 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
     "reduce": (
         Counterpart("linear", 1, "linear"),
         Counterpart("chain", 2, what=_CHAINS),
-        Counterpart("pipeline", 3, "chain", named=_SEGMENT),
-        Counterpart("binary", 4, "tree", fixed={"shape": "binary"}, named=_SEGMENT, like=("binary_tree", {})),
-        Counterpart("binomial", 5, "tree", fixed={"shape": "binomial"}, named=_SEGMENT, like=("binomial", {})),
+        Counterpart("pipeline", 3, "chain", parameter_names=_SEGMENT),
+        Counterpart(
+            "binary", 4, "tree", fixed={"shape": "binary"}, parameter_names=_SEGMENT, similar=("binary_tree", {})
+        ),
+        Counterpart(
+            "binomial", 5, "tree", fixed={"shape": "binomial"}, parameter_names=_SEGMENT, similar=("binomial", {})
+        ),
         Counterpart("in-order_binary", 6, what="a binary tree that keeps the order of ranks"),
         Counterpart("rabenseifner", 7, "rabenseifner", short=Short("linear", "count<pow2")),
     ),
@@ -234,7 +251,10 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
     ),
 }
 _OPENMPI_4_1 = {
-    **{name: tuple(each for each in known if each.name != "sparbit") for name, known in _OPENMPI_5_0.items()},
+    **{
+        name: tuple(each for each in counterparts if each.name != "sparbit")
+        for name, counterparts in _OPENMPI_5_0.items()
+    },
     # Files of 4.1 have no number of requests.
     "alltoall": tuple(
         Counterpart("linear_sync", 4, what="linear with a window") if each.number == 4 else each
@@ -245,7 +265,9 @@ _OPENMPI_6_0 = {
     **_OPENMPI_5_0,
     "allgather": (
         *(
-            Counterpart("bruck-k-fanout", 2, "bruck", named={"faninout": "radix"}) if each.number == 2 else each
+            Counterpart("bruck-k-fanout", 2, "bruck", parameter_names={"faninout": "radix"})
+            if each.number == 2
+            else each
             for each in _OPENMPI_5_0["allgather"]
         ),
         Counterpart("direct-messaging", 8, what="all messages at once"),
@@ -299,7 +321,7 @@ _MPICH_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         "allgather",
         Counterpart("intra_recursive_doubling", hocket="recursive_doubling", needs_power_of_two=True),
         Counterpart("intra_brucks", hocket="bruck", fixed={"radix": 2}),
-        Counterpart("intra_k_brucks", hocket="bruck", named={"k": "radix"}),
+        Counterpart("intra_k_brucks", hocket="bruck", parameter_names={"k": "radix"}),
         Counterpart("intra_ring", hocket="ring"),
         Counterpart(
             "intra_recexch_doubling",
@@ -324,7 +346,10 @@ _MPICH_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         Counterpart("intra_reduce_scatter_allgather", hocket="rabenseifner", needs=_BUILT_IN_OPERATOR),
         Counterpart("intra_ring", hocket="ring", needs=_COMMUTES),
         Counterpart(
-            "intra_recursive_multiplying", hocket="recursive_multiplying", named={"k": "radix"}, needs=_COMMUTES
+            "intra_recursive_multiplying",
+            hocket="recursive_multiplying",
+            parameter_names={"k": "radix"},
+            needs=_COMMUTES,
         ),
         Counterpart("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
         Counterpart("intra_k_reduce_scatter_allgather", what="Rabenseifner's with k-1 partners", asks=_EXCHANGE),
@@ -338,7 +363,7 @@ _MPICH_5_0: Mapping[str, tuple[Counterpart, ...]] = {
     "alltoall": _mpich(
         "alltoall",
         Counterpart("intra_brucks", hocket="bruck", fixed={"radix": 2}, needs=_SEPARATE_BUFFERS),
-        Counterpart("intra_k_brucks", hocket="bruck", named={"k": "radix"}, needs=_SEPARATE_BUFFERS),
+        Counterpart("intra_k_brucks", hocket="bruck", parameter_names={"k": "radix"}, needs=_SEPARATE_BUFFERS),
         Counterpart(
             "intra_pairwise", hocket="pairwise_exchange", fixed={"pairing": "xor_or_shift"}, needs=_SEPARATE_BUFFERS
         ),
@@ -347,21 +372,21 @@ _MPICH_5_0: Mapping[str, tuple[Counterpart, ...]] = {
             hocket="linear",
             fixed={"window": 32, **_ALL_AT_ONCE},
             needs=_SEPARATE_BUFFERS,
-            like=("linear", {"window": 32}),
+            similar=("linear", {"window": 32}),
         ),
         Counterpart("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
     ),
     "alltoallv": _mpich(
         "alltoallv",
         Counterpart(
-            "intra_scattered", hocket="linear", fixed=_ALL_AT_ONCE, needs=_SEPARATE_BUFFERS, like=("linear", {})
+            "intra_scattered", hocket="linear", fixed=_ALL_AT_ONCE, needs=_SEPARATE_BUFFERS, similar=("linear", {})
         ),
         Counterpart("intra_pairwise_sendrecv_replace", what="for MPI_IN_PLACE", needs=(("is_sendbuf_inplace", _YES),)),
     ),
     "barrier": _mpich(
         "barrier",
         Counterpart("intra_k_dissemination", hocket="dissemination", own={"k": 2}),
-        Counterpart("intra_k_dissemination", hocket="k_dissemination", named={"k": "radix"}),
+        Counterpart("intra_k_dissemination", hocket="k_dissemination", parameter_names={"k": "radix"}),
         Counterpart("intra_recexch", what="recursive doubling with k-1 partners", asks=_EXCHANGE),
         Counterpart("intra_smp", what=_LEADERS, needs=_HIERARCHY),
     ),

@@ -26,18 +26,18 @@ class Coverage:
         memory(f"{len(rules)} rules", len(ranks) * len(sizes) // 8)
         self._rows = {first: row for row, first in enumerate(ranks)}
         self._places = {first: place for place, first in enumerate(sizes)}
-        self._covered = [0] * len(ranks)  # for each range of ranks, a bit for each range of sizes
+        self._bits = [0] * len(ranks)  # for each range of ranks, a bit for each range of sizes
 
     def add(self, rule: Rule) -> None:
         """Cover what a rule is for."""
         rows, sizes = self._cells(rule)
         for row in rows:
-            self._covered[row] |= sizes
+            self._bits[row] |= sizes
 
     def has(self, rule: Rule) -> bool:
         """Return whether all that a rule is for is covered; so is nothing."""
         rows, sizes = self._cells(rule)
-        return all(self._covered[row] & sizes == sizes for row in rows)
+        return all(self._bits[row] & sizes == sizes for row in rows)
 
     def _cells(self, rule: Rule) -> tuple[range, int]:
         rows, places = _within(rule.ranks, self._rows), _within(rule.sizes, self._places)

@@ -19,7 +19,7 @@ from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
 from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
-ASSUMED = {
+DEFAULT_CONDITIONS = {
     "comm_type": "intra",
     "comm_hierarchy": "flat",
     "is_commutative": "yes",
@@ -60,7 +60,7 @@ def situation(
     }
     nodes = -(-ranks // ranks_per_node)
     conditions = {
-        **ASSUMED,
+        **DEFAULT_CONDITIONS,
         "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
         "comm_hierarchy": "flat" if nodes == ranks else "parent",
         **few,
@@ -79,7 +79,7 @@ def verdicts(rules: Rules, call: Situation) -> Iterator[Verdict]:
             return
 
 
-def decided(rules: Rules, call: Situation) -> Rule | None:
+def deciding_rule(rules: Rules, call: Situation) -> Rule | None:
     """Return the rule that decides."""
     return next((verdict.rule for verdict in verdicts(rules, call) if not verdict.why_not), None)
 
@@ -131,17 +131,17 @@ def accepts(function: str, choice: Choice | None, ranks: int, size_bytes: int) -
 
 
 @dataclass(frozen=True)
-class Untuned:
+class LibraryDecision:
     """The decision of a library for a call.
 
     Attributes:
         choice: Its algorithm as its rules call it; none if they leave the call open.
-        found: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
+        equivalent: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
         sentence: Why there is none.
     """
 
     choice: str | None
-    found: tuple[Algorithm, Call] | None
+    equivalent: tuple[Algorithm, Call] | None
     sentence: str = ""
 
 
@@ -158,13 +158,13 @@ def switches(library: str, collective: str, call: Call) -> tuple[int, ...]:
     sizes = sorted({*size_starts(rules, call.ranks, "size"), *few} - {0})
 
     def runs(size_bytes: int) -> str | None:
-        return untuned(library, collective, replace(call, size_bytes=size_bytes)).choice
+        return library_decision(library, collective, replace(call, size_bytes=size_bytes)).choice
 
     unit = call.element_bytes
     return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
 
 
-def untuned(library: str, collective: str, call: Call, *, ranks_per_node: int = 1) -> Untuned:
+def library_decision(library: str, collective: str, call: Call, *, ranks_per_node: int = 1) -> LibraryDecision:
     """Return what a library of `DEFAULTS` runs for a call.
 
     Args:
@@ -177,22 +177,22 @@ def untuned(library: str, collective: str, call: Call, *, ranks_per_node: int = 
         Error: The library's decisions are not known.
     """
     if library in FLAT and 1 < ranks_per_node < call.ranks:
-        return Untuned(None, None, "its choice is unknown for several nodes with several ranks each")
+        return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
     rules = default_rules(library)
     function = of_function(collective)
     situation_of_call = situation(
         function, call.ranks, call.size_bytes, ranks_per_node=ranks_per_node, element_bytes=call.element_bytes
     )
-    rule = decided(rules, situation_of_call)
+    rule = deciding_rule(rules, situation_of_call)
     if rule is None or rule.choice is None:
-        return Untuned(None, None, "its choice is unknown, or has no counterpart in Hocket")
+        return LibraryDecision(None, None, "its choice is unknown, or has no counterpart in Hocket")
     name = str(rule.choice)
     ours = to_hocket(function, rule.choice, rules.library)
     if ours.choice is None:
-        return Untuned(name, None, ours.note)
+        return LibraryDecision(name, None, ours.note)
     try:
         choice = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
-        return Untuned(name, None, str(error))
+        return LibraryDecision(name, None, str(error))
     refusal = "" if choice else f"{name}: Hocket's {ours.choice.algorithm} refuses the call"
-    return Untuned(name, choice, refusal)
+    return LibraryDecision(name, choice, refusal)

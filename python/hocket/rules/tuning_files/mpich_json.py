@@ -20,7 +20,7 @@ from importlib.resources import files as resources
 from typing import Any
 
 from hocket._native import Error
-from hocket.rules.tuning_files import located
+from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.compositions import COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
@@ -71,21 +71,21 @@ class _Reading:
 
     Attributes:
         file: The name of the file.
-        known: The answers, as a rule.
+        rule: The answers, as a rule.
         measure: What sizes count, if the path asks for sizes.
         is_dead: Whether no call gets here, as answers contradict each other.
         is_late: Whether the path has a question that a communicator alone does not answer.
     """
 
     file: str
-    known: Rule
+    rule: Rule
     measure: str = ""
     is_dead: bool = False
     is_late: bool = False
 
 
 def _read(text: str, file: str) -> Rules:
-    top = located.parse(text, file)
+    top = json_nodes.parse(text, file)
     rules: list[Rule] = []
     for member in _members(top, file):
         name = _key(member)
@@ -112,25 +112,27 @@ def default_tree_functions() -> tuple[str, ...]:
 def known_names() -> frozenset[str]:
     """Return the algorithms that MPICH's own tree or the table of counterparts names."""
     own = re.findall(rf'"{_CHOICE}(\w+)"', json.dumps(default_tree()))
-    return frozenset(own) | {known.name for each in LIBRARIES[LIBRARY].algorithms.values() for known in each}
+    return frozenset(own) | {
+        counterpart.name for each in LIBRARIES[LIBRARY].algorithms.values() for counterpart in each
+    }
 
 
-def _members(node: located.Node, file: str) -> tuple[located.Member, ...]:
+def _members(node: json_nodes.Node, file: str) -> tuple[json_nodes.Member, ...]:
     if not isinstance(node.value, tuple):
         raise at(file, node.line, "expected an object, whose names are questions, algorithms or parameters")
     return node.value
 
 
-def _key(member: located.Member) -> str:
+def _key(member: json_nodes.Member) -> str:
     """Return a name without blanks, as MPICH reads it."""
     return member.name.replace(" ", "")
 
 
-def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
+def _rules(node: json_nodes.Node, line: int, reading: _Reading) -> Iterator[Rule]:
     """Give the rules of a subtree."""
     members = _members(node, reading.file)
     if not members:
-        raise at(reading.file, line, f"{reading.known.function}: an empty object, expected an algorithm in it")
+        raise at(reading.file, line, f"{reading.rule.function}: an empty object, expected an algorithm in it")
     left: _Reading | None = reading
     for member in members:
         name = _key(member)
@@ -143,7 +145,7 @@ def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
         if name.startswith((_CHOICE, _OTHER_CHOICE)):
             choice = _choice(name, member, reading.file)
             if not left.is_dead:
-                yield replace(left.known, choice=choice, measure=left.measure or "size", line=member.line)
+                yield replace(left.rule, choice=choice, measure=left.measure or "size", line=member.line)
             return
         inner, left = _answer_condition(
             name, member, replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
@@ -151,13 +153,13 @@ def _rules(node: located.Node, line: int, reading: _Reading) -> Iterator[Rule]:
         yield from _rules(member.node, member.line, inner)
     last = members[-1]
     if left is not None and _NEEDS_ANY.match(_key(last)):
-        function = reading.known.function
+        function = reading.rule.function
         raise at(
             reading.file, last.line, f'{function}: some calls have no algorithm, expected "=any" as the last question'
         )
 
 
-def _choice(name: str, member: located.Member, file: str) -> Choice:
+def _choice(name: str, member: json_nodes.Member, file: str) -> Choice:
     parameters = []
     for each in _members(member.node, file):
         key, equals, value = _key(each).partition("=")
@@ -168,7 +170,7 @@ def _choice(name: str, member: located.Member, file: str) -> Choice:
     return Choice(name.removeprefix(_CHOICE).removeprefix(_OTHER_CHOICE), tuple(parameters))
 
 
-def _answer_condition(name: str, member: located.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
+def _answer_condition(name: str, member: json_nodes.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
     """Return the readings of the subtree behind a question, and of the next question; None if no call gets there."""
     if _ANYTHING.fullmatch(name):
         return left, None
@@ -192,37 +194,37 @@ def _answer_condition(name: str, member: located.Member, left: _Reading) -> tupl
 
 
 def _change(reading: _Reading, *, is_dead: bool = False, **changes: Any) -> _Reading:
-    return replace(reading, known=replace(reading.known, **changes), is_dead=reading.is_dead or is_dead)
+    return replace(reading, rule=replace(reading.rule, **changes), is_dead=reading.is_dead or is_dead)
 
 
 def _condition(reading: _Reading, name: str, value: str) -> _Reading:
-    before = dict(reading.known.conditions)
+    before = dict(reading.rule.conditions)
     return _change(reading, conditions=tuple({**before, name: value}.items()), is_dead=before.get(name, value) != value)
 
 
 def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
-    return _change(reading, power_of_two=is_power, is_dead=reading.known.power_of_two not in (None, is_power))
+    return _change(reading, power_of_two=is_power, is_dead=reading.rule.power_of_two not in (None, is_power))
 
 
 def _ranks(reading: _Reading, span: Span) -> _Reading:
-    ranks = reading.known.ranks.within(span)
+    ranks = reading.rule.ranks.within(span)
     return _change(reading, ranks=ranks, is_dead=ranks.is_empty)
 
 
 def _sizes_within(reading: _Reading, span: Span, measure: str) -> _Reading:
-    sizes = reading.known.sizes.within(span)
+    sizes = reading.rule.sizes.within(span)
     return replace(_change(reading, sizes=sizes, is_dead=sizes.is_empty), measure=measure)
 
 
-def _up_to(number: re.Match[str], member: located.Member, file: str) -> int:
+def _up_to(number: re.Match[str], member: json_nodes.Member, file: str) -> int:
     """Return the largest number for which a question is true."""
     if int(number[3]) > _MOST:
         raise at(file, member.line, f"{quote_text(member.name)}: expected a number up to {_MOST}")
     return int(number[3]) - (number[2] == "<")
 
 
-def _sizes(number: re.Match[str], member: located.Member, left: _Reading) -> tuple[_Reading, _Reading]:
-    function = left.known.function.removeprefix("i")
+def _sizes(number: re.Match[str], member: json_nodes.Member, left: _Reading) -> tuple[_Reading, _Reading]:
+    function = left.rule.function.removeprefix("i")
     is_average = number[1] == "avg_msg_size"
     if function not in (_AVERAGE if is_average else _TOTAL):
         raise at(

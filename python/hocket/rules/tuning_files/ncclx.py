@@ -18,7 +18,7 @@ import json
 import re
 
 from hocket._native import Error
-from hocket.rules.tuning_files import located
+from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
@@ -95,21 +95,21 @@ def _chunk(line: Line) -> tuple[tuple[str, int | str], ...]:
 
 
 def _read_json(text: str, file: str) -> Rules:
-    top = located.Object(located.parse(text, file), file, "the file", ["rules"])
+    top = json_nodes.Object(json_nodes.parse(text, file), file, "the file", ["rules"])
     return Rules(_LIBRARY, tuple(_rule(_line_of(node, file)) for node in top.items("rules")))
 
 
-def _line_of(node: located.Node, file: str) -> Line:
+def _line_of(node: json_nodes.Node, file: str) -> Line:
     """Return a rule of JSON as the line of CSV that says the same."""
-    rule = located.Object(node, file, "a rule", ["filter", "config"])
-    parts = [located.Object(rule.node(part), file, part, names) for part, names in _PARTS.items()]
+    rule = json_nodes.Object(node, file, "a rule", ["filter", "config"])
+    parts = [json_nodes.Object(rule.node(part), file, part, names) for part, names in _PARTS.items()]
     fields = {name: _field(member.node, name, file) for part in parts for name, member in part.members.items()}
     return Line(file, rule.line, [fields.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
 
 
-def _field(node: located.Node, name: str, file: str) -> str:
+def _field(node: json_nodes.Node, name: str, file: str) -> str:
     if type(node.value) not in (int, str):
-        raise at(file, node.line, f"{name}: got {located.in_json(node)}, expected a text or a whole number")
+        raise at(file, node.line, f"{name}: got {json_nodes.in_json(node)}, expected a text or a whole number")
     return str(node.value).strip()
 
 

@@ -90,7 +90,7 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
             yield number, word
 
 
-def _miscounted(text: str, file: str) -> Error | None:
+def _find_miscount(text: str, file: str) -> Error | None:
     """Return the error of a count that differs from the number of lines below it, which have a message size each."""
     count, line, follow = -1, 0, 0
     for number, words in [*_lines(text), (0, [])]:
@@ -115,15 +115,15 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
 
 def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
     try:
-        rules, has_broken_lines = _understood(text, file, library=library, is_up_to=is_up_to)
+        rules, has_broken_lines = _parse(text, file, library=library, is_up_to=is_up_to)
     except Error as error:
-        raise _miscounted(text, file) or error from None
-    if has_broken_lines and (miscount := _miscounted(text, file)):
+        raise _find_miscount(text, file) or error from None
+    if has_broken_lines and (miscount := _find_miscount(text, file)):
         raise miscount
     return rules
 
 
-def _understood(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules, bool]:
+def _parse(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules, bool]:
     """Return the rules, and whether the numbers of one of them stand on several lines."""
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
     if version and int(version[1]) not in (1, 2):

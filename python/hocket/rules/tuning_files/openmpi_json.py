@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from hocket._native import Error
-from hocket.rules.tuning_files import located
+from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
@@ -35,20 +35,20 @@ _MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
-    top = located.Object(located.parse(text, file), file, "the file", _TOP)
+    top = json_nodes.Object(json_nodes.parse(text, file), file, "the file", _TOP)
     version = top.node("rule_file_version")
     if version.value != _VERSION:
-        raise at(file, version.line, f'"rule_file_version": got {located.in_json(version)}, expected {_VERSION}')
+        raise at(file, version.line, f'"rule_file_version": got {json_nodes.in_json(version)}, expected {_VERSION}')
     top.word("module", ["tuned"])
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
     node = top.node("collectives")
-    functions = located.Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
+    functions = json_nodes.Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
     rules: list[Rule] = []
     for name in functions.members:
         function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
             rules += _communicator(
-                located.Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
+                json_nodes.Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
             )
     return Rules(LIBRARY, tuple(rules))
 
@@ -58,13 +58,13 @@ def _their_name(function: str) -> str:
     return {"reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatterblock"}.get(function, function)
 
 
-def _communicator(communicator: located.Object, function: str, placement: str) -> Iterator[Rule]:
+def _communicator(communicator: json_nodes.Object, function: str, placement: str) -> Iterator[Rule]:
     ranks = Span(communicator.number("comm_size_min") or 0, communicator.number("comm_size_max"))
     placement = communicator.word("comm_rank_distribution", _PLACEMENTS, placement)
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     is_closed = False
     for node in communicator.items("rules"):
-        rule = located.Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
+        rule = json_nodes.Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
         sizes = Span(rule.number("msg_size_min") or 0, rule.number("msg_size_max"))
         is_closed |= sizes == ANY
         yield Rule(
@@ -74,10 +74,10 @@ def _communicator(communicator: located.Object, function: str, placement: str) -
         yield Rule(function, None, ranks, measure=measure, placement=placement, line=communicator.line)
 
 
-def _choice(rule: located.Object, function: str) -> Choice | None:
+def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
     node = rule.node("alg")
     if type(node.value) not in (int, str) or (isinstance(node.value, int) and node.value < 0):
-        raise at(rule.file, node.line, f'"alg": got {located.in_json(node)}, expected a name or a number')
+        raise at(rule.file, node.line, f'"alg": got {json_nodes.in_json(node)}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
     counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
@@ -89,7 +89,7 @@ def _choice(rule: located.Object, function: str) -> Choice | None:
 
 def _write(rules: Rules) -> str:
     collectives = {
-        _their_name(function): [_written(part, function) for part in _communicators(rules.of(function))]
+        _their_name(function): [_to_json(part, function) for part in _communicators(rules.of(function))]
         for function in sorted(rules.functions, key=FUNCTIONS.index)
     }
     return json.dumps({"rule_file_version": _VERSION, "module": "tuned", "collectives": collectives}, indent=2) + "\n"
@@ -110,7 +110,7 @@ def _communicators(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
             yield part
 
 
-def _written(part: Sequence[Rule], function: str) -> dict[str, Any]:
+def _to_json(part: Sequence[Rule], function: str) -> dict[str, Any]:
     ranks, placement = part[0].ranks, part[0].placement
     communicator: dict[str, Any] = {}
     if ranks.first:
@@ -120,11 +120,11 @@ def _written(part: Sequence[Rule], function: str) -> dict[str, Any]:
     if placement != "any":
         communicator["comm_rank_distribution"] = placement
     is_implied = part[-1].choice is None and part[-1].sizes == ANY
-    communicator["rules"] = [_written_rule(rule, function) for rule in part[: -1 if is_implied else None]]
+    communicator["rules"] = [_rule_to_json(rule, function) for rule in part[: -1 if is_implied else None]]
     return communicator
 
 
-def _written_rule(rule: Rule, function: str) -> dict[str, Any]:
+def _rule_to_json(rule: Rule, function: str) -> dict[str, Any]:
     data: dict[str, Any] = {}
     if rule.sizes.first:
         data["msg_size_min"] = rule.sizes.first

@@ -22,7 +22,7 @@ class Translation:
     """An algorithm in other words, or none if there is no counterpart; the note says what is lost."""
 
     choice: Choice | None
-    known: Counterpart | None = None
+    counterpart: Counterpart | None = None
     note: str = ""
 
 
@@ -38,7 +38,9 @@ def translate(function: str, choice: Choice, source: str, target: str) -> Transl
     if translation.choice is None or target == HOCKET:
         return translation
     onward = _from_hocket(function, translation.choice, LIBRARIES[target])
-    return Translation(onward.choice, onward.known, "; ".join(note for note in (translation.note, onward.note) if note))
+    return Translation(
+        onward.choice, onward.counterpart, "; ".join(note for note in (translation.note, onward.note) if note)
+    )
 
 
 def are_kin(source: str, target: str) -> bool:
@@ -116,7 +118,7 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
         return Translation(None, counterpart, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
     parameters: dict[str, int | str] = {}
     defaults = _defaults(function, counterpart.hocket)
-    for name, theirs in counterpart.named.items():
+    for name, theirs in counterpart.parameter_names.items():
         value = dict(choice.parameters).get(name, 0)
         if theirs == "segment" and not value and defaults[theirs] != WHOLE_BYTES:
             parameters[theirs] = WHOLE_BYTES
@@ -124,7 +126,7 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
             parameters[theirs] = value
     parameters |= {name: value for name, value in counterpart.fixed.items() if defaults.get(name) != value}
     lost_names = [
-        name for name, _ in choice.parameters if name not in counterpart.named and name not in counterpart.own
+        name for name, _ in choice.parameters if name not in counterpart.parameter_names and name not in counterpart.own
     ]
     note = (
         f"{function}: {', '.join(lost_names)} of {choice.algorithm} has no counterpart in Hocket" if lost_names else ""
@@ -149,18 +151,25 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translation
     automatic = [name for name, value in values.items() if value == "auto"]
     if automatic:
         return Translation(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
-    for known in library.algorithms.get(function, ()):
-        for name, fixed in [(known.hocket, known.fixed), *([known.like] if known.like else [])]:
-            if name == choice.algorithm and _is_met(function, known, choice.algorithm, fixed, values):
-                return Translation(Choice(known.name, tuple(_rename_values(known, values).items())), known)
+    for counterpart in library.algorithms.get(function, ()):
+        for name, fixed in [
+            (counterpart.hocket, counterpart.fixed),
+            *([counterpart.similar] if counterpart.similar else []),
+        ]:
+            if name == choice.algorithm and _is_met(function, counterpart, choice.algorithm, fixed, values):
+                return Translation(
+                    Choice(counterpart.name, tuple(_rename_values(counterpart, values).items())), counterpart
+                )
     return Translation(None, None, f"{function}: {library.name} has no {choice}")
 
 
 def _rename_values(counterpart: Counterpart, values: Mapping[str, int | str]) -> dict[str, int | str]:
     """Return values by the library's names, without the segment if it is the whole message."""
-    values_by_name = {name: values[ours] for name, ours in counterpart.named.items() if ours in values}
+    values_by_name = {name: values[ours] for name, ours in counterpart.parameter_names.items() if ours in values}
     whole = [
-        name for name, value in values_by_name.items() if counterpart.named[name] == "segment" and _is_whole(value)
+        name
+        for name, value in values_by_name.items()
+        if counterpart.parameter_names[name] == "segment" and _is_whole(value)
     ]
     return {**counterpart.own, **{name: value for name, value in values_by_name.items() if name not in whole}}
 
@@ -175,7 +184,7 @@ def _is_met(
     """Return whether an algorithm does the same as Hocket's `name` with these values."""
     defaults = _defaults(function, name)
     expected = {name: fixed.get(name, default) for name, default in defaults.items()}
-    free = {*counterpart.named.values(), *(["segment"] if counterpart.own_segments else [])}
+    free = {*counterpart.parameter_names.values(), *(["segment"] if counterpart.own_segments else [])}
     return all(name in free or values[name] == value for name, value in expected.items())
 
 

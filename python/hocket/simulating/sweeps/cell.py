@@ -15,7 +15,6 @@ from hocket.base.version import VERSION
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
-from hocket.simulating.faults import split
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
@@ -69,7 +68,7 @@ class Setting:
     @property
     def scene(self) -> Scene:
         """The scene of the arrivals, the cadence and the faults."""
-        return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=split(self.faults))
+        return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=self.faults or None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +82,7 @@ class Cell:
     trials: Trials
 
     @property
-    def called(self) -> tuple[Algorithm, Call]:
+    def algorithm_and_call(self) -> tuple[Algorithm, Call]:
         """The algorithm and the call to simulate."""
         algorithm = find(self.variant.label, among=known_algorithms(self.variant.load))
         return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
@@ -125,7 +124,7 @@ def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
 
 def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
-    algorithm, call = cell.called
+    algorithm, call = cell.algorithm_and_call
     try:
         simulation = simulate(
             algorithm, call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials

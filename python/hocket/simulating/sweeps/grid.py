@@ -22,7 +22,7 @@ from hocket.definitions.library import GAP, Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import toml
 from hocket.simulating.arrivals import describe
-from hocket.simulating.faults import split
+from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import read_cadence
 from hocket.simulating.simulation import Trials
 from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest, known_algorithms
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 _KEYS = (
     "algorithms",
-    "arrive",
+    "arrivals",
     "cadence",
     "collective",
-    "fault",
+    "faults",
     "load",
     "machine",
     "noises",
@@ -45,8 +45,6 @@ _KEYS = (
     "until-ci",
 )
 _NAMES = {
-    "arrivals": "arrive",
-    "faults": "fault",
     "algorithm": "algorithms",
     "machines": "machine",
     "noise": "noises",
@@ -190,7 +188,7 @@ class _Spec:
             raise self.refuse(key, value, f"a whole number from {least} to {most}")
         return int(value)
 
-    def beside(self, path: str) -> Path:
+    def sibling(self, path: str) -> Path:
         """Return a path that is relative to the file."""
         return Path(self.file).parent / path
 
@@ -216,7 +214,7 @@ def _variants(spec: _Spec) -> tuple[Variant, ...]:
 def _load(spec: _Spec) -> tuple[Source, ...]:
     if "load" not in spec.values:
         return ()
-    paths = [str(spec.beside(path).resolve()) for path in spec.texts("load", "Python files")]
+    paths = [str(spec.sibling(path).resolve()) for path in spec.texts("load", "Python files")]
     load = tuple(Source(path, digest(spec.read("load", read_text, path))) for path in paths)
     spec.read("load", known_algorithms, load)
     return load
@@ -287,15 +285,15 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
     for name, changes in noises.items():
         _check_changes(spec, f"noises.{name}", changes, _RESET)
-    arrivals = spec.texts("arrive", "arrivals such as 'rank 0, 20 us'", default=[""])
+    arrivals = spec.texts("arrivals", "arrivals such as 'rank 0, 20 us'", default=[""])
     for text in filter(None, arrivals):
-        spec.read("arrive", describe, text)
+        spec.read("arrivals", describe, text)
     cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""])
     for text in filter(None, cadences):
         spec.read("cadence", read_cadence, text)
-    faults = spec.texts("fault", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""])
+    faults = spec.texts("faults", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""])
     for text in faults:
-        spec.read("fault", split, text)
+        spec.read("faults", read_faults, text)
     quiet = [_setting(spec, machine, name) for machine in machines for name in noises]
     return tuple(
         replace(setting, arrivals=late, cadence=cadence, faults=failing)
@@ -306,7 +304,7 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
 def _machine(spec: _Spec, name: str) -> Machine:
     if name in presets():
         return Machine.load(name)
-    path = spec.beside(name)
+    path = spec.sibling(name)
     machine = spec.read("machine", Machine.load, path)
     return replace(machine, file=str(path.resolve()))
 
@@ -341,7 +339,7 @@ def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: _with_paths(spec, value)
         if isinstance(value, dict)
-        else str(spec.beside(value).resolve())
+        else str(spec.sibling(value).resolve())
         if key == "file"
         else value
         for key, value in changes.items()

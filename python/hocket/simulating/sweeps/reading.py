@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.simulating.sweeps.row import Row
 
-_BEYOND = 1 << 64
+_LIMIT = 1 << 64
 _PARAMETER = "param_"
 _COLUMNS = {column.name: str(column.type) for column in fields(Row) if column.name != "parameters"}
 _REQUIRED = [column.name for column in fields(Row) if column.default is MISSING]
@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
 def _whole(value: Any) -> int:
     """Return a whole number, also from "112.0": other tools write this for columns with empty cells."""
     number = int(value) if isinstance(value, int) or str(value).isdecimal() else float(value)
-    if not 0 <= number < _BEYOND or number != int(number):
+    if not 0 <= number < _LIMIT or number != int(number):
         raise ValueError
     return int(number)
 

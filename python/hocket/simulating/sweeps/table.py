@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base import checks, files
 from hocket.base.packages import optional
-from hocket.base.results import Result, drawn, parameter_columns
+from hocket.base.results import Result, draw, parameter_columns
 from hocket.base.units import format_count
 from hocket.simulating.sweeps.reading import rows_of
 from hocket.simulating.sweeps.row import Row
@@ -88,7 +88,7 @@ class Table(Result):
         Raises:
             Error: There is no such column, no time above zero, or too much to draw.
         """
-        chart: alt.LayerChart | alt.FacetChart = drawn(self, x=x, color=color, facet=facet)
+        chart: alt.LayerChart | alt.FacetChart = draw(self, x=x, color=color, facet=facet)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:

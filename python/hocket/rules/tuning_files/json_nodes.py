@@ -128,12 +128,12 @@ class _Reader:
     def __init__(self, text: str, file: str) -> None:
         self.place = 0
         self._text, self._file = text, file
-        self._line, self._counted = 1, 0
+        self._line, self._place_of_line = 1, 0
 
     @property
     def line(self) -> int:
-        self._line += self._text.count("\n", self._counted, self.place)
-        self._counted = self.place
+        self._line += self._text.count("\n", self._place_of_line, self.place)
+        self._place_of_line = self.place
         return self._line
 
     def expected(self, what: str) -> Exception:
