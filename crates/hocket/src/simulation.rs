@@ -71,7 +71,7 @@ pub struct Repeated {
     pub intervals_s: Vec<f64>,
     /// The time of an isolated call, in each trial.
     pub isolated_s: Vec<f64>,
-    /// The part of an isolated call that costs nothing beside a computation; none where there is no such part.
+    /// The part of an isolated call that costs nothing during a computation; none where there is no such part.
     pub hidden_share: Option<f64>,
 }
 

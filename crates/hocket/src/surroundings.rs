@@ -11,7 +11,7 @@ use hocket_simulate::{Fabric, NetworkModel, Platform};
 pub fn surroundings(platform: &Platform) -> Surroundings {
     Surroundings {
         costs: costs(platform),
-        messages: messages(platform),
+        messages: messages_on(platform),
         noise: noise(platform),
         processor_noise: processor_noise(platform),
         links: links(platform),
@@ -24,7 +24,7 @@ const LONG_BYTES: u64 = 1 << 20;
 /// What messages cost without contention. In networks with links, latency is the processors' and that of one link.
 pub fn costs(platform: &Platform) -> Costs {
     let ports = if let NetworkModel::Hockney(network) = &platform.network { network.ports } else { None };
-    let (alpha_s, beta_s_per_byte) = match (messages(platform), links(platform)) {
+    let (alpha_s, beta_s_per_byte) = match (messages_on(platform), links(platform)) {
         (Ok(messages), _) => {
             let alpha_s = (messages.transfer_s)(0);
             (alpha_s, ((messages.transfer_s)(LONG_BYTES) - alpha_s) / LONG_BYTES as f64)
@@ -35,7 +35,7 @@ pub fn costs(platform: &Platform) -> Costs {
     Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte: platform.node.reduce.last_s_per_byte(), ports }
 }
 
-fn messages(platform: &Platform) -> Result<Messages> {
+fn messages_on(platform: &Platform) -> Result<Messages> {
     match &platform.network {
         NetworkModel::Hockney(network) => {
             let line = network.between;
