@@ -17,11 +17,11 @@ use crate::price::{Predicted, predict};
 /// The subject of a simulation.
 pub enum Subject<'a> {
     /// An algorithm of the catalogue.
-    Listed(&'static Entry),
+    Entry(&'static Entry),
     /// A program of the user.
     Own(&'a dyn AnyProgram),
     /// A schedule; the machine's `call_overhead` is not added.
-    Recorded(&'a Schedule),
+    Schedule(&'a Schedule),
 }
 
 /// Who calls when, how often, over which links, and how the time is measured.
@@ -103,7 +103,7 @@ pub fn simulate_trials(
         SceneRun { program, call, platform: &faulty, trials, options }.play(scene)
     };
     match subject {
-        Subject::Listed(entry) => {
+        Subject::Entry(entry) => {
             let (call, steps) = pace(entry, call, platform, gap)?;
             let predicted = if *scene == Scene::default() { predict(entry, &call, platform)? } else { None };
             let options = Options { winners_are_alike: true, ..options };
@@ -111,7 +111,7 @@ pub fn simulate_trials(
             Ok(Simulated { call, steps, predicted, ..outcome })
         }
         Subject::Own(program) => with_call_overhead(*program, platform, |program| run(program, call, options)),
-        Subject::Recorded(schedule) => run(*schedule, call, options),
+        Subject::Schedule(schedule) => run(*schedule, call, options),
     }
 }
 
