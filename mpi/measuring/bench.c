@@ -9,10 +9,10 @@
  * {"size":S,"rule":R,"is_right":B,"has_run":B,"before":TEXT,"after":TEXT}. The texts are the counts of the library.
  * has_run says whether the library counts one more call of the rule's algorithm.
  *
- * Then it measures in rounds. Each round takes one sample (see timed.h) by each rule that passed the check. Rounds end
+ * Then it measures in rounds. Each round takes one sample (see timing.h) by each rule that passed the check. Rounds end
  * when the 95 % confidence intervals of all medians are within SHARE of the median, or after SECONDS; there are at
  * least ROUNDS rounds: {"size":S,"rule":R,"made":M,"samples_s":[..]}. M counts all calls, including the checked one. With a
- * scene, the object also has what is beside each sample; arrivals end with a whole number of their patterns.
+ * scene, the object also has the `scene_field` of each sample; arrivals end with a whole number of their patterns.
  *
  * If the clocks of the ranks were compared, the last line tells the largest error: {"clock_error_s":E}.
  */
@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "scene.h"
-#include "timed.h"
+#include "timing.h"
 
 enum { MOST_ROUNDS = 2000, MOST_RULES = 64, MOST_DIMENSIONS = 8 };
 
@@ -48,11 +48,11 @@ static int is_closed(const double *samples, int count, double share)
 static void measure(int count, char *rules[], double share, double limit_s, int least_rounds)
 {
     static double samples[MOST_RULES][MOST_ROUNDS], others[MOST_RULES][MOST_ROUNDS];
-    int (*called)(void) = are_nonblocking ? nonblocking_call : call;
+    int (*function)(void) = are_nonblocking ? nonblocking_call : call;
     int takes_part[MOST_RULES], rounds = 0, goes_on = 1;
     long sample_counts[MOST_RULES];
     for (int i = 0; i < count; i++) {
-        takes_part[i] = prove(stdout, rules[i], i, called);
+        takes_part[i] = prove(stdout, rules[i], i, function);
         sample_counts[i] = 1;
     }
     double start_s = PMPI_Wtime();
@@ -65,8 +65,8 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
                 continue;
             set_rule(rules[i]);
             calls_made = 0;
-            sample_s(called); /* warms up after another rule's calls */
-            samples[i][rounds] = scene_fields ? scene_sample_s(rounds, &others[i][rounds]) : sample_s(called);
+            sample_s(function); /* warms up after another rule's calls */
+            samples[i][rounds] = scene_field ? scene_sample_s(rounds, &others[i][rounds]) : sample_s(function);
             sample_counts[i] += calls_made;
         }
         rounds++;
@@ -82,8 +82,8 @@ static void measure(int count, char *rules[], double share, double limit_s, int 
             continue;
         printf("{\"size\":%zu,\"rule\":%d,\"made\":%ld", bytes, i, sample_counts[i]);
         print_times("samples_s", samples[i], rounds);
-        if (scene_fields)
-            print_times(scene_fields, others[i], rounds);
+        if (scene_field)
+            print_times(scene_field, others[i], rounds);
         printf("}\n");
     }
     fflush(stdout);
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     root = atoi(argv[2]);
     begin(atoi(argv[7]));
     read_scene(argv[8]);
-    if (scene_fields && !starts_together)
+    if (scene_field && !starts_together)
         has_one_clock = compare_clocks();
     if (is("neighbor_allgather") || is("neighbor_alltoall"))
         make_neighbors(argv[3]);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         measure(argc - 10, argv + 10, atof(argv[4]), atof(argv[5]), atoi(argv[6]));
         free_buffers();
     }
-    if (starts_together || scene_fields)
+    if (starts_together || scene_field)
         print_clock_error();
     if (near != MPI_COMM_NULL)
         MPI_Comm_free(&near);

@@ -3,7 +3,7 @@
  *     jobs SECONDS ROUNDS TOGETHER COLLECTIVE SIZE SCENE RANKS RULE ..
  *
  * It runs with the library preloaded. Five arguments describe a call: the next RANKS ranks make it, with 0 as its root.
- * SCENE is none or a cadence, both as in scene.h; if one start is told, all are.
+ * SCENE is none or a cadence, both as in scene.h; either all calls have a director or none has.
  *
  * First all calls are made at once, counted and checked, and printed as by bench.c, with the number of the call as the
  * rule. Then come an untimed round, ROUNDS rounds, and more within SECONDS. A round plays all calls at once, and then
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "scene.h"
-#include "timed.h"
+#include "timing.h"
 
 enum { MOST_ROUNDS = 1000, OF_CALL = 5, FIRST = 4, ALL = -1 };
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "scene.h"
-#include "timed.h"
+#include "timing.h"
 #include "together.h"
 
 /* The lead of a start that ranks sleep for. Ranks that wake up later begin late; their sample counts. */
@@ -16,9 +16,9 @@
 
 enum { MOST_AT_A_TIME = 32 };
 
-const char *scene_fields;
+const char *scene_field;
 int patterns = 1, are_nonblocking;
-static int calls = 1, at_a_time = 1, parts, begun, ended, is_told;
+static int calls = 1, at_a_time = 1, parts, begin_count, end_count, has_director;
 static double every_s = -1, computing_s, *late_s, *own_s, *all_s;
 static MPI_Request requests[MOST_AT_A_TIME];
 
@@ -49,7 +49,7 @@ static const char *next(const char *separators)
 
 static void read_late(void)
 {
-    scene_fields = "arriving_s";
+    scene_field = "arriving_s";
     patterns = atoi(next(":"));
     late_s = room(sizeof *late_s * (size_t)(patterns * ranks));
     for (int i = 0; i < patterns * ranks; i++)
@@ -58,7 +58,7 @@ static void read_late(void)
 
 static void read_cadence(void)
 {
-    scene_fields = "interval_s";
+    scene_field = "interval_s";
     calls = atoi(next(":"));
     every_s = atof(next(":"));
     at_a_time = atoi(next(":"));
@@ -73,8 +73,8 @@ static void read_cadence(void)
 void read_scene(char *text)
 {
     const char *kind = strtok(text, ":");
-    is_told = strcmp(kind, "told") == 0;
-    if (is_told)
+    has_director = strcmp(kind, "director") == 0;
+    if (has_director)
         kind = next(":");
     if (strcmp(kind, "late") == 0)
         read_late();
@@ -104,17 +104,17 @@ static int is_first(void)
     return number == 0;
 }
 
-/* Says something to the process that started the program. */
+/* Says something to the director, the process that started the program. */
 static void say(const char *text)
 {
-    if (!is_told || !is_first())
+    if (!has_director || !is_first())
         return;
     puts(text);
     fflush(stdout);
 }
 
-/* The time on the common clock that standard input tells, which is one of this host's monotonic clock. */
-static double told_s(void)
+/* The start that the director names, on the common clock. Standard input has it by the monotonic clock of this host. */
+static double start_of_director_s(void)
 {
     struct timespec now;
     double start_s = 0;
@@ -134,7 +134,7 @@ double scene_start_s(int *is_missed)
         lead_s = SLEEPING_LEAD_S;
     PMPI_Barrier(MPI_COMM_WORLD);
     say("{\"asks\":\"start\"}");
-    double start_s = is_told ? told_s() : named_start_s();
+    double start_s = has_director ? start_of_director_s() : named_start_s();
     *is_missed = common_s() > start_s;
     return start_s;
 }
@@ -145,19 +145,19 @@ int end_scene(int is_missed)
     /* Its messages are short, and pass links that are down. */
     PMPI_Allreduce(&is_missed, &is_any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
     say(is_any ? "{\"asks\":\"end\",\"is_missed\":true}" : "{\"asks\":\"end\",\"is_missed\":false}");
-    return is_told ? is_any : starts_together && must_repeat(is_any);
+    return has_director ? is_any : starts_together && must_repeat(is_any);
 }
 
 static void note_end(double start_s)
 {
-    ends_s(own_s)[ended++] = common_s() - start_s;
+    ends_s(own_s)[end_count++] = common_s() - start_s;
 }
 
 /* Waits for the oldest call; a blocking call has ended. */
 static void end_call(double start_s)
 {
     if (are_nonblocking)
-        MPI_Wait(&requests[ended % at_a_time], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[end_count % at_a_time], MPI_STATUS_IGNORE);
     note_end(start_s);
 }
 
@@ -165,8 +165,8 @@ static void end_call(double start_s)
 static int looks_ended(double start_s)
 {
     int has_ended = 0;
-    if (begun > ended)
-        MPI_Test(&requests[ended % at_a_time], &has_ended, MPI_STATUS_IGNORE);
+    if (begin_count > end_count)
+        MPI_Test(&requests[end_count % at_a_time], &has_ended, MPI_STATUS_IGNORE);
     if (has_ended)
         note_end(start_s);
     return has_ended;
@@ -183,7 +183,7 @@ static void wait_in_turn(double time_s, double start_s)
 {
     for (double left_s; (left_s = time_s - common_s()) > 0;)
         if (!looks_ended(start_s) && !starts_together)
-            sleep_for(begun > ended ? fmin(left_s, LOOK_S) : left_s);
+            sleep_for(begin_count > end_count ? fmin(left_s, LOOK_S) : left_s);
 }
 
 /* Ranks that share processors sleep instead of computing, as long in all, since each sleep may last longer. */
@@ -201,12 +201,12 @@ static void compute(double start_s)
 
 static void make_call(double start_s, double due_s)
 {
-    if (begun - ended == at_a_time)
+    if (begin_count - end_count == at_a_time)
         end_call(start_s);
     wait_in_turn(start_s + due_s, start_s);
-    begins_s(own_s)[begun] = common_s() - start_s;
+    begins_s(own_s)[begin_count] = common_s() - start_s;
     calls_made++;
-    int slot = begun++ % at_a_time;
+    int slot = begin_count++ % at_a_time;
     if (are_nonblocking) {
         begin_nonblocking(slot, &requests[slot]);
         compute(start_s);
@@ -218,10 +218,10 @@ static void make_call(double start_s, double due_s)
 
 void make_calls(double start_s, double first_due_s)
 {
-    begun = ended = 0;
+    begin_count = end_count = 0;
     for (int i = 0; i < calls; i++)
         make_call(start_s, first_due_s + fmax(every_s, 0) * i);
-    while (ended < calls)
+    while (end_count < calls)
         end_call(start_s);
 }
 
@@ -261,7 +261,7 @@ double last_end_s(void)
     return ends_s(own_s)[calls - 1];
 }
 
-double scene_sample_s(int number, double *beside_s)
+double scene_sample_s(int number, double *field_s)
 {
     double own_late_s = late_s ? late_s[number % patterns * ranks + rank] : 0;
     int is_missed;
@@ -272,6 +272,6 @@ double scene_sample_s(int number, double *beside_s)
         *first_s(own_s) = -first_begin_s();
     } while (end_scene(is_missed));
     PMPI_Allreduce(own_s, all_s, 2 * calls + 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    *beside_s = late_s ? *begins_s(all_s) + *first_s(all_s) : interval_s();
+    *field_s = late_s ? *begins_s(all_s) + *first_s(all_s) : interval_s();
     return mean_time_s();
 }

@@ -2,7 +2,7 @@
  *
  *     tune TOGETHER PROCESS
  *
- * It runs with the library preloaded. TOGETHER is 1 if ranks start samples at a time that rank 0 names (see timed.h).
+ * It runs with the library preloaded. TOGETHER is 1 if ranks start samples at a time that rank 0 names (see timing.h).
  * PROCESS gives the orders, or is 0 on another host than rank 0, which watches it: some launchers outlive it.
  *
  *     variables                       lists the variables of MPI's tools interface that choose algorithms:
@@ -30,7 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "timed.h"
+#include "timing.h"
 
 enum { MOST_WAYS = 256, MOST_LINE = 4096, MOST_SETTINGS = 4, MOST_TEXT = 4096, MOST_NAME = 256, WATCH_MS = 500 };
 
@@ -41,7 +41,7 @@ struct setting {
 
 struct way {
     char rule[MOST_LINE];
-    int (*called)(void);
+    int (*function)(void);
     MPI_Comm members;
     struct setting settings[MOST_SETTINGS];
     int setting_count;
@@ -170,7 +170,7 @@ static int allreduce_for_barrier(void)
 
 static const struct {
     const char *collective, *name;
-    int (*called)(void);
+    int (*function)(void);
 } compositions[] = {
     {"allgather", "gather + broadcast", gather_and_broadcast},
     {"allgather", "alltoall", alltoall_for_allgather},
@@ -311,16 +311,16 @@ static void take_way(char *text)
 {
     struct way *way = way_of(text);
     char *kind = strchr(text, ' ') + 1, *rest = strchr(kind, ' ') + 1;
-    *way = (struct way){.called = call, .members = MPI_COMM_WORLD, .is_there = 1};
+    *way = (struct way){.function = call, .members = MPI_COMM_WORLD, .is_there = 1};
     snprintf(way->rule, sizeof way->rule, "%s: native", collective);
     if (strncmp(kind, "rule ", 5) == 0) {
         snprintf(way->rule, sizeof way->rule, "%s", rest);
     } else if (strncmp(kind, "calls ", 6) == 0) {
-        way->called = NULL;
+        way->function = NULL;
         for (size_t i = 0; i < sizeof compositions / sizeof *compositions; i++)
             if (is(compositions[i].collective) && strcmp(rest, compositions[i].name) == 0)
-                way->called = compositions[i].called;
-        if (!way->called)
+                way->function = compositions[i].function;
+        if (!way->function)
             fail(rest, "unknown composition for this collective");
     } else {
         for (char *setting = strtok(rest, ","); setting; setting = strtok(NULL, ","))
@@ -338,7 +338,7 @@ static void prove_of_mpi(struct way *way, int number)
     set_rule(way->rule);
     fill();
     apply(way);
-    int status = way->called(), is_taken = status == MPI_SUCCESS, has_run;
+    int status = way->function(), is_taken = status == MPI_SUCCESS, has_run;
     undo(way);
     PMPI_Allreduce(&is_taken, &has_run, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     int right = !has_run || is_right();
@@ -350,7 +350,7 @@ static void prove_of_mpi(struct way *way, int number)
 static void take_prove(char *text)
 {
     struct way *way = way_of(text);
-    if (way->setting_count || way->called != call)
+    if (way->setting_count || way->function != call)
         prove_of_mpi(way, atoi(text));
     else
         prove(stdout, way->rule, atoi(text), call);
@@ -360,8 +360,8 @@ static void take_turn(struct way *way, int round)
 {
     set_rule(way->rule);
     apply(way);
-    sample_s(way->called); /* warms up after another way's calls */
-    way->samples[round] = sample_s(way->called);
+    sample_s(way->function); /* warms up after another way's calls */
+    way->samples[round] = sample_s(way->function);
     undo(way);
 }
 

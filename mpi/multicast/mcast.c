@@ -326,13 +326,13 @@ static int wait_for(hocket_mcast_domain *domain, condition *is_there, void *of) 
     for (;;) {
         int code = MPI_SUCCESS;
         pthread_mutex_lock(&domain->lock);
-        int found = is_there(domain, of, &code), news = 0;
-        if (!found && code == MPI_SUCCESS) {
+        int holds = is_there(domain, of, &code), news = 0;
+        if (!holds && code == MPI_SUCCESS) {
             news = advance(domain, &code);
-            found = code == MPI_SUCCESS && is_there(domain, of, &code);
+            holds = code == MPI_SUCCESS && is_there(domain, of, &code);
         }
         pthread_mutex_unlock(&domain->lock);
-        if (found || code != MPI_SUCCESS)
+        if (holds || code != MPI_SUCCESS)
             return code;
         if (domains->next)
             news |= advance_all();
@@ -448,9 +448,9 @@ static int has_nothing_left(hocket_mcast_domain *domain, void *of, int *code) {
 static int all_are_done(hocket_mcast_domain *domain, void *of, int *code) {
     MPI_Request *barrier = of;
     has_nothing_left(domain, NULL, code);
-    int done = 0;
+    int flag = 0;
     if (*barrier != MPI_REQUEST_NULL)
-        *code = MPI_Test(barrier, &done, MPI_STATUS_IGNORE);
+        *code = MPI_Test(barrier, &flag, MPI_STATUS_IGNORE);
     return *barrier == MPI_REQUEST_NULL && domain->under_way <= 1;
 }
 

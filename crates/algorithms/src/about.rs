@@ -130,6 +130,11 @@ impl About {
         Self { parameters, ..self }
     }
 
+    /// The parameter of this name.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
     /// These parameters have automatic values.
     pub const fn with_automatic(self, automatic: &'static [Automatic]) -> Self {
         Self { automatic, ..self }

@@ -26,12 +26,12 @@ const RANK_BYTES: f64 = 400.0;
 enum What {
     /// No algorithm in particular.
     Any,
-    Listed(&'static Entry),
+    Entry(&'static Entry),
     Program {
         program: Py<PyAny>,
         refuses: Py<PyAny>,
     },
-    Recorded(Arc<Schedule>),
+    Schedule(Arc<Schedule>),
 }
 
 /// A call of an algorithm that has accepted it, of a schedule, or of any algorithm.
@@ -88,7 +88,7 @@ impl PythonCall {
             None if request.algorithm.is_empty() => (What::Any, None),
             None => {
                 let entry = request.entry().map_err(raise)?;
-                (What::Listed(entry), Some(Signature::from(entry)))
+                (What::Entry(entry), Some(Signature::from(entry)))
             }
         };
         let CallRequest { ranks, element_bytes, parameters, .. } = &request;
@@ -112,13 +112,13 @@ impl PythonCall {
         messages.map_err(|error| raise(error.at(&name)))?;
         let call = Call { element_bytes, ..Call::new(Collective::Barrier, ranks, 0) };
         let request = CallRequest::of_schedule(name, ranks);
-        Ok(Self { request, values: CallValues::default(), what: What::Recorded(schedule), call })
+        Ok(Self { request, values: CallValues::default(), what: What::Schedule(schedule), call })
     }
 
     fn build(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
         let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
         let call = match &what {
-            What::Listed(entry) => accept(entry, &call, &values, machine).map_err(raise)?,
+            What::Entry(entry) => accept(entry, &call, &values, machine).map_err(raise)?,
             What::Program { refuses, .. } => {
                 if !values.automatic.is_empty() {
                     let label = format!("{}/{}", request.collective, request.algorithm);
@@ -131,7 +131,7 @@ impl PythonCall {
                 }
                 call
             }
-            What::Any | What::Recorded(_) => call,
+            What::Any | What::Schedule(_) => call,
         };
         Ok(Self { request, values, what, call })
     }
@@ -151,7 +151,7 @@ impl PythonCall {
             let text = "gap: expected none, as gaps are for a call that has the machine to itself";
             return Err(hocket_core::Error::new(text));
         }
-        let What::Listed(entry) = self.what else { return Ok(self.content()) };
+        let What::Entry(entry) = self.what else { return Ok(self.content()) };
         let call = Call { nodes: machine.platform().nodes.select(ranks), ..self.request.call()? };
         accept(entry, &call, &self.values, Some(machine))
     }
@@ -176,9 +176,9 @@ impl PythonCall {
     pub fn runnable(&self, py: Python<'_>) -> PyResult<Runnable> {
         Ok(match &self.what {
             What::Any => return Err(of_none()),
-            What::Listed(entry) => Runnable::Listed(entry),
+            What::Entry(entry) => Runnable::Entry(entry),
             What::Program { program, .. } => Runnable::Python(PythonProgram::new(program.clone_ref(py))),
-            What::Recorded(schedule) => Runnable::Recorded(schedule.clone()),
+            What::Schedule(schedule) => Runnable::Schedule(schedule.clone()),
         })
     }
 
@@ -187,13 +187,13 @@ impl PythonCall {
     /// # Errors
     /// A call of another subject.
     pub fn entry(&self) -> PyResult<&'static Entry> {
-        if let What::Listed(entry) = self.what { Ok(entry) } else { Err(of_none()) }
+        if let What::Entry(entry) = self.what { Ok(entry) } else { Err(of_none()) }
     }
 
     /// The call in the form of results, and the values of its parameters; `completed` is the call that was run.
     pub fn as_result(&self, completed: &Call) -> (CallRequest, ResultValues) {
         let values = match self.what {
-            What::Listed(entry) => ResultValues::of(entry, completed).with_gap(&self.values),
+            What::Entry(entry) => ResultValues::of(entry, completed).with_gap(&self.values),
             _ => ResultValues::new(&self.values, None),
         };
         (self.request.clone(), values)
@@ -204,11 +204,11 @@ impl What {
     fn clone_ref(&self, py: Python<'_>) -> Self {
         match self {
             Self::Any => Self::Any,
-            Self::Listed(entry) => Self::Listed(entry),
+            Self::Entry(entry) => Self::Entry(entry),
             Self::Program { program, refuses } => {
                 Self::Program { program: program.clone_ref(py), refuses: refuses.clone_ref(py) }
             }
-            Self::Recorded(schedule) => Self::Recorded(schedule.clone()),
+            Self::Schedule(schedule) => Self::Schedule(schedule.clone()),
         }
     }
 }

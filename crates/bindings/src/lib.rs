@@ -53,9 +53,9 @@ fn describe(entry: &Entry) -> Value {
             "name": p.name,
             "unit": unit,
             "choices": p.words(),
-            "default": request::value_json(p, p.default),
+            "default": request::value_json(Some(p), p.default),
             "least": p.least,
-            "tries": p.tries.iter().map(|value| request::value_json(p, *value)).collect::<Vec<_>>(),
+            "tries": p.tries.iter().map(|value| request::value_json(Some(p), *value)).collect::<Vec<_>>(),
             "meaning": p.meaning,
         })
     };
@@ -175,7 +175,7 @@ fn check_rules(text: &str, file: &str) -> PyResult<()> {
 fn rules(text: &str, file: &str) -> PyResult<Plain<Value>> {
     let range = |range: &Range<u64>| (range.start, Some(range.end).filter(|end| *end < u64::MAX));
     let rule = |rule: &Rule| {
-        let unit = |name: &str| rule.entry()?.about.parameters.iter().find(|p| p.name == name).map(|p| p.unit);
+        let unit = |name: &str| Some(rule.entry()?.about.parameter(name)?.unit);
         let value = |(name, text): &(String, String)| {
             let number = match unit(name) {
                 Some(Unit::Bytes) => units::parse_bytes(text).ok(),

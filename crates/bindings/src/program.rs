@@ -190,7 +190,8 @@ impl Drop for Running<'_> {
 enum Next {
     /// A step, and the depth of its nesting.
     Step(Py<PyAny>, usize),
-    Returned(Py<PyAny>),
+    /// The value that the generator returned.
+    End(Py<PyAny>),
 }
 
 impl<'a> Driver<'a> {
@@ -221,7 +222,7 @@ impl<'a> Driver<'a> {
             }
             match next {
                 Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
-                Ok(Next::Returned(returned)) => return returned,
+                Ok(Next::End(value)) => return value,
                 Err(error) => {
                     self.program.fail(self.rank, error).await;
                     return none();
@@ -290,7 +291,7 @@ impl<'a> Driver<'a> {
         let step = match generator.call_method1("send", (value,)) {
             Ok(step) => step,
             Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
-                return Ok(Next::Returned(error.value(py).getattr("value")?.unbind()));
+                return Ok(Next::End(error.value(py).getattr("value")?.unbind()));
             }
             Err(error) => return Err(error),
         };

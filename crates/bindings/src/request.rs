@@ -46,10 +46,8 @@ pub struct ResultValues(Vec<(String, Value)>);
 impl ResultValues {
     /// The values of a request, with the words of switches.
     pub fn new(values: &CallValues, entry: Option<&Entry>) -> Self {
-        let declared = |name: &str| entry?.about.parameters.iter().find(|parameter| parameter.name == name);
-        let number = |(name, value): &(String, u64)| {
-            (name.clone(), declared(name).map_or_else(|| json!(value), |parameter| value_json(parameter, *value)))
-        };
+        let parameter = |name: &str| entry?.about.parameter(name);
+        let number = |(name, value): &(String, u64)| (name.clone(), value_json(parameter(name), *value));
         Self(values.numbers.iter().map(number).collect()).with_gap(values)
     }
 
@@ -62,7 +60,7 @@ impl ResultValues {
     /// The values of all parameters of an algorithm in a call that it has accepted.
     pub fn of(entry: &Entry, call: &Call) -> Self {
         let declared = entry.about.parameters.iter();
-        Self(declared.map(|p| (p.name.to_owned(), value_json(p, call.parameter(p.name)))).collect())
+        Self(declared.map(|p| (p.name.to_owned(), value_json(Some(p), call.parameter(p.name)))).collect())
     }
 }
 
@@ -169,7 +167,8 @@ impl TrialsRequest {
     }
 }
 
-/// The value of a parameter in the form of results: a number, or the word of a switch.
-pub fn value_json(parameter: &Parameter, value: u64) -> Value {
-    parameter.words().get(value as usize).map_or(json!(value), |word| json!(word))
+/// The value of a parameter in the form of results: the word of a switch; else, and without a parameter, the number.
+pub fn value_json(parameter: Option<&Parameter>, value: u64) -> Value {
+    let word = parameter.and_then(|parameter| parameter.words().get(value as usize));
+    word.map_or(json!(value), |word| json!(word))
 }

@@ -21,15 +21,15 @@ use crate::watch::Watch;
 use crate::wire::raise;
 
 pub enum Runnable {
-    Listed(&'static Entry),
+    Entry(&'static Entry),
     Python(PythonProgram),
-    Recorded(Arc<Schedule>),
+    Schedule(Arc<Schedule>),
 }
 
 impl Runnable {
     pub fn new(collective: Collective, name: &str, program: Option<Py<PyAny>>) -> PyResult<Self> {
         match program {
-            None => find(collective, name).map(Self::Listed).map_err(raise),
+            None => find(collective, name).map(Self::Entry).map_err(raise),
             Some(function) => Ok(Self::Python(PythonProgram::new(function))),
         }
     }
@@ -49,14 +49,14 @@ impl Runnable {
 
     /// The algorithm of the catalogue, if it is one.
     pub fn entry(&self) -> Option<&'static Entry> {
-        if let Self::Listed(entry) = self { Some(entry) } else { None }
+        if let Self::Entry(entry) = self { Some(entry) } else { None }
     }
 
     /// The program.
     pub fn program(&self) -> &dyn AnyProgram {
         match self {
-            Self::Listed(entry) => entry.program(),
-            Self::Recorded(schedule) => &**schedule,
+            Self::Entry(entry) => entry.program(),
+            Self::Schedule(schedule) => &**schedule,
             Self::Python(program) => program,
         }
     }
@@ -103,9 +103,9 @@ impl Runnable {
         };
         let simulated = self.with_program(|program| {
             let subject = match self {
-                Self::Listed(entry) => Subject::Listed(entry),
+                Self::Entry(entry) => Subject::Entry(entry),
                 Self::Python(_) => Subject::Own(program),
-                Self::Recorded(schedule) => Subject::Recorded(schedule),
+                Self::Schedule(schedule) => Subject::Schedule(schedule),
             };
             hocket::simulate_trials(&subject, call, platform, gap, &how.scene(), trials, options)
         })?;
@@ -141,7 +141,7 @@ impl Runnable {
         calls: impl Iterator<Item = Call>,
         refuses: Option<&Py<PyAny>>,
     ) -> PyResult<f64> {
-        if let Self::Listed(entry) = self {
+        if let Self::Entry(entry) = self {
             return hocket::verification_effort_s(entry, &calls.collect::<Vec<_>>()).map_err(raise);
         }
         let failure = OnceCell::new();
@@ -170,7 +170,7 @@ impl Runnable {
         if failure.get().is_some() {
             return Err(cannot());
         }
-        let accepted = if let Self::Listed(entry) = self {
+        let accepted = if let Self::Entry(entry) = self {
             let parameters: Vec<_> = call.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
             entry.accept(call, &parameters)?
         } else {
@@ -189,8 +189,8 @@ impl Runnable {
     /// Number of messages of all ranks, by the formula of a catalogue algorithm; 0 for others, which have no formula.
     pub fn messages(&self, call: &Call) -> Result<f64> {
         match self {
-            Self::Listed(entry) => hocket::messages(entry, call),
-            Self::Python(_) | Self::Recorded(_) => Ok(0.0),
+            Self::Entry(entry) => hocket::messages(entry, call),
+            Self::Python(_) | Self::Schedule(_) => Ok(0.0),
         }
     }
 

@@ -60,7 +60,7 @@ impl PythonScene {
     }
 
     /// The calls of the cadence, the seconds between two of them, the calls at a time, and the seconds and the parts of
-    /// the computation beside each; no parts without one.
+    /// the computation during each; no parts without one.
     #[getter]
     fn cadence(&self) -> Option<(u16, Option<f64>, u16, f64, u32)> {
         let cadence = self.cadence?;

@@ -73,7 +73,7 @@ impl VerifyRequest {
 
 /// The parameter of this name; none of a program of the user.
 fn parameter(entry: Option<&Entry>, name: &str) -> Option<&'static Parameter> {
-    entry?.about.parameters.iter().find(|parameter| parameter.name == name)
+    entry?.about.parameter(name)
 }
 
 /// A value as a number: for the word of a switch, its number.
@@ -110,9 +110,7 @@ fn count_json(call: &Call) -> Value {
 fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
     let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
     let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
-    let value = |(name, value): &(&'static str, u64)| {
-        (*name, parameter(entry, name).map_or_else(|| json!(value), |parameter| request::value_json(parameter, *value)))
-    };
+    let value = |(name, value): &(&'static str, u64)| (*name, request::value_json(parameter(entry, name), *value));
     json!({
         "count": count_json(call),
         "neighbors": neighbors,

@@ -35,8 +35,8 @@ impl<'r, T: Clone> Earliest<'r, T> {
         let mut best = self.best.borrow_mut();
         *best = Some(match best.take() {
             None => (now, value),
-            Some((then, _)) if self.rank.is_before(now, then) => (self.rank.settle_first(now, then).0, value),
-            Some((then, earlier)) => (self.rank.settle_first(then, now).0, earlier),
+            Some((other, _)) if self.rank.is_before(now, other) => (self.rank.settle_first(now, other).0, value),
+            Some((other, earlier)) => (self.rank.settle_first(other, now).0, earlier),
         });
         self.open_offers.set(self.open_offers.get() - 1);
         if let Some((path, waker)) = self.waiting.take() {

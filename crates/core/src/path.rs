@@ -1,20 +1,20 @@
 //! Identifiers of a program's branches, for worlds that know which branches can go on: only these are polled.
 
 /// A branch of a program, identified by the `join`s that lead to it. From the highest bit: the index of the branch at
-/// each `join`, a 1 that ends the indices, then zeros. The lowest bit is set where further branches are not told apart.
+/// each `join`, a 1 that ends the indices, then zeros. The lowest bit is set where further branches have no identifiers of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path(u64);
 
 impl Path {
     /// The whole program.
     pub const ROOT: Self = Self(1 << 63);
-    /// The whole program, without telling its branches apart.
+    /// The whole program, whose branches have no identifiers of their own.
     pub const WHOLE: Self = Self(Self::ROOT.0 | 1);
 
     /// Of a step for which no branch waits yet.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// The same branch, without telling its further branches apart.
+    /// The same branch, whose further branches have no identifiers of their own.
     #[inline]
     pub fn as_a_whole(self) -> Self {
         Self(self.0 | 1)
@@ -26,7 +26,7 @@ impl Path {
         if self == Self::NONE { Self::WHOLE } else { self }
     }
 
-    /// Whether the branches of a `join` that is reached here are told apart.
+    /// Whether the branches of a `join` here have identifiers of their own.
     #[inline]
     pub fn has_branches(self) -> bool {
         self.0 & 1 == 0

@@ -15,7 +15,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether a message from rank `from` is wanted.
+    /// Whether a message from rank `from` matches.
     pub fn accepts(self, from: u32) -> bool {
         match self {
             Self::Rank(rank) => rank == from,

@@ -11,7 +11,7 @@ use hocket_machine::noise::Draws;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// Each rank at its time, in seconds.
-    Listed(Vec<f64>),
+    Times(Vec<f64>),
     /// Some ranks are late, the others begin at 0 s.
     Late {
         /// Which ranks are late.
@@ -83,7 +83,7 @@ impl Arrivals {
         let first_s = times_s.iter().copied().fold(f64::INFINITY, f64::min);
         let late_s: Vec<_> = times_s.iter().map(|time_s| time_s - first_s).collect();
         match late_s.iter().position(|late_s| !(0.0..=MOST_S).contains(late_s)) {
-            None => Ok(Self::Listed(late_s)),
+            None => Ok(Self::Times(late_s)),
             Some(rank) => {
                 let got = times_s[rank];
                 Err(Error::new(format!("arrivals: got {got} s for rank {rank}, expected a time within {MOST_S} s")))
@@ -97,7 +97,7 @@ impl Arrivals {
     /// A rank that does not exist, or another number of times.
     pub fn check(&self, ranks: usize) -> Result<()> {
         match self {
-            Self::Listed(times_s) if times_s.len() != ranks => {
+            Self::Times(times_s) if times_s.len() != ranks => {
                 let (got, ranks) = (count_in_words(times_s.len(), "time"), count_in_words(ranks, "rank"));
                 Err(Error::new(format!("arrivals: got {got}, expected one for each of {ranks}")))
             }
@@ -111,7 +111,7 @@ impl Arrivals {
     /// The rank that is late in all trials, if one is: of listed ranks, the last one.
     pub fn late_rank(&self) -> Option<usize> {
         match self {
-            Self::Listed(times_s) => {
+            Self::Times(times_s) => {
                 let last = (0..times_s.len()).rev().max_by(|a, b| times_s[*a].total_cmp(&times_s[*b]))?;
                 (times_s[last] > 0.0).then_some(last)
             }
@@ -123,7 +123,7 @@ impl Arrivals {
     /// Whether arrivals differ between trials.
     pub fn are_drawn(&self) -> bool {
         match self {
-            Self::Listed(_) => false,
+            Self::Times(_) => false,
             Self::Late { who, lateness } => *who == Who::One || !matches!(lateness, Lateness::Exactly(_)),
         }
     }
@@ -139,7 +139,7 @@ impl Arrivals {
     fn drawn_s(&self, ranks: usize, seed: u64, trial: u64) -> Vec<f64> {
         let uniform = |who| uniform(KEY, (seed, trial), (who, ranks));
         match self {
-            Self::Listed(times_s) => times_s.clone(),
+            Self::Times(times_s) => times_s.clone(),
             Self::Late { who, lateness } => {
                 let only = match who {
                     Who::Rank(rank) => Some(*rank),

@@ -1,4 +1,4 @@
-//! Cadence: a call over and over, at which times, how many at a time, and beside which computation.
+//! Cadence: when the calls of a series begin, how many run at a time, and what the ranks compute meanwhile.
 
 use std::cell::Cell;
 
@@ -17,7 +17,7 @@ pub struct Cadence {
     pub every_s: Option<f64>,
     /// How many calls a rank may have begun and not ended.
     pub at_a_time: u16,
-    /// What a rank computes beside each call; none if it computes nothing.
+    /// What a rank computes during each call; none if it computes nothing.
     pub computation: Option<Computation>,
 }
 
@@ -88,7 +88,7 @@ impl Cadence {
         f64::from(self.calls) * f64::from(parts) * ranks as f64
     }
 
-    /// The part of an isolated call that costs nothing beside a computation, from 0 to 1: the interval exceeds the
+    /// The part of an isolated call that costs nothing during a computation, from 0 to 1: the interval exceeds the
     /// computation by the rest of the call, as OSU's benchmarks count. None without a computation, and where the
     /// interval does not depend on one call: with times at which calls are due, and with several calls at a time.
     pub(crate) fn hidden_share(self, interval_s: f64, isolated_s: f64) -> Option<f64> {
@@ -198,7 +198,7 @@ impl Program for InCadence<'_> {
 impl InCadence<'_> {
     /// One call after the other: the first one, and every one that is a multiple of those at a time later. Each of
     /// these lanes has tags of its own, which alternate from call to call with at most 16 lanes. Where ranks compute,
-    /// each lane has a turn: a call is begun after the computation beside the call before.
+    /// each lane has a turn: a call begins after the computation of the call before.
     async fn every(&self, r: &Rank<'_>, c: &Call, first: u16, turns: &[Tokens<'_>]) {
         let Cadence { calls, at_a_time, computation, .. } = self.cadence;
         let distinct = DISTINCT / u32::from(at_a_time);

@@ -17,11 +17,11 @@ use crate::price::{Predicted, predict};
 /// The subject of a simulation.
 pub enum Subject<'a> {
     /// An algorithm of the catalogue.
-    Listed(&'static Entry),
+    Entry(&'static Entry),
     /// A program of the user.
     Own(&'a dyn AnyProgram),
     /// A schedule; the machine's `call_overhead` is not added.
-    Recorded(&'a Schedule),
+    Schedule(&'a Schedule),
 }
 
 /// Who calls when, how often, over which links, and how the time is measured.
@@ -71,7 +71,7 @@ pub struct Repeated {
     pub intervals_s: Vec<f64>,
     /// The time of an isolated call, in each trial.
     pub isolated_s: Vec<f64>,
-    /// The part of an isolated call that costs nothing beside a computation; none where there is no such part.
+    /// The part of an isolated call that costs nothing during a computation; none where there is no such part.
     pub hidden_share: Option<f64>,
 }
 
@@ -103,7 +103,7 @@ pub fn simulate_trials(
         SceneRun { program, call, platform: &faulty, trials, options }.play(scene)
     };
     match subject {
-        Subject::Listed(entry) => {
+        Subject::Entry(entry) => {
             let (call, steps) = pace(entry, call, platform, gap)?;
             let predicted = if *scene == Scene::default() { predict(entry, &call, platform)? } else { None };
             let options = Options { winners_are_alike: true, ..options };
@@ -111,7 +111,7 @@ pub fn simulate_trials(
             Ok(Simulated { call, steps, predicted, ..outcome })
         }
         Subject::Own(program) => with_call_overhead(*program, platform, |program| run(program, call, options)),
-        Subject::Recorded(schedule) => run(*schedule, call, options),
+        Subject::Schedule(schedule) => run(*schedule, call, options),
     }
 }
 

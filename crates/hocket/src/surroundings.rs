@@ -11,7 +11,7 @@ use hocket_simulate::{Fabric, Line, NetworkModel, Platform};
 pub fn surroundings(platform: &Platform) -> Surroundings {
     Surroundings {
         costs: costs(platform),
-        messages: messages(platform),
+        messages: messages_on(platform),
         noise: noise(platform),
         processor_noise: processor_noise(platform),
         links: links(platform),
@@ -66,7 +66,7 @@ pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
     }
 }
 
-fn messages(platform: &Platform) -> Result<Messages> {
+fn messages_on(platform: &Platform) -> Result<Messages> {
     match &platform.network {
         NetworkModel::Hockney(network) => {
             let line = network.between;

@@ -20,7 +20,8 @@ const MOST_RECORDINGS: usize = 100;
 /// A program whose steps depend on timing, because it receives from any source or uses `first`; receives and sends that
 /// do not match; or more tasks than there is memory for.
 ///
-/// A program that depends on the lengths of messages is recorded again until the lengths are those that it was told.
+/// A program may depend on the lengths of messages that it receives. It is recorded again until the lengths that its
+/// receives reported are those that its sends have.
 pub fn record(program: &dyn AnyProgram, call: &Call) -> Result<Schedule> {
     check_ranks(program, call, call.ranks, size_of::<Range<usize>>() + size_of::<usize>())?;
     let mut lengths = Lengths::default();

@@ -1,4 +1,4 @@
-//! An application as a program: each rank performs its calls in order; started operations run beside them.
+//! An application as a program: each rank performs its calls in order, while operations that it has started go on.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What regions that are simulated side by side tell each other at the end of each window.
+//! The news that regions, simulated side by side, exchange at the end of each window.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::yield_now;
 use std::time::Instant;
 
-/// One of two places for what is told at the end of a window: the other one is still being read.
+/// One of two places for the news at the end of a window: the other one is still being read.
 #[derive(Default)]
 struct Board<M> {
     /// The mail from each region to each region.

@@ -466,7 +466,7 @@ impl<'a> Symbolic<'a> {
         latest.map(|(at, step)| format!("step {}: {step}", at + 1)).collect()
     }
 
-    /// `rank` leaves a barrier without being told that `missing` has come.
+    /// `rank` leaves a barrier before it knows that `missing` has come.
     fn left_too_early(&self, rank: usize, missing: usize) -> Counterexample {
         Counterexample {
             kind: Kind::LeftTooEarly,

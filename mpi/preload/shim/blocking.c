@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "meeting.h"
-#include "started.h"
+#include "started_calls.h"
 
 THREAD_CACHE double last_complete_for_s;
 

@@ -8,7 +8,7 @@
 #include "log.h"
 #include "operators.h"
 #include "persistent.h"
-#include "started.h"
+#include "started_calls.h"
 #include "transport.h"
 #include "types.h"
 
@@ -192,7 +192,7 @@ void shim_end(void)
 {
     if (!shim.is_ready)
         return;
-    end_started();
+    end_started_calls();
     forget_all();
     reap_ended();
     end_operators();

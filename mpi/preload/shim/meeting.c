@@ -1,7 +1,7 @@
 /* Waits for other ranks while nonblocking calls go on. */
 #include "meeting.h"
 
-#include "started.h"
+#include "started_calls.h"
 
 /* Waits for all ranks of a communicator. */
 static void meet_on(MPI_Comm comm)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "persistent.h"
-#include "started.h"
+#include "started_calls.h"
 
 /* Guarded by the lock of the calls under way. */
 static MPI_Op *freed_operators;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "meeting.h"
-#include "started.h"
+#include "started_calls.h"
 
 struct persistent {
     /* Must come first: pointers are cast between the two structs. */
-    struct started started;
+    struct started_call started_call;
     /* Atomic: one thread completes the call, another one may take it. */
     enum state state;
     /* The error that each start returns if nothing else fails. */
@@ -39,7 +39,7 @@ static struct persistent *find(MPI_Request request)
         return NULL;
     lock(&requests_lock);
     struct persistent *persistent = *bucket_of(request);
-    while (persistent && persistent->started.request != request)
+    while (persistent && persistent->started_call.request != request)
         persistent = persistent->next;
     unlock(&requests_lock);
     return persistent;
@@ -48,7 +48,7 @@ static struct persistent *find(MPI_Request request)
 static void insert(struct persistent *persistent)
 {
     lock(&requests_lock);
-    struct persistent **bucket = bucket_of(persistent->started.request);
+    struct persistent **bucket = bucket_of(persistent->started_call.request);
     persistent->next = *bucket;
     *bucket = persistent;
     __atomic_add_fetch(&planned_count, 1, __ATOMIC_RELAXED);
@@ -58,7 +58,7 @@ static void insert(struct persistent *persistent)
 static void take_out(struct persistent *persistent)
 {
     lock(&requests_lock);
-    struct persistent **place = bucket_of(persistent->started.request);
+    struct persistent **place = bucket_of(persistent->started_call.request);
     while (*place != persistent)
         place = &(*place)->next;
     *place = persistent->next;
@@ -95,21 +95,21 @@ int is_planned(MPI_Op op)
     lock(&requests_lock);
     for (int i = 0; i < BUCKETS && !is_found; i++)
         for (const struct persistent *one = buckets[i]; one && !is_found; one = one->next)
-            is_found = one->started.call.op == op;
+            is_found = one->started_call.call.op == op;
     unlock(&requests_lock);
     return is_found;
 }
 
-static void complete(struct started *started)
+static void complete(struct started_call *started_call)
 {
-    struct persistent *persistent = (struct persistent *)started;
-    persistent->is_broken = !started->operation.is_done;
+    struct persistent *persistent = (struct persistent *)started_call;
+    persistent->is_broken = !started_call->operation.is_done;
     if (!persistent->is_forgotten) {
         change(persistent, COMPLETE);
         return;
     }
     count_started(-1);
-    end_call(started);
+    end_call(started_call);
 }
 
 int shim_plan(struct call *call, MPI_Request *request)
@@ -118,29 +118,29 @@ int shim_plan(struct call *call, MPI_Request *request)
         shim_refuse(call, "no request", MPI_ERR_ARG);
     reap_ended();
     struct persistent *persistent = shim_room(sizeof *persistent);
-    struct started *started = &persistent->started;
-    started->call = *call;
-    started->completed = complete;
-    if (!prepare(&started->operation, &started->call) || !has_private_for(&started->operation)) {
+    struct started_call *started_call = &persistent->started_call;
+    started_call->call = *call;
+    started_call->on_completion = complete;
+    if (!prepare(&started_call->operation, &started_call->call) || !has_private_for(&started_call->operation)) {
         free(persistent);
         return 0;
     }
     /* A refused call has no request to start. */
     if (call->is_refused) {
-        call->code = report_refused(&started->call);
-        started->operation.is_done = 1;
-        finish(&started->operation);
+        call->code = report_refused(&started_call->call);
+        started_call->operation.is_done = 1;
+        finish(&started_call->operation);
         free(persistent);
         return 1;
     }
-    hold(started);
-    place(&started->operation);
+    hold(started_call);
+    place(&started_call->operation);
     persistent->state = IDLE;
     persistent->first_code = call->code;
     persistent->is_broken = persistent->is_forgotten = 0;
     call->code = PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, request);
-    started->request = *request;
-    __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
+    started_call->request = *request;
+    __atomic_add_fetch(&started_call->operation.comm->users, 1, __ATOMIC_RELAXED);
     insert(persistent);
     return 1;
 }
@@ -151,38 +151,38 @@ int shim_start_again(MPI_Request request, int *code)
     if (!persistent)
         return 0;
     reap_ended();
-    struct started *started = &persistent->started;
+    struct started_call *started_call = &persistent->started_call;
     *code = state_now(persistent) == IDLE ? MPI_SUCCESS : MPI_ERR_REQUEST;
     if (*code != MPI_SUCCESS) {
-        PMPI_Comm_call_errhandler(started->call.comm, *code);
+        PMPI_Comm_call_errhandler(started_call->call.comm, *code);
         return 1;
     }
     count_started(1);
     change(persistent, persistent->is_broken ? COMPLETE : UNDER_WAY);
     if (persistent->is_broken)
         return 1;
-    started->call.code = persistent->first_code;
-    started->operation.is_done = 0;
-    started->call.start_s = is_counting() ? PMPI_Wtime() : 0;
-    started->next = NULL;
-    activate(started);
+    started_call->call.code = persistent->first_code;
+    started_call->operation.is_done = 0;
+    started_call->call.start_s = is_counting() ? PMPI_Wtime() : 0;
+    started_call->next = NULL;
+    activate(started_call);
     return 1;
 }
 
 int shim_take(MPI_Request request, MPI_Comm *comm)
 {
     struct persistent *persistent = find(request);
-    const struct started *started = &persistent->started;
+    const struct started_call *started_call = &persistent->started_call;
     while (state_now(persistent) == UNDER_WAY) {
         shim_progress();
         if (shim.is_crowded)
             sched_yield();
     }
-    int is_freed = __atomic_load_n(&started->operation.comm->is_freed, __ATOMIC_RELAXED);
-    *comm = is_freed ? MPI_COMM_SELF : started->call.comm;
+    int is_freed = __atomic_load_n(&started_call->operation.comm->is_freed, __ATOMIC_RELAXED);
+    *comm = is_freed ? MPI_COMM_SELF : started_call->call.comm;
     change(persistent, IDLE);
     count_started(-1);
-    return started->code;
+    return started_call->code;
 }
 
 /* Ends a call now, or when it is complete. */
@@ -195,7 +195,7 @@ static void forget(struct persistent *persistent)
     if (state == COMPLETE)
         count_started(-1);
     if (state != UNDER_WAY)
-        end_call(&persistent->started);
+        end_call(&persistent->started_call);
     unlock_active();
 }
 
@@ -211,7 +211,7 @@ void forget_all(void)
 {
     for (int i = 0; i < BUCKETS; i++)
         while (buckets[i]) {
-            MPI_Request request = buckets[i]->started.request;
+            MPI_Request request = buckets[i]->started_call.request;
             forget(buckets[i]);
             PMPI_Request_free(&request);
         }

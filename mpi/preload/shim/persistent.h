@@ -11,7 +11,8 @@
  *         v                        |
  *     complete  -------------------+
  *
- * shim_forget, when the program frees the request: the call is ended, see started.h, at once or when it is complete.
+ * shim_forget, when the program frees the request: the call is ended, see started_calls.h, at once or when it is
+ * complete.
  */
 #ifndef HOCKET_SHIM_PERSISTENT_H
 #define HOCKET_SHIM_PERSISTENT_H

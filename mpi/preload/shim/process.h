@@ -8,11 +8,12 @@
  *     communicator's `lock`    its `algorithms`, the numbers of its operations,       none
  *                              and the change of `left_below`
  *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
- *     active_lock (started.c)  the list of active calls, these calls while they       requests_lock, and ended_lock,
- *                              advance, and the operators to be freed                 in end_call
+ *     active_lock              the list of active calls, these calls while they       requests_lock, and ended_lock,
+ *         (started_calls.c)    advance, and the operators to be freed                 in end_call
  *     requests_lock            the table of persistent calls                          none
  *         (persistent.c)
- *     ended_lock (started.c)   the list of ended calls                                none
+ *     ended_lock               the list of ended calls                                none
+ *         (started_calls.c)
  *     memory_lock              how much memory is shared                              none
  *         (node_memory.c)
  *

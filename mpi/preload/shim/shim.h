@@ -8,7 +8,7 @@
  *     neighbors.c       the neighbours of a rank, where a communicator has a topology
  *     left.h            blocking calls that are left to MPI by their size alone
  *     operation.c       one call that an algorithm runs, from its description to its result
- *     started.c         nonblocking calls under way, their requests, and waiting
+ *     started_calls.c   nonblocking calls under way, their requests, and waiting
  *     meeting.c         waiting for all ranks
  *     persistent.c      persistent calls, and their requests
  *     operators.c       operators that the program frees while calls need them

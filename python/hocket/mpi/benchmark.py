@@ -300,7 +300,7 @@ def compiled_program(installation: Installation, name: str) -> Path:
         Error: The program cannot be compiled.
     """
     flags = ["-fno-math-errno", "-Wl,--no-as-needed", "-ldl", "-lm", "-Wl,--as-needed"]
-    sources = (f"measuring/{each}.c" for each in (name, *_HELPERS.get(name, ()), "timed", "together"))
+    sources = (f"measuring/{each}.c" for each in (name, *_HELPERS.get(name, ()), "timing", "together"))
     return cached_build(installation, f"hocket-{name}", " ".join(sources), flags)
 
 

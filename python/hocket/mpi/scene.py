@@ -92,7 +92,7 @@ class BenchScene:
 
     def with_director(self) -> BenchScene:
         """Return the same scene, in which a director tells the start of each sample."""
-        return replace(self, argument=f"told:{self.argument}")
+        return replace(self, argument=f"director:{self.argument}")
 
 
 def draws(ranks: int) -> int:

@@ -22,7 +22,7 @@ use crate::shapes::subtree_sizes::{counts, subtrees};
 use crate::shapes::{BinomialTree, rotated_blocks};
 
 pub const ABOUT: About =
-    About::new("rounds*(digits*alpha + told*beta) + ceil(log2(P))*alpha + (P-1)*n*beta", "P-1 + sizes")
+    About::new("rounds*(digits*alpha + digit_bytes*beta) + ceil(log2(P))*alpha + (P-1)*n*beta", "P-1 + sizes")
         .exact_when(|c| c.ranks == 1)
         .completing(counts);
 

@@ -88,8 +88,7 @@ fn deciding<'a>(
             }
         };
         let order = entry.about.order.ok_or_else(|| (rule, Error::new(depends(entry.name, rule.collective))))?;
-        let decides =
-            |name: &str| name != SEGMENT.name && entry.about.parameters.iter().any(|parameter| parameter.name == name);
+        let decides = |name: &str| name != SEGMENT.name && entry.about.parameter(name).is_some();
         let values = accepted_call.parameters.iter().copied().filter(|(name, _)| decides(name)).collect();
         deciding.push(Decides { rule, algorithm: entry.name, order: (order, values) });
         covered_sizes.push(sizes);

@@ -25,17 +25,17 @@ pub struct BineTree {
     ranks: usize,
     /// The rank at position 0.
     first: usize,
-    own: Subtree,
+    own: BineSubtree,
     position: usize,
     /// The parent, and the round in which it sends to this rank.
     parent: Option<(usize, usize)>,
     /// The round of each child, and its subtree; the largest first.
-    below: Vec<(usize, Subtree)>,
+    below: Vec<(usize, BineSubtree)>,
 }
 
 /// A subtree: some positions in a row.
 #[derive(Clone, Copy)]
-struct Subtree {
+struct BineSubtree {
     start: usize,
     len: usize,
     /// Whether the subtree is mirrored: left and right are swapped in its levels.
@@ -44,7 +44,7 @@ struct Subtree {
     height: u32,
 }
 
-impl Subtree {
+impl BineSubtree {
     /// The half with the root, which is not the smaller one, and the other half, whose root is a child.
     fn halves(self) -> Option<[Self; 2]> {
         let (larger, smaller) = (self.len.div_ceil(2), self.len / 2);
@@ -68,7 +68,7 @@ impl Subtree {
 impl BineTree {
     /// The tree over `ranks` ranks, rooted at `root`, as `rank` sees it.
     pub fn new(rank: usize, root: usize, ranks: usize) -> Self {
-        let whole = Subtree { start: 0, len: ranks, is_mirrored: false, height: ranks.next_power_of_two().ilog2() };
+        let whole = BineSubtree { start: 0, len: ranks, is_mirrored: false, height: ranks.next_power_of_two().ilog2() };
         let first = (root + ranks - whole.root()) % ranks;
         let position = (rank + ranks - first) % ranks;
         let (mut own, mut parent, mut below) = (whole, None, Vec::new());
@@ -128,7 +128,7 @@ impl BineTree {
     /// The children and their subtrees, counted from the first rank of this subtree; the largest first.
     pub fn subtrees(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> {
         let positions_in_subtree =
-            |below: &Subtree| below.start - self.own.start..below.start + below.len - self.own.start;
+            |below: &BineSubtree| below.start - self.own.start..below.start + below.len - self.own.start;
         self.below.iter().map(move |(_, below)| ((self.first + below.root()) % self.ranks, positions_in_subtree(below)))
     }
 }

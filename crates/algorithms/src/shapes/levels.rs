@@ -173,7 +173,7 @@ impl PartParameter {
 
     fn shared_values(&self, c: &Call, entry: &Entry) -> Vec<(String, u64)> {
         let pairs = [(SEGMENT.name, SEGMENT.name), (OUTER.name, GROUP.name)];
-        let declares = |name: &str| entry.about.parameters.iter().any(|parameter| parameter.name == name);
+        let declares = |name: &str| entry.about.parameter(name).is_some();
         let value = |name: &str| c.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
         let shared_values = |(own, part): (&str, &str)| Some((part.to_owned(), value(own).filter(|_| declares(part))?));
         pairs.into_iter().filter_map(shared_values).collect()

@@ -57,8 +57,8 @@ pub async fn subtrees(r: &Rank<'_>, c: &Call, tree: &BinomialTree) -> Vec<usize>
     sizes
 }
 
-/// The values with which telling sizes completes a call: the `rounds`, the most `digits` of a size, the most bytes of
-/// these digits (`digit_counts`), and the messages of all `sizes`. None for a rank that knows only its own block.
+/// The names in formulas for the sending of sizes: the `rounds`, the most `digits` of a size, the most bytes of these
+/// digits (`digit_bytes`), and the messages of all `sizes`. None for a rank that knows only its own block.
 pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     if matches!(c.counts, Counts::Own(_)) {
         return Vec::new();
@@ -69,7 +69,7 @@ pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let values = [
         ("rounds", rounds),
         ("digits", most),
-        ("told", most * largest * c.element_bytes),
+        ("digit_bytes", most * largest * c.element_bytes),
         ("sizes", digit_counts.into_iter().sum()),
     ];
     values.map(|(name, value)| (name, value as u64)).into()

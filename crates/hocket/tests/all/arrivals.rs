@@ -28,7 +28,7 @@ fn times_s(
     engine: Engine,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let (scene, options) = (Scene { arrivals, ..Scene::default() }, Options { engine, ..Options::default() });
-    let found = simulate_trials(&Subject::Listed(entry), call, platform, Gap::default(), &scene, trials, options)?;
+    let found = simulate_trials(&Subject::Entry(entry), call, platform, Gap::default(), &scene, trials, options)?;
     Ok((found.times_s, found.arriving_s))
 }
 
@@ -132,7 +132,7 @@ fn texts_are_read() {
         ("one rank, 0..500 us", late(Who::One, Lateness::Uniform(0.0, 5e-4))),
         ("one rank,1us..1ms", late(Who::One, Lateness::Uniform(1e-6, 1e-3))),
         ("every rank, exponential 10 us", late(Who::Every, Lateness::Exponential(1e-5))),
-        ("0 us, 5 us, 0 us", Arrivals::Listed(vec![0.0, 5e-6, 0.0])),
+        ("0 us, 5 us, 0 us", Arrivals::Times(vec![0.0, 5e-6, 0.0])),
     ] {
         assert_eq!(Arrivals::parse(text), Ok(expected), "{text}");
     }
@@ -142,7 +142,7 @@ fn texts_are_read() {
         let refused = Arrivals::parse(text).unwrap_err().to_string();
         assert!(refused.starts_with(&format!("arrivals: got {text:?}, expected ranks")), "{refused}");
     }
-    assert_eq!(Arrivals::from_times_s(&[7.0, 5.0]), Ok(Arrivals::Listed(vec![2.0, 0.0])));
+    assert_eq!(Arrivals::from_times_s(&[7.0, 5.0]), Ok(Arrivals::Times(vec![2.0, 0.0])));
     assert!(Arrivals::from_times_s(&[0.0, f64::NAN]).is_err() && Arrivals::from_times_s(&[0.0, 1e7]).is_err());
     assert!(Arrivals::parse("rank 7, 1 us").unwrap().check(7).is_err());
     assert!(Arrivals::parse("1 us, 2 us").unwrap().check(3).is_err());

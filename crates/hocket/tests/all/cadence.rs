@@ -42,7 +42,7 @@ fn repeated(
 ) -> Result<(Vec<f64>, Repeated)> {
     let (cadence, options) = (Some(Cadence::parse(text).unwrap()), Options { engine, ..Options::default() });
     let scene = Scene { cadence, ..Scene::default() };
-    let found = simulate_trials(&Subject::Listed(entry), call, platform, Gap::default(), &scene, trials, options)?;
+    let found = simulate_trials(&Subject::Entry(entry), call, platform, Gap::default(), &scene, trials, options)?;
     Ok((found.times_s, found.repeated.unwrap()))
 }
 
@@ -147,7 +147,7 @@ fn calls_have_tags_of_their_own() {
     let (entry, call) = of(Collective::Broadcast, "chain", 2, 8);
     for text in ["32 calls", "32 calls, 4 at a time", "30 calls, 3 at a time"] {
         let scene = Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
-        let (subject, options) = (Subject::Listed(entry), Options { trace: true, ..Options::default() });
+        let (subject, options) = (Subject::Entry(entry), Options { trace: true, ..Options::default() });
         let platform = platform(EAGER, "");
         let found =
             simulate_trials(&subject, &call, &platform, Gap::default(), &scene, Trials::default(), options).unwrap();

@@ -43,7 +43,7 @@ fn scene(faults: &[&str]) -> Result<Scene> {
 
 fn many(of: &(&'static Entry, Call), platform: &Platform, faults: &[&str], trials: Trials) -> Result<Many> {
     let options = Options { trace: true, ..Options::default() };
-    let (subject, scene) = (Subject::Listed(of.0), scene(faults)?);
+    let (subject, scene) = (Subject::Entry(of.0), scene(faults)?);
     Ok(simulate_trials(&subject, &of.1, platform, Gap::default(), &scene, trials, options)?.many)
 }
 

@@ -8,7 +8,7 @@ use hocket_simulate::{Options, Platform};
 use hocket_verify::Limits;
 
 fn composed() -> impl Iterator<Item = &'static Entry> {
-    CATALOGUE.iter().filter(|entry| entry.about.parameters.iter().any(|parameter| parameter.name == "outer"))
+    CATALOGUE.iter().filter(|entry| entry.about.parameter("outer").is_some())
 }
 
 /// Verifies an algorithm on ranks that share nodes in this way; returns how many calls it takes.
@@ -50,7 +50,7 @@ fn any_algorithm_can_be_a_part() {
         for parameter in entry.about.parameters.iter().filter(|parameter| !parameter.words().is_empty()) {
             for value in 0..parameter.words().len() as u64 {
                 let given = [(parameter.name.to_owned(), value), ("segment".to_owned(), 3)];
-                let has_segment = entry.about.parameters.iter().any(|parameter| parameter.name == "segment");
+                let has_segment = entry.about.parameter("segment").is_some();
                 let given = if has_segment { &given[..] } else { &given[..1] };
                 let checked: usize = (2..=9).map(|ranks| check(entry, ranks, &Nodes::Equal(2), given)).sum();
                 let needs_more =
@@ -66,7 +66,7 @@ fn any_algorithm_can_be_a_part() {
 #[test]
 fn groups_may_be_grouped() {
     for entry in composed() {
-        let network = entry.about.parameters.iter().find(|parameter| parameter.name == "network").expect("declared");
+        let network = entry.about.parameter("network").expect("declared");
         let Ok(hierarchical) = network.number_of("hierarchical") else { panic!("{entry}: no hierarchical network") };
         let given =
             [("network", hierarchical), ("outer", 2), ("group", 2)].map(|(name, value)| (name.to_owned(), value));

@@ -1,6 +1,7 @@
 //! All tests of algorithms in worlds, in one program: the catalogue is compiled for each world once, not for each file.
 
 mod arrivals;
+mod benchmark;
 mod bounds;
 mod cadence;
 mod catalogue;
@@ -18,7 +19,6 @@ mod faults;
 mod hosts;
 mod levels;
 mod loggops;
-mod measured;
 mod multicast;
 mod orders;
 mod pacing;

@@ -13,7 +13,7 @@ const ALGORITHMS: [&str; 6] =
 /// A multicast, unless the algorithm refuses the group.
 fn multicast(algorithm: &str, members: &[usize], bytes: usize) -> Option<Multicast> {
     let algorithm = find(Collective::Broadcast, algorithm).unwrap();
-    let has_segments = algorithm.about.parameters.iter().any(|parameter| parameter.name == "segment");
+    let has_segments = algorithm.about.parameter("segment").is_some();
     let parameters: Vec<_> = has_segments.then(|| ("segment".to_owned(), 2)).into_iter().collect();
     let call = algorithm.accept(&Call::new(Collective::Broadcast, members.len(), bytes), &parameters).ok()?;
     Some(Multicast { members: members.to_vec(), call, algorithm })

@@ -123,7 +123,7 @@ fn compare_scenes(turns: usize) {
         let calls = calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place);
         for (number, call) in calls.filter(|call| (entry.about.symmetry)(call).is_some()).enumerate() {
             for (scene, platform) in turns::of(&cases, number, turns) {
-                let subject = Subject::Listed(entry);
+                let subject = Subject::Entry(entry);
                 let of = |engine| {
                     let (gap, options) = (Gap::default(), Options { engine, ..Options::default() });
                     let found = simulate_trials(&subject, &call, platform, gap, scene, Trials::default(), options);

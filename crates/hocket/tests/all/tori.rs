@@ -19,7 +19,7 @@ fn given(sizes: &[usize]) -> Vec<(String, u64)> {
 
 fn accepted(entry: &Entry, sizes: &[usize], root: usize, count: usize) -> Call {
     let call = Call { root, element_bytes: 8, ..Call::new(entry.collective, sizes.iter().product(), count) };
-    let has_segment = entry.about.parameters.iter().any(|parameter| parameter.name == "segment");
+    let has_segment = entry.about.parameter("segment").is_some();
     let segment = has_segment.then(|| ("segment".to_owned(), 8));
     let given: Vec<_> = given(sizes).into_iter().chain(segment).collect();
     entry.accept(&call, &given).unwrap_or_else(|e| panic!("{entry}: {e}"))
@@ -28,7 +28,7 @@ fn accepted(entry: &Entry, sizes: &[usize], root: usize, count: usize) -> Call {
 #[test]
 fn on_five_and_six_axes_they_are_right() {
     let last = AXES[AXES.len() - 1].name;
-    for entry in CATALOGUE.iter().filter(|entry| entry.about.parameters.iter().any(|p| p.name == last)) {
+    for entry in CATALOGUE.iter().filter(|entry| entry.about.parameter(last).is_some()) {
         for sizes in [[2, 2, 2, 2, 2, 1], [2, 3, 1, 2, 1, 2], [3, 1, 1, 3, 1, 3]] {
             let report = verify(entry, sizes.iter().product(), &given(&sizes), Limits::default()).unwrap();
             assert!(report.counterexample.is_none(), "{entry} on {sizes:?}: {:?}", report.counterexample);

@@ -69,7 +69,7 @@ impl Poisson {
 }
 
 /// The number of events for a uniform number: the smallest k whose distribution function with mean `x` exceeds it.
-fn events(uniform: f64, none: f64, x: f64) -> f64 {
+fn event_count(uniform: f64, none: f64, x: f64) -> f64 {
     if x < MANY_EVENTS { f64::from(few_events(uniform, none, x)) } else { many_events(uniform, x) }
 }
 
@@ -124,7 +124,7 @@ impl Model for Poisson {
         }
         let (uniform, mean): ([f64; L], _) = (draws.uniform(1), length_s / self.interval_s);
         let none = libm::exp(-mean);
-        delay_hit(hits, end_s, |i| self.duration_s * events(none + chance * uniform[i], none, mean).max(1.0));
+        delay_hit(hits, end_s, |i| self.duration_s * event_count(none + chance * uniform[i], none, mean).max(1.0));
     }
 }
 

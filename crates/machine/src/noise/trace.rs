@@ -27,7 +27,7 @@ pub struct Trace {
 impl Trace {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let (file, text) = section.file("file")?;
-        let events = events(&text, &file)?;
+        let events = read_events(&text, &file)?;
         let end_s = events.iter().map(|(start, duration)| start + duration).fold(0.0, f64::max);
         let length_s = section.optional_time_s("length")?.unwrap_or(end_s);
         if length_s < end_s || length_s == 0.0 {
@@ -93,7 +93,7 @@ impl Trace {
 /// The longest recording: 30 years.
 const LONGEST_S: f64 = 1e9;
 
-fn events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
+fn read_events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
     let mut events: Vec<(f64, f64)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let refuse = |why: &str| Error::new(why.to_owned()).at(format!("{file}:{}", number + 1));

@@ -103,7 +103,7 @@ impl Grid {
         }
     }
 
-    /// The third axis is drawn aslant; further axes place copies of the three beside and below each other.
+    /// The third axis is drawn aslant; further axes place copies of the three to the right of and below each other.
     pub fn position(&self, node: usize) -> [f64; 2] {
         let depth = self.dims.get(2).map_or(0, |size| size - 1) as f64;
         let mut spacing = SLANT.map(|step| 1.0 + depth * step);

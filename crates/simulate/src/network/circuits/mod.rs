@@ -108,7 +108,7 @@ impl Circuits {
         let wavelengths = is_short.then_some(wavelengths);
         let mut changes = section.optional_list("changes", Change::parse)?;
         for change in &changes {
-            check(section, *change, fabric.topology.nodes(), wavelengths.is_some())?;
+            check_change(section, *change, fabric.topology.nodes(), wavelengths.is_some())?;
         }
         changes.sort_by(|a, b| a.time_s.total_cmp(&b.time_s));
         Ok(Self {
@@ -149,7 +149,7 @@ fn times(section: &Section) -> Result<Times> {
 }
 
 /// Refuses a change of ports or wavelengths that the network does not have.
-fn check(section: &Section, change: Change, nodes: usize, has_wavelengths: bool) -> Result<()> {
+fn check_change(section: &Section, change: Change, nodes: usize, has_wavelengths: bool) -> Result<()> {
     match change.what {
         Supply::Ports { node: Some(node), .. } if node >= nodes => {
             Err(section.reject("changes", &format!("nodes below {nodes}, but a change names node {node}")))

@@ -120,7 +120,7 @@ impl Switch<'_> {
         circuit.has_messages() || waits(0) || waits(1)
     }
 
-    /// Whether a program at that node holds a circuit: it was told, or will be told, that the circuit is open.
+    /// Whether a program at that node holds a circuit: it knows, or will know, that the circuit is open.
     pub(super) fn is_held_at(&self, index: u32, node: u32) -> bool {
         let circuit = &self.circuits[index as usize];
         let end = usize::from(circuit.ends[1] == node);

@@ -164,7 +164,7 @@ impl Circuit {
         self.stage == Stage::Open && !self.has_messages()
     }
 
-    /// Whether a program has been told that it is open, and has not disconnected since.
+    /// Whether a program knows that it is open, and has not disconnected since.
     pub fn is_asked_for(&self) -> bool {
         self.wishes.iter().flatten().any(|wish| wish.is_met)
     }

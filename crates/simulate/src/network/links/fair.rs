@@ -26,11 +26,11 @@ pub struct Fair<'a> {
     passages: Passages,
     /// A reused buffer for the messages whose shares change.
     changed_messages: Vec<u32>,
-    faulty: Option<Faulty<'a>>,
+    faulty: Option<FairFaults<'a>>,
 }
 
 /// The faults of a network.
-struct Faulty<'a> {
+struct FairFaults<'a> {
     ways: Ways<'a>,
     /// When links change, which link, and the part of its bandwidth from then on.
     changes: Vec<(f64, u32, f64)>,
@@ -113,7 +113,8 @@ struct CarryingLink {
 impl<'a> Fair<'a> {
     pub fn new(network: &'a Links) -> Self {
         let topology = &network.fabric.topology;
-        let faulty = Ways::new(&network.fabric).map(|ways| Faulty { ways, changes: network.fabric.faults.changes() });
+        let faulty =
+            Ways::new(&network.fabric).map(|ways| FairFaults { ways, changes: network.fabric.faults.changes() });
         let mut timetable = Timetable::new();
         for (number, (time_s, ..)) in faulty.iter().flat_map(|faulty| &faulty.changes).enumerate() {
             let key = (number as u64) << KIND_BITS | FairEvent::Changes as u64;

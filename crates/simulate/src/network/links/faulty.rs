@@ -10,7 +10,7 @@ use super::super::{Flight, LinkUse, Passages};
 use super::Links;
 
 /// The messages under way in a network with faults.
-pub struct Faulty<'a> {
+pub struct DelayedMessages<'a> {
     network: &'a Links,
     pub ways: Ways<'a>,
     messages: Vec<DelayedMessage>,
@@ -32,7 +32,7 @@ pub struct Span {
     pub held_s: f64,
 }
 
-impl<'a> Faulty<'a> {
+impl<'a> DelayedMessages<'a> {
     /// None without faults.
     pub fn new(network: &'a Links) -> Option<Box<Self>> {
         let longer = || vec![LinkUse::default(); network.fabric.topology.links()];

@@ -7,7 +7,7 @@ use hocket_machine::{AnyTopology, Hop, Topology};
 use super::super::regions::Head;
 use super::super::traffic::ENDLESS;
 use super::super::{Crosser, Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
-use super::faulty::{Faulty, Span};
+use super::faulty::{DelayedMessages, Span};
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable, Words};
 
@@ -25,7 +25,7 @@ pub struct Queues<'a> {
     links: Vec<Link>,
     passages: Passages,
     events: u64,
-    faulty: Option<Box<Faulty<'a>>>,
+    faulty: Option<Box<DelayedMessages<'a>>>,
     /// The region, if the network is divided.
     region: Option<Region<'a>>,
 }
@@ -164,7 +164,7 @@ impl<'a> Queues<'a> {
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
             events: 0,
-            faulty: Faulty::new(network),
+            faulty: DelayedMessages::new(network),
             region: part.map(|part| Region { part, crossings: Vec::new() }),
         }
     }

@@ -9,14 +9,14 @@ use super::Packets;
 use super::messages::no_earlier;
 
 /// The faults of a network.
-pub(super) struct Faulty<'a> {
+pub(super) struct PacketFaults<'a> {
     network: &'a Packets,
     pub ways: Ways<'a>,
     /// The messages by number.
     flights: Vec<Flight>,
 }
 
-impl<'a> Faulty<'a> {
+impl<'a> PacketFaults<'a> {
     /// None without faults.
     pub fn new(network: &'a Packets) -> Option<Box<Self>> {
         Ways::new(&network.fabric).map(|ways| Box::new(Self { network, ways, flights: Vec::new() }))

@@ -10,7 +10,7 @@ use super::super::traffic::ENDLESS;
 use super::super::{Crosser, Crossing, Entrant, Flight, Follower, LinkUse, Milestone, Part, Passages, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
-use super::faulty::Faulty;
+use super::faulty::PacketFaults;
 use super::messages::{Message, Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
 use super::wiring::Wiring;
@@ -42,7 +42,7 @@ pub(super) struct Routers<'a> {
     /// The message of each port.
     sending: Vec<u32>,
     pacing: Option<AdaptivePacing>,
-    faulty: Option<Box<Faulty<'a>>>,
+    faulty: Option<Box<PacketFaults<'a>>>,
     /// The region, if the network is divided.
     region: Option<Box<Region<'a>>>,
     /// For each node, the number of messages that have left it.
@@ -166,7 +166,7 @@ impl<'a> Routers<'a> {
             ejections_free_s: vec![0.0; ports],
             sending: vec![NOBODY; ports],
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
-            faulty: Faulty::new(network),
+            faulty: PacketFaults::new(network),
             region: part.map(|part| Box::new(Region { part, crossings: Vec::new(), entering: FxHashMap::default() })),
             injections: vec![0; wiring.nodes],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],

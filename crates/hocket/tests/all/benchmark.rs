@@ -18,7 +18,7 @@ fn platform(noise: &str) -> Platform {
 fn ends(entry: &'static Entry, call: &Call, platform: &Platform, way: Way, engine: Engine) -> Option<Vec<Ends>> {
     let (trials, options) =
         (Trials { seed: 3, count: 6, ..Trials::default() }, Options { engine, ..Options::default() });
-    let found = simulate_trials(&Subject::Listed(entry), call, platform, Gap::default(), &way.into(), trials, options);
+    let found = simulate_trials(&Subject::Entry(entry), call, platform, Gap::default(), &way.into(), trials, options);
     found.ok().map(|found| found.many.ends)
 }
 

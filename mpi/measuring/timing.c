@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "timed.h"
+#include "timing.h"
 #include "together.h"
 
 /* A start in time multiplies the lead by SHRINKING; a late start doubles it up to MOST_LEAD_S, since ranks without a
@@ -40,7 +40,7 @@ void *room(size_t size)
     return memory;
 }
 
-static void *function(const char *name)
+static void *library_function(const char *name)
 {
     void *function = dlsym(RTLD_DEFAULT, name);
     if (!function)
@@ -251,7 +251,7 @@ int must_repeat(int is_late)
     return is_late;
 }
 
-double sample_s(int (*called)(void))
+double sample_s(int (*function)(void))
 {
     double maxima[2];
     do {
@@ -264,7 +264,7 @@ double sample_s(int (*called)(void))
             start_s = named_start_s();
             is_late = wait_until(start_s);
         }
-        called();
+        function();
         double own[2] = {common_s() - start_s, is_late};
         PMPI_Allreduce(own, maxima, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     } while (must_repeat(maxima[1] > 0));
@@ -332,7 +332,7 @@ static void expect(const char *rule, char *end, size_t size)
         snprintf(end, size, " %s %.*s\n", collective, (int)strcspn(name, ","), name);
 }
 
-int prove(FILE *out, const char *rule, int number, int (*called)(void))
+int prove(FILE *out, const char *rule, int number, int (*function)(void))
 {
     char end[256];
     set_rule(rule);
@@ -340,7 +340,7 @@ int prove(FILE *out, const char *rule, int number, int (*called)(void))
     char *before = summary();
     fill();
     count_calls(1);
-    called();
+    function();
     count_calls(0);
     int right = is_right(), has_run = 0;
     char *after = summary();
@@ -365,9 +365,9 @@ void begin(int are_together)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     members = MPI_COMM_WORLD;
-    *(void **)&set_rules = function("hocket_set_rules");
-    *(void **)&log_summary = function("hocket_log_summary");
-    *(void **)&count_calls = function("hocket_count_calls");
+    *(void **)&set_rules = library_function("hocket_set_rules");
+    *(void **)&log_summary = library_function("hocket_log_summary");
+    *(void **)&count_calls = library_function("hocket_count_calls");
     count_calls(0);
     counts = room(sizeof *counts * 2 * (size_t)ranks);
     places = counts + ranks;

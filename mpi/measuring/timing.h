@@ -4,8 +4,8 @@
  * rank 0 names; the clocks were compared before. It ends when the last rank is done. Without a common start it is the
  * time of the slowest rank.
  */
-#ifndef HOCKET_TIMED_H
-#define HOCKET_TIMED_H
+#ifndef HOCKET_TIMING_H
+#define HOCKET_TIMING_H
 
 #include <mpi.h>
 #include <stddef.h>
@@ -46,9 +46,9 @@ int call(void);
 int begin_nonblocking(int slot, MPI_Request *request);
 int is_right(void);
 void set_rule(const char *rule);
-/* Makes one call of `called` by a rule, counts and checks it, and prints it with `number` to `out`. Returns 1 if it was right
- * and ran the rule. */
-int prove(FILE *out, const char *rule, int number, int (*called)(void));
+/* Makes one call by `function` under a rule, counts and checks it, and prints it with `number` to `out`. Returns 1 if it
+ * was right and ran the rule. */
+int prove(FILE *out, const char *rule, int number, int (*function)(void));
 /* Rewrites the input: a program has just made its data, so that no other processor holds them. */
 void write_input(void);
 /* The start of all ranks, on the common clock; rank 0 names it. */
@@ -57,8 +57,8 @@ double named_start_s(void);
 int must_repeat(int is_late);
 /* Compares the clocks. Returns 1 if all ranks have the same clock; else they drift: compare them repeatedly. */
 int compare_clocks(void);
-/* Seconds of one call of `called`. */
-double sample_s(int (*called)(void));
+/* Seconds of one call by `function`. */
+double sample_s(int (*function)(void));
 /* Prints a text, escaped for a JSON string. */
 void print_text(FILE *out, const char *text);
 /* Prints times as a member of a JSON object that has one already. */

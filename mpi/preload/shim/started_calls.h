@@ -17,14 +17,14 @@
  * If the program frees the request of an active call, MPI calls free_request during PMPI_Grequest_complete. For the
  * states of a persistent call see persistent.h; it becomes ended when the program frees its request.
  */
-#ifndef HOCKET_SHIM_STARTED_H
-#define HOCKET_SHIM_STARTED_H
+#ifndef HOCKET_SHIM_STARTED_CALLS_H
+#define HOCKET_SHIM_STARTED_CALLS_H
 
 #include "operation.h"
 
 #pragma GCC visibility push(hidden)
 
-struct started {
+struct started_call {
     struct operation operation;
     /* The call, with its own copies of types and arrays. */
     struct call call;
@@ -32,16 +32,16 @@ struct started {
     /* The error that the call ended with, written before the call is reported as complete. */
     int code;
     /* Called when the call has ended; active_lock is held. */
-    void (*completed)(struct started *started);
-    struct started *next;
+    void (*on_completion)(struct started_call *started_call);
+    struct started_call *next;
 };
 
 /* Gives a call its own copies of types and arrays, and of the counts if it is persistent. */
-void hold(struct started *started);
+void hold(struct started_call *started_call);
 /* Starts a call, and advances it as far as possible. */
-void activate(struct started *started);
+void activate(struct started_call *started_call);
 /* Puts a call into the list of those that have ended. */
-void end_call(struct started *started);
+void end_call(struct started_call *started_call);
 /* Changes the number of persistent calls that are not idle. */
 void count_started(int change);
 /* Returns 1 if a call under way uses this operator; the caller holds active_lock. */
@@ -52,7 +52,7 @@ void unlock_active(void);
 /* Frees the ended calls, and communicators without users. */
 void reap_ended(void);
 /* Completes all calls under way. */
-void end_started(void);
+void end_started_calls(void);
 
 #pragma GCC visibility pop
 

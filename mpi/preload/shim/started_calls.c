@@ -1,5 +1,5 @@
 /* Calls under way. This file owns the lists of active and of ended calls, and the requests of nonblocking calls. */
-#include "started.h"
+#include "started_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "envelope.h"
 #include "log.h"
 
-static struct started *active;
+static struct started_call *active;
 static int active_count;
 /* Persistent calls that are not idle; atomic. */
 static int started_count;
 static pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct started *ended;
+static struct started_call *ended;
 static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Requests */
@@ -27,17 +27,17 @@ THREAD_CACHE struct {
 
 static int query_request(void *state, MPI_Status *status)
 {
-    struct started *started = state;
-    int code = __atomic_load_n(&started->code, __ATOMIC_ACQUIRE);
+    struct started_call *started_call = state;
+    int code = __atomic_load_n(&started_call->code, __ATOMIC_ACQUIRE);
     PMPI_Status_set_elements(status, MPI_BYTE, 0);
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
     if (code == MPI_SUCCESS || !ending.is_asked)
         return code;
-    int is_freed = __atomic_load_n(&started->operation.comm->is_freed, __ATOMIC_RELAXED);
+    int is_freed = __atomic_load_n(&started_call->operation.comm->is_freed, __ATOMIC_RELAXED);
     ending.code = code;
-    ending.comm = is_freed ? MPI_COMM_SELF : started->call.comm;
+    ending.comm = is_freed ? MPI_COMM_SELF : started_call->call.comm;
     return MPI_SUCCESS;
 }
 
@@ -55,11 +55,11 @@ static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status
     return ending.code;
 }
 
-void end_call(struct started *started)
+void end_call(struct started_call *started_call)
 {
     pthread_mutex_lock(&ended_lock);
-    started->next = ended;
-    __atomic_store_n(&ended, started, __ATOMIC_RELAXED);
+    started_call->next = ended;
+    __atomic_store_n(&ended, started_call, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ended_lock);
 }
 
@@ -114,16 +114,16 @@ static int has_own_counts(const struct call *call)
     return call->form == PERSISTENT && call->asked.counts && !call->asked.neighbors;
 }
 
-void hold(struct started *started)
+void hold(struct started_call *started_call)
 {
-    struct call *call = &started->call;
-    size_t ranks = (size_t)started->operation.comm->ranks;
+    struct call *call = &started_call->call;
+    size_t ranks = (size_t)started_call->operation.comm->ranks;
     call->input.type = lasting_type(call->input.type);
     call->result.type = lasting_type(call->result.type);
     hold_pieces(&call->input_pieces);
     hold_pieces(&call->result_pieces);
     if (call->op != MPI_OP_NULL)
-        started->operation.type = call->result.type;
+        started_call->operation.type = call->result.type;
     if (!has_own_counts(call))
         return;
     call->asked.counts = copy_of(call->asked.counts, 2 * ranks * sizeof(size_t));
@@ -150,9 +150,9 @@ static void release_pieces(const struct pieces *pieces)
 }
 
 /* Frees the copies that hold() made. */
-static void let_go(const struct started *started)
+static void let_go(const struct started_call *started_call)
 {
-    const struct call *call = &started->call;
+    const struct call *call = &started_call->call;
     release(call->input.type);
     release(call->result.type);
     release_pieces(&call->input_pieces);
@@ -183,57 +183,57 @@ int shim_polls(void)
 
 int is_reducing(MPI_Op op)
 {
-    const struct started *started = active;
-    while (started && started->call.op != op)
-        started = started->next;
-    return started != NULL;
+    const struct started_call *started_call = active;
+    while (started_call && started_call->call.op != op)
+        started_call = started_call->next;
+    return started_call != NULL;
 }
 
-static void complete(struct started *started)
+static void complete(struct started_call *started_call)
 {
-    __atomic_store_n(&started->code, started->call.code, __ATOMIC_RELEASE);
-    started->completed(started);
+    __atomic_store_n(&started_call->code, started_call->call.code, __ATOMIC_RELEASE);
+    started_call->on_completion(started_call);
 }
 
-static void complete_request(struct started *started)
+static void complete_request(struct started_call *started_call)
 {
-    PMPI_Grequest_complete(started->request);
+    PMPI_Grequest_complete(started_call->request);
 }
 
 void shim_progress(void)
 {
     if (!is_active() || pthread_mutex_trylock(&active_lock))
         return;
-    for (struct started **place = &active; *place;) {
-        struct started *started = *place;
-        if (!advance(&started->operation, 0)) {
-            place = &started->next;
+    for (struct started_call **place = &active; *place;) {
+        struct started_call *started_call = *place;
+        if (!advance(&started_call->operation, 0)) {
+            place = &started_call->next;
             continue;
         }
-        *place = started->next;
-        log_ran(&started->operation);
+        *place = started_call->next;
+        log_ran(&started_call->operation);
         __atomic_sub_fetch(&active_count, 1, __ATOMIC_RELAXED);
-        complete(started);
+        complete(started_call);
     }
     pthread_mutex_unlock(&active_lock);
 }
 
 /* Appends a call to the active calls, which stay in the order of their starts. */
-static void append(struct started *started)
+static void append(struct started_call *started_call)
 {
     pthread_mutex_lock(&active_lock);
-    struct started **last = &active;
+    struct started_call **last = &active;
     while (*last)
         last = &(*last)->next;
-    *last = started;
+    *last = started_call;
     __atomic_add_fetch(&active_count, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&active_lock);
 }
 
-void activate(struct started *started)
+void activate(struct started_call *started_call)
 {
-    start(&started->operation);
-    append(started);
+    start(&started_call->operation);
+    append(started_call);
     shim_progress();
 }
 
@@ -253,28 +253,28 @@ int shim_start(struct call *call, MPI_Request *request)
     if (!request)
         shim_refuse(call, "no request", MPI_ERR_ARG);
     reap_ended();
-    struct started *started = shim_room(sizeof *started);
-    started->call = *call;
-    started->completed = complete_request;
-    started->next = NULL;
-    if (!prepare(&started->operation, &started->call)) {
-        free(started);
+    struct started_call *started_call = shim_room(sizeof *started_call);
+    started_call->call = *call;
+    started_call->on_completion = complete_request;
+    started_call->next = NULL;
+    if (!prepare(&started_call->operation, &started_call->call)) {
+        free(started_call);
         return 0;
     }
-    call->code = report_refused(&started->call);
+    call->code = report_refused(&started_call->call);
     if (call->is_absent) {
-        started->operation.is_done = 1;
-        finish(&started->operation);
-        free(started);
+        started_call->operation.is_done = 1;
+        finish(&started_call->operation);
+        free(started_call);
         return 1;
     }
-    hold(started);
-    place(&started->operation);
+    hold(started_call);
+    place(&started_call->operation);
     MPI_Request *target = call->is_refused ? &own_request : request;
-    PMPI_Grequest_start(query_request, free_request, cancel_request, started, target);
-    started->request = *target;
-    __atomic_add_fetch(&started->operation.comm->users, 1, __ATOMIC_RELAXED);
-    activate(started);
+    PMPI_Grequest_start(query_request, free_request, cancel_request, started_call, target);
+    started_call->request = *target;
+    __atomic_add_fetch(&started_call->operation.comm->users, 1, __ATOMIC_RELAXED);
+    activate(started_call);
     if (call->is_refused)
         PMPI_Request_free(&own_request);
     return 1;
@@ -285,16 +285,16 @@ static void free_ended(void)
     if (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
         return;
     pthread_mutex_lock(&ended_lock);
-    struct started *next, *started = ended;
+    struct started_call *next, *started_call = ended;
     __atomic_store_n(&ended, NULL, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&ended_lock);
-    for (; started; started = next) {
-        struct communicator *comm = started->operation.comm;
-        next = started->next;
-        if (started->operation.is_done)
-            let_go(started);
-        finish(&started->operation);
-        free(started);
+    for (; started_call; started_call = next) {
+        struct communicator *comm = started_call->operation.comm;
+        next = started_call->next;
+        if (started_call->operation.is_done)
+            let_go(started_call);
+        finish(&started_call->operation);
+        free(started_call);
         release_communicator(comm);
     }
 }
@@ -305,7 +305,7 @@ void reap_ended(void)
     free_unused_communicators();
 }
 
-void end_started(void)
+void end_started_calls(void)
 {
     while (is_active())
         shim_progress();
@@ -314,11 +314,11 @@ void end_started(void)
 static int is_in_use(const struct communicator *state)
 {
     pthread_mutex_lock(&active_lock);
-    const struct started *started = active;
-    while (started && started->operation.comm != state)
-        started = started->next;
+    const struct started_call *started_call = active;
+    while (started_call && started_call->operation.comm != state)
+        started_call = started_call->next;
     pthread_mutex_unlock(&active_lock);
-    return started != NULL;
+    return started_call != NULL;
 }
 
 void shim_settle(MPI_Comm comm)
