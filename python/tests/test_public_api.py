@@ -100,7 +100,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         lambda **given: hocket.fit([hocket.Measurement(**given)], machine="cluster").to_pandas(),
         {**vars(MEASURED), "source": "a:1"},
     ),
-    "read_measurements": (hocket.read_measurements, {"path": "nowhere.csv", "told": None}),
+    "read_measurements": (hocket.read_measurements, {"path": "nowhere.csv", "facts": None}),
     "sweep": (hocket.sweep, {"grid": hocket.Grid.parse(GRID), "output": None, "executor": None, "on_done": nothing}),
     "replay": (hocket.replay, REPLAYED),
     "replay_events": (hocket.replay_events, REPLAYED),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hocket_algorithms::automatic::Surroundings;
 use hocket_core::Nodes;
-use hocket_machine::{Machine, Section};
+use hocket_machine::{Machine, Section, Values};
 use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -83,6 +83,14 @@ impl PythonMachine {
     pub fn nodes(machine: Option<&Self>) -> &Nodes {
         machine.map_or(&Nodes::Unknown, |machine| &machine.platform.nodes)
     }
+}
+
+/// The values of a machine file in which numbers are left open, with an example in place of each.
+#[pyfunction]
+pub fn skeleton_quantities(text: &str, file: &str) -> PyResult<Plain<Values>> {
+    let machine = Machine::parse_skeleton(text, file).map_err(raise)?;
+    Platform::new(&machine).map_err(raise)?;
+    Ok(Plain(machine.network.read_so_far()))
 }
 
 fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {

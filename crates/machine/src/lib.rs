@@ -38,7 +38,18 @@ impl Machine {
     /// # Errors
     /// Not TOML, no name, no network section, or an unknown section; the message has file, line and key.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
-        let root = Section::parse(text, file)?;
+        Self::of(&Section::parse(text, file)?, file)
+    }
+
+    /// As [`Machine::parse`], of a file in which numbers are left open: see [`Section::parse_skeleton`].
+    ///
+    /// # Errors
+    /// As [`Machine::parse`].
+    pub fn parse_skeleton(text: &str, file: &str) -> Result<Self> {
+        Self::of(&Section::parse_skeleton(text, file)?, file)
+    }
+
+    fn of(root: &Section, file: &str) -> Result<Self> {
         let name = root.text("name")?;
         let network = root.section("network")?;
         let node = root.optional_section("node")?;

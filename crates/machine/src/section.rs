@@ -38,6 +38,8 @@ pub struct Section {
     path: String,
     table: Table,
     used_keys: RefCell<BTreeSet<String>>,
+    /// Whether values are left open, to be fitted.
+    is_skeleton: bool,
     /// The values read so far, shared by all sections of the file.
     values: Arc<Mutex<Values>>,
 }
@@ -48,12 +50,25 @@ impl Section {
     /// # Errors
     /// Text that is not TOML: file, line and what the parser expected.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
+        Self::read(text, file, false)
+    }
+
+    /// As [`Section::parse`], of a file in which some numbers are left open: `"?"`, or a range such as `"1 us..9 us"`.
+    /// An example with the unit of the key stands for each.
+    ///
+    /// # Errors
+    /// As [`Section::parse`].
+    pub fn parse_skeleton(text: &str, file: &str) -> Result<Self> {
+        Self::read(text, file, true)
+    }
+
+    fn read(text: &str, file: &str, is_skeleton: bool) -> Result<Self> {
         let document = Document::parse(text.to_owned()).map_err(|e| {
             let line = e.span().map_or(1, |span| line_of(text, span.start));
             Error::new(e.message()).at(format!("{file}:{line}"))
         })?;
         let (table, used_keys, values) = (document.as_table().clone(), RefCell::default(), Arc::default());
-        Ok(Self { file: file.into(), text: text.into(), path: String::new(), table, used_keys, values })
+        Ok(Self { file: file.into(), text: text.into(), path: String::new(), table, used_keys, is_skeleton, values })
     }
 
     /// The values read from the file so far.
@@ -99,7 +114,7 @@ impl Section {
         let path = format!("{}{key}.", self.path);
         let (file, text, used_keys, values) =
             (self.file.clone(), self.text.clone(), RefCell::default(), self.values.clone());
-        Ok(Self { file, text, path, table, used_keys, values })
+        Ok(Self { file, text, path, table, used_keys, is_skeleton: self.is_skeleton, values })
     }
 
     /// The section `key` of this one.
@@ -162,6 +177,7 @@ impl Section {
             return Err(self.missing(key, "a number"));
         };
         let number = item.as_float().or(item.as_integer().map(|whole| whole as f64)).filter(|n| n.is_finite());
+        let number = number.or(item.as_str().and_then(|_| self.left_open(item)).map(|_| 1.5));
         let number = number.ok_or_else(|| self.refuse(key, item, "a number"))?;
         self.note(key, "", Value::Number(number));
         Ok(number)
@@ -188,7 +204,7 @@ impl Section {
         match self.table.get(key) {
             None => self.missing(key, expected),
             Some(item) => {
-                Error::new(format!("got {}, expected {expected}", self.quote(item))).at(self.place(key, item))
+                self.error_at(key, item, Error::new(format!("got {}, expected {expected}", self.quote(item))))
             }
         }
     }
@@ -250,7 +266,7 @@ impl Section {
         if !self.table.get(key).is_some_and(Item::is_array) {
             return Ok(self.optional_number(key, unit, parse)?.map(|number| vec![number; ranges]));
         }
-        let numbers = self.read_list(key, parse)?;
+        let numbers = self.read_list(key, |text| parse(self.with_example(text, unit)))?;
         if numbers.len() != ranges {
             return Err(self.reject(key, &format!("a text, or a list of {ranges}, one for each range")));
         }
@@ -263,7 +279,7 @@ impl Section {
     /// # Errors
     /// Not sizes, not ascending, or not from 0 on.
     pub fn ranges_bytes(&self, key: &str) -> Result<Vec<u64>> {
-        let starts = self.read_list(key, units::parse_bytes)?;
+        let starts = self.read_list(key, |text| units::parse_bytes(self.with_example(text, "_bytes")))?;
         if starts.is_empty() && !self.contains(key) {
             return Ok(vec![0]);
         }
@@ -279,7 +295,7 @@ impl Section {
     /// # Errors
     /// Not a size.
     pub fn optional_bytes(&self, key: &str) -> Result<Option<u64>> {
-        let bytes = self.optional(key, units::parse_bytes)?;
+        let bytes = self.optional(key, |text| units::parse_bytes(self.with_example(text, "_bytes")))?;
         bytes.into_iter().for_each(|bytes| self.note(key, "_bytes", Value::Count(bytes)));
         Ok(bytes)
     }
@@ -378,7 +394,7 @@ impl Section {
         let Some(item) = self.take(key) else { return Ok(Vec::new()) };
         let texts: Option<Vec<_>> = item.as_array().and_then(|list| list.iter().map(|value| value.as_str()).collect());
         let texts = texts.ok_or_else(|| self.refuse(key, item, "a list of texts in quotes"))?;
-        texts.into_iter().map(|text| read(text).map_err(|e| e.at(self.place(key, item)))).collect()
+        texts.into_iter().map(|text| read(text).map_err(|e| self.error_at(key, item, e))).collect()
     }
 
     /// A text.
@@ -435,7 +451,7 @@ impl Section {
 
     /// A number with a unit.
     fn optional_number(&self, key: &str, unit: &str, parse: fn(&str) -> Result<f64>) -> Result<Option<f64>> {
-        let number = self.optional(key, parse)?;
+        let number = self.optional(key, |text| parse(self.with_example(text, unit)))?;
         number.into_iter().for_each(|number| self.note(key, unit, Value::Number(number)));
         Ok(number)
     }
@@ -449,7 +465,7 @@ impl Section {
         let Some(text) = item.as_str() else {
             return Err(self.refuse(key, item, "a text in quotes, with a unit if any"));
         };
-        read(text).map(Some).map_err(|e| e.at(self.place(key, item)))
+        read(text).map(Some).map_err(|e| self.error_at(key, item, e))
     }
 
     /// A value as written in the file if it is short, else its type.
@@ -459,7 +475,40 @@ impl Section {
     }
 
     fn refuse(&self, key: &str, item: &Item, expected: &str) -> Error {
-        Error::new(format!("got {}, expected {expected}", item.type_name())).at(self.place(key, item))
+        self.error_at(key, item, Error::new(format!("got {}, expected {expected}", item.type_name())))
+    }
+
+    /// The error for the value of a key. A value that is left open gets its own, for no example stands for it.
+    fn error_at(&self, key: &str, item: &Item, error: Error) -> Error {
+        let Some((place, text)) = self.left_open(item) else { return error.at(self.place(key, item)) };
+        let numbers = "only times, times per byte, rates, sizes and numbers with a fraction can be fitted";
+        let error = Error::new(format!("got \"{text}\", expected a value: {numbers}"));
+        error.at(format!("{}{place}", self.place(key, item)))
+    }
+
+    /// The first value of a key that is left open: its place in a list, and its text.
+    fn left_open<'a>(&self, item: &'a Item) -> Option<(String, &'a str)> {
+        if !self.is_skeleton {
+            return None;
+        }
+        let of_list = |list: &'a toml_edit::Array| {
+            let mut texts = list.iter().map(|value| value.as_str().filter(|text| is_left_open(text))).enumerate();
+            texts.find_map(|(place, text)| Some((format!("[{place}]"), text?)))
+        };
+        match item.as_str() {
+            Some(text) => is_left_open(text).then(|| (String::new(), text)),
+            None => item.as_array().and_then(of_list),
+        }
+    }
+
+    /// The text of a number; in a skeleton, an example with the unit stands for a value that is left open.
+    fn with_example<'a>(&self, text: &'a str, unit: &str) -> &'a str {
+        match unit {
+            _ if !self.is_skeleton || !is_left_open(text) => text,
+            "_bytes_per_s" => "1 GB/s",
+            "_bytes" => "1 KiB",
+            _ => "1 ns",
+        }
     }
 
     fn place(&self, key: &str, item: &Item) -> String {
@@ -474,6 +523,10 @@ const MOST_QUOTED: usize = 80;
 
 /// More nodes than any machine has.
 pub(crate) const MOST_NODES: usize = 1 << 26;
+
+fn is_left_open(text: &str) -> bool {
+    text.trim() == "?" || text.contains("..")
+}
 
 fn whole(item: &Item) -> Option<usize> {
     whole_value(item.as_integer())

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from hocket.cli import options
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_TRIALS = 1_000_000
 """The default of --trials if --until-ci is given."""

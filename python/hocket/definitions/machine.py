@@ -107,6 +107,15 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
 
 
+def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
+    """Return the parsed values of a machine file in which numbers are left open, with an example in place of each.
+
+    Raises:
+        Error: The text is no such file: file, line and key.
+    """
+    return _native.skeleton_quantities(text, file)
+
+
 def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
     """Return the text and the file name of a preset, given its name, or of a machine file, given its path.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, skeleton_quantities
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,12 @@ class _Unit:
         ending: The end of the names in `Machine.quantities`.
         low: The least value without a given range.
         high: The largest value without a given range.
-        probe: A valid value in a machine file.
         exact: The format of a value in full.
     """
 
     ending: str
     low: float
     high: float
-    probe: str
     exact: str
 
     def read(self, text: str) -> float:
@@ -68,13 +67,12 @@ class _Unit:
         return f"{value:.4g}"
 
 
-_PER_BYTE = _Unit("_s_per_byte", 1e-12, 1e-8, '"1 ns"', '"{} s"')
-_TIME = _Unit("_s", 1e-9, 1e-4, '"1 ns"', '"{} s"')
-_RATE = _Unit("_bytes_per_s", 1e8, 1e12, '"1 GB/s"', '"{} B/s"')
-_SIZE = _Unit("_bytes", 256, 1 << 20, '"1 KiB"', '"{} B"')
-_NUMBER = _Unit("", 1.0, 10.0, "1.5", "{}")
+_PER_BYTE = _Unit("_s_per_byte", 1e-12, 1e-8, '"{} s"')
+_TIME = _Unit("_s", 1e-9, 1e-4, '"{} s"')
+_RATE = _Unit("_bytes_per_s", 1e8, 1e12, '"{} B/s"')
+_SIZE = _Unit("_bytes", 256, 1 << 20, '"{} B"')
+_NUMBER = _Unit("", 1.0, 10.0, "{}")
 _UNITS = (_RATE, _PER_BYTE, _TIME, _SIZE)
-_PROBES = (_TIME.probe, _RATE.probe, _SIZE.probe, _NUMBER.probe)
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[[\w.]+\])|(?P<key>^\s*[\w.]+\s*=)""",
@@ -155,12 +153,11 @@ class Skeleton:
         Raises:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
-        places_marked = [*_find_marks(text)]
-        machine, probes = _with_probes(text, file, places_marked)
-        places = tuple(_place(one, probe, machine, file) for one, probe in zip(places_marked, probes, strict=True))
-        if machine.noise:
+        quantities = skeleton_quantities(text, file)
+        skeleton = cls(text, file, tuple(_place(mark, quantities, file) for mark in _find_marks(text)))
+        if skeleton._example.noise:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")
-        return cls(text, file, places)
+        return skeleton
 
     def with_values(self, values: Sequence[float], dims: tuple[int, ...] | None = None) -> Machine:
         """Return the machine with values in their places, and the sizes of its torus, if they are given."""
@@ -233,34 +230,11 @@ def _find_marks(text: str) -> list[_Mark]:
     return places
 
 
-def _with_probes(text: str, file: str, places: Sequence[_Mark]) -> tuple[Machine, list[str]]:
-    """Return the machine with a valid value of the right unit in each place, and these values."""
-    left = [[*_PROBES] for _ in places]
-    while True:
-        probes = [each[0] for each in left]
-        try:
-            return Machine.parse(_replace(text, places, probes), file), probes
-        except Error as error:
-            refusals = [
-                number for number, one in enumerate(places) if f" {one.name.partition('[')[0]}: got " in str(error)
-            ]
-            if not refusals:
-                raise
-            line = places[refusals[0]].line
-            for number in refusals:
-                left[number].pop(0)
-                if not left[number]:
-                    name = places[number].name
-                    raise Error(
-                        f'{file}:{line}: {name}: got "{places[number].text}", expected a value: only times, '
-                        "times per byte, rates, sizes and numbers with a fraction can be fitted"
-                    ) from None
-
-
-def _place(one: _Mark, probe: str, machine: Machine, file: str) -> Place:
+def _place(one: _Mark, quantities: Mapping[str, Any], file: str) -> Place:
     key, line = one.name.partition("[")[0], one.line
-    unit = next((unit for unit in _UNITS if f"{key}{unit.ending}" in machine.quantities), _NUMBER)
-    if (unit is _NUMBER) != (probe == _NUMBER.probe) or key.startswith("noise."):
+    with_unit = (unit for unit in _UNITS if f"{key}{unit.ending}" in quantities)
+    unit = next(with_unit, _NUMBER if isinstance(quantities.get(key), float) else None)
+    if unit is None or key.startswith("noise."):
         raise Error(f'{file}:{line}: {one.name}: got "{one.text}", expected a value, as this key cannot be fitted')
     low, high = unit.low, unit.high
     if one.text != "?":
