@@ -95,10 +95,10 @@ class _Choice:
     def others(self, call: Call, parameter: Parameter) -> Iterator[Call]:
         """Yield a call with each other value of a switch or a count, and automatic sizes of segments."""
         sizes = {each.name for each in self.free if each.unit == "bytes"}
-        kept = {name: value for name, value in call.parameters.items() if name not in sizes}
+        settings = {name: value for name, value in call.parameters.items() if name not in sizes}
         for value in parameter.values_on(call.ranks):
             if value != call.parameters.get(parameter.name, parameter.default):
-                yield self._with_sizes(replace(call, parameters={**kept, parameter.name: value}))
+                yield self._with_sizes(replace(call, parameters={**settings, parameter.name: value}))
 
     def _with_sizes(self, call: Call) -> Call:
         """Return a call with automatic sizes of segments, rounded to powers of two; the defaults of others."""

@@ -762,6 +762,6 @@ class _Work:
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
         trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)
-        planned = plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials)
-        is_late = planned.exact_s is not None and planned.exact_s > until_s * _ROUNDING
-        return Later(until_s) if is_late else planned.run_until(until_s)
+        request = plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials)
+        is_late = request.exact_s is not None and request.exact_s > until_s * _ROUNDING
+        return Later(until_s) if is_late else request.run_until(until_s)
