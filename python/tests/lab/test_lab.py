@@ -78,6 +78,7 @@ def test_links_carry_the_bytes_of_the_simulator(
                 assert point["measured_s"] > 0.9 * point["simulated_s"], "faster than its links"
 
 
+@pytest.mark.real_mpi
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_a_table_a_picture_and_times_of_the_machine(
@@ -94,6 +95,7 @@ def test_a_table_a_picture_and_times_of_the_machine(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.real_mpi
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_a_scene_is_measured_and_simulated(
@@ -117,6 +119,7 @@ def test_a_scene_is_measured_and_simulated(
     assert not left()
 
 
+@pytest.mark.real_mpi
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_a_link_is_slow_or_down_during_a_call(
@@ -141,6 +144,7 @@ def test_a_link_is_slow_or_down_during_a_call(
     assert not left()
 
 
+@pytest.mark.real_mpi
 @pytest.mark.mpi
 @pytest.mark.usefixtures("can_build")
 def test_jobs_at_once_meet_on_the_links_of_the_simulator(
@@ -232,6 +236,7 @@ def test_a_calibration_finds_the_bandwidth_of_the_links(
     assert 0.8 < send.time_s.mean * 12.5e6 / size_bytes < 1.5
 
 
+@pytest.mark.real_mpi
 @pytest.mark.mpi
 def test_a_program_runs_in_a_lab_that_is_up(
     tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, torus: Path, names: list[str]
