@@ -23,6 +23,7 @@ from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.arrivals import describe
+from hocket.simulating.best import choose
 from hocket.simulating.comparison import compare
 from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
@@ -173,6 +174,13 @@ class Question:
             raise Error(comparison.not_compared[0].sentence)
         (fastest, *_) = comparison.fastest(call.size_bytes)
         return find(f"{self.collective}/{fastest}", among=self.sources.algorithms)
+
+    @cached_property
+    def explained_call(self) -> Call:
+        """The call to explain, with the values of parameters that a comparison has."""
+        algorithm = self.explained_algorithm
+        (call,) = self.calls(self.ranks[-1], [self.size_explained_bytes])
+        return choose(algorithm, replace(call, parameters=self.values(algorithm)), self.machine)
 
     def on_other(self) -> Question:
         """Return the same question for the second machine.

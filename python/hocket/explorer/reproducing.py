@@ -177,7 +177,10 @@ def _explained_words(question: Question) -> list[str]:
     size = ["--size", _size(question.size_explained_bytes)] if has_size else []
     ranks = ["--ranks", str(question.ranks[-1])]
     names = [algorithm.collective, algorithm.name]
-    return [*names, *ranks, *size, *_parameter_words(question, algorithm), *_seed_words(question)]
+    parameters = [
+        word for item in question.explained_call.parameters.items() for word in ("--param", "=".join(map(str, item)))
+    ]
+    return [*names, *ranks, *size, *parameters, *_seed_words(question)]
 
 
 def _parameter_words(question: Question, algorithm: Algorithm) -> list[str]:
@@ -244,7 +247,7 @@ def _call(question: Question, ranks: object) -> str:
 
 
 def _explained_call(question: Question) -> str:
-    parameters = _parameters(question.values(question.explained_algorithm))
+    parameters = _parameters(question.explained_call.parameters)
     return f"hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{parameters})"
 
 

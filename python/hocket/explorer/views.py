@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
-from hocket.base.call import Call
 from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.units import format_count, format_ranks, format_time
@@ -249,7 +248,7 @@ def _space_time(question: Question, on_done: OnDone) -> View:
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
     explanation = explain(
         question.explained_algorithm,
-        _call(question),
+        question.explained_call,
         machine=question.machine,
         scene=question.scene,
         trials=_first_trial(question),
@@ -310,17 +309,11 @@ def _verdict(question: Question, on_done: OnDone) -> View:
     )
 
 
-def _call(question: Question) -> Call:
-    """Return the call to explain."""
-    (call,) = question.calls(question.ranks[-1], [question.size_explained_bytes])
-    return replace(call, parameters=question.values(question.explained_algorithm))
-
-
 def _simulated(question: Question, kind: Detail) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
         question.explained_algorithm,
-        _call(question),
+        question.explained_call,
         machine=question.machine,
         scene=question.scene,
         trials=_first_trial(question),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +43,17 @@ class Remedy:
     Attributes:
         change: A change of the machine, such as "half the latency"; or the name of another algorithm.
         time_s: The simulated time of the call with the change, in seconds.
+        parameters: Values of the other algorithm's parameters, as far as they are not its defaults.
     """
 
     change: str
     time_s: float
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The change, and values of parameters: "circulant segment=32768"."""
+        return " ".join([self.change, *(f"{name}={value}" for name, value in self.parameters.items())])
 
 
 @dataclass(frozen=True)
@@ -216,8 +223,12 @@ def _faster(
     trials: Trials,
     among: Iterable[Algorithm] | None,
 ) -> list[Remedy]:
-    """Return the faster algorithms, each with the parameters of the call that it declares."""
+    """Return the faster algorithms; they have the parameters of the call that they declare, and others by formula."""
     candidates = _candidates_for(algorithm, machine, among)
     comparison = compare(candidates, [call], machine=machine, scene=scene, trials=trials)
-    times = [Remedy(one.algorithm, one.times_s[0]) for one in comparison.simulations]
+    defaults = {(one.name, each.name): each.default for one in candidates for each in one.parameters}
+    times = []
+    for one in comparison.simulations:
+        values = {name: value for name, value in one.parameters.items() if value != defaults[one.algorithm, name]}
+        times.append(Remedy(one.algorithm, one.times_s[0], values))
     return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)

@@ -95,5 +95,5 @@ def parts_of(step: Step) -> str:
 
 
 def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
-    rows = ((one.change, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
+    rows = ((one.label, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
     return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
