@@ -34,7 +34,7 @@ LIMITS = {
     "files in the longest chain of imports": 14,
     "classes that share a name with another of their room": 0,
     "types that share a name with another of their crate": 0,
-    "names that are participles or prepositions": 10,
+    "names that are participles or prepositions": 1,
 }
 
 

@@ -65,13 +65,6 @@ impl Request {
         self.call.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
     }
 
-    /// As `estimate_s`, to compare values of parameters.
-    #[getter]
-    fn estimate_in_turn_s(&self) -> f64 {
-        let estimate_s = |entry| hocket::estimate_in_turn_s(entry, &self.call.content(), &self.platform);
-        self.call.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
-    }
-
     /// The time of an isolated call by the formula, where it is exact.
     #[getter]
     fn exact_s(&self) -> Option<f64> {

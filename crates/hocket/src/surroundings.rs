@@ -32,11 +32,10 @@ pub fn costs(platform: &Platform) -> Arc<dyn Fn(u64) -> Costs + Send + Sync> {
 
 /// The time of a message of this many bytes, as a line.
 fn line(platform: &Platform) -> Box<dyn Fn(f64) -> Line + Send + Sync> {
-    let of_link = |alpha_s, beta_s_per_byte| Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
     let wire = match &platform.network {
-        NetworkModel::Links(network) => of_link(network.link_latency_s, 1.0 / network.link_bytes_per_s),
-        NetworkModel::Packets(network) => of_link(network.link_latency_s, network.link_s_per_byte),
-        _ => of_link(0.0, 0.0),
+        NetworkModel::Links(network) => [network.link_latency_s, 1.0 / network.link_bytes_per_s],
+        NetworkModel::Packets(network) => [network.link_latency_s, network.link_s_per_byte],
+        _ => [0.0, 0.0],
     };
     let level = match &platform.network {
         NetworkModel::Hockney(network) => {
@@ -47,23 +46,27 @@ fn line(platform: &Platform) -> Box<dyn Fn(f64) -> Line + Send + Sync> {
         other => other.fabric().map(|fabric| &fabric.host),
     };
     let level = level.cloned();
-    Box::new(move |bytes| level.as_ref().map_or(wire, |level| level.line(bytes, wire)))
+    Box::new(move |bytes| as_line(level.as_ref().map_or(wire, |level| level.line_s(bytes, wire))))
+}
+
+fn as_line([alpha_s, beta_s_per_byte]: [f64; 2]) -> Line {
+    Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 }
 }
 
 /// The number of ranks on a node, and the time of a message of `bytes` within it, as a line; none if all messages cost
 /// the same.
 pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
-    let no_wire = Line { alpha_s: 0.0, beta_s_per_byte: 0.0, memory_s_per_byte: 0.0 };
-    match &platform.network {
-        NetworkModel::Hockney(network) => network.local.as_ref().map(|local| (local.ranks_per_node, local.costs)),
-        NetworkModel::Loggp(network) => {
-            network.local.as_ref().map(|local| (local.ranks_per_node, local.costs.line(bytes, no_wire)))
+    let (ranks, level) = match &platform.network {
+        NetworkModel::Hockney(network) => {
+            return network.local.as_ref().map(|local| (local.ranks_per_node, local.costs));
         }
+        NetworkModel::Loggp(network) => network.local.as_ref().map(|local| (local.ranks_per_node, &local.costs))?,
         other => {
             let fabric = other.fabric()?;
-            fabric.local.as_ref().map(|local| (fabric.placement.ranks_on(0).len(), local.line(bytes, no_wire)))
+            (fabric.placement.ranks_on(0).len(), fabric.local.as_ref()?)
         }
-    }
+    };
+    Some((ranks, as_line(level.line_s(bytes, [0.0, 0.0]))))
 }
 
 fn messages_on(platform: &Platform) -> Result<Messages> {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
+from typing import Generic, Protocol, TypeVar
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -14,7 +15,19 @@ from hocket.base.results import Later
 from hocket.definitions.calls import prepare
 from hocket.definitions.library import AUTO, COLLECTIVES, Algorithm, Parameter
 from hocket.definitions.machine import Machine
-from hocket.simulating.simulation import Simulation, plan
+
+
+class _Statistics(Protocol):
+    @property
+    def mean(self) -> float: ...
+
+
+class _Result(Protocol):
+    @property
+    def time_s(self) -> _Statistics: ...
+
+
+R = TypeVar("R", bound=_Result)
 
 
 def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
@@ -36,9 +49,9 @@ def search(
     call: Call,
     *,
     machine: Machine,
-    run: Callable[[Call, float], Simulation | Later],
+    run: Callable[[Call, float], R | Later],
     until_s: float = math.inf,
-) -> Simulation | Later:
+) -> R | Later:
     """Simulate a call with the parameters that make the algorithm fastest.
 
     The search begins with the values that the formula chooses, or with the defaults if they are faster. It changes
@@ -89,7 +102,7 @@ class _Choice:
     def estimate_s(self, call: Call) -> float:
         """Return a rough estimate of the time by the formula, to compare values; infinity if there is none."""
         with suppress(Error):
-            return plan(self.algorithm, call, machine=self.machine).estimate_in_turn_s
+            return prepare(self.algorithm, call, self.machine).estimate_s(self.machine.handle)
         return math.inf
 
     def others(self, call: Call, parameter: Parameter) -> Iterator[Call]:
@@ -118,7 +131,7 @@ class _Choice:
 
 
 @dataclass
-class _Search:
+class _Search(Generic[R]):
     """A search for the least time.
 
     Attributes:
@@ -131,9 +144,9 @@ class _Search:
 
     choice: _Choice
     call: Call
-    run: Callable[[Call, float], Simulation | Later]
+    run: Callable[[Call, float], R | Later]
     until_s: float
-    best: Simulation | None = None
+    best: R | None = None
 
     def begin(self) -> None:
         """Simulate with the values that the formula chooses, and with the defaults."""

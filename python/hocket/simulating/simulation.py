@@ -592,11 +592,6 @@ class Plan:
         return self.request.estimate_s
 
     @property
-    def estimate_in_turn_s(self) -> float:
-        """As `estimate_s`, if each processor sends one message at a time: to compare values of parameters."""
-        return self.request.estimate_in_turn_s
-
-    @property
     def exact_s(self) -> float | None:
         """The time of an isolated call by the algorithm's formula, where it is exact."""
         return self.request.exact_s

@@ -3,7 +3,7 @@
 use hocket_core::Result;
 use hocket_machine::Section;
 
-use super::{Departure, Line, Parcel, local};
+use super::{Departure, Parcel, local};
 use crate::clock::Clock;
 
 /// The parameters of messages between nodes or within one: keys of `[network]` or `[network.local]`.
@@ -171,17 +171,16 @@ impl Level {
         }
     }
 
-    /// The time of a message of `bytes` whose receive is posted, as a line, over a wire that adds this line: for a
-    /// rendezvous with its request and the answer, which also take the latency of the wire.
-    pub fn line(&self, bytes: f64, wire: Line) -> Line {
+    /// The latency, and the time per byte, of a message of `bytes` whose receive is posted, in seconds, over a wire with
+    /// these two: a rendezvous with its request and the answer, which also take the latency of the wire.
+    pub fn line_s(&self, bytes: f64, [latency_s, s_per_byte]: [f64; 2]) -> [f64; 2] {
         let costs = self.of(bytes);
-        let [request_s, answer_s] = [self.request(0.0, bytes), self.grant(0.0, bytes)];
-        let asking_s = if self.is_eager(bytes) { 0.0 } else { request_s + answer_s + 2.0 * wire.alpha_s };
-        Line {
-            alpha_s: asking_s + costs.o[SEND] + costs.L + costs.o[RECEIVE] + wire.alpha_s,
-            beta_s_per_byte: costs.G.max(costs.O[SEND]).max(wire.beta_s_per_byte) + costs.O[RECEIVE],
-            memory_s_per_byte: 0.0,
-        }
+        let asking_s = self.request(0.0, bytes) + self.grant(0.0, bytes) + 2.0 * latency_s;
+        let before_s = if self.is_eager(bytes) { 0.0 } else { asking_s };
+        [
+            before_s + costs.o[SEND] + costs.L + costs.o[RECEIVE] + latency_s,
+            costs.G.max(costs.O[SEND]).max(s_per_byte) + costs.O[RECEIVE],
+        ]
     }
 
     /// The ranges, with the sizes of their smallest and largest messages of at least one byte.
