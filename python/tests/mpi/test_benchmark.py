@@ -48,7 +48,7 @@ def check(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: 
     for one in found["measurements"]:
         assert 0 < one["low_s"] <= one["median_s"] <= one["high_s"]
         assert len(one["samples_s"]) >= 10
-    for name, calls in found["counted"].items():
+    for name, calls in found["proving_calls"].items():
         assert calls == sum(name == algorithm for algorithm, _ in measured)
     for one in found["not_measured"]:
         assert one["sentence"].startswith(f"{collective} {one['algorithm']} "), one

@@ -81,7 +81,7 @@ def test_calls_begin_when_they_are_due(mpi: Mpi, hocket_command: Callable[..., R
     for one in found["measurements"]:
         assert 15e-3 < median(one["interval_s"]) < 80e-3
         assert 0 < one["median_s"] < 20e-3, "a call is over before the next one is due"
-        assert one["made"] >= 1 + 7 * len(one["samples_s"])
+        assert one["calls"] >= 1 + 7 * len(one["samples_s"])
 
 
 def test_ranks_compute_beside_nonblocking_calls(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
@@ -91,7 +91,7 @@ def test_ranks_compute_beside_nonblocking_calls(mpi: Mpi, hocket_command: Callab
         assert [one["algorithm"] for one in found["measurements"]] == ["recursive_doubling", "native"]
         for one in found["measurements"]:
             assert 15e-3 < median(one["interval_s"]) < 80e-3, "the next call begins after the computation"
-            assert one["made"] >= 1 + 7 * len(one["samples_s"])
+            assert one["calls"] >= 1 + 7 * len(one["samples_s"])
 
 
 def check_at_a_time(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:
@@ -102,7 +102,7 @@ def check_at_a_time(mpi: Mpi, hocket_command: Callable[..., Ran], collective: st
     measured_names = [one["algorithm"] for one in found["measurements"]]
     refused = [one["algorithm"] for one in found["not_measured"]]
     assert sorted(measured_names + refused) == sorted([name, "native"])
-    assert found["counted"][name] == measured_names.count(name)
+    assert found["proving_calls"][name] == measured_names.count(name)
     for one in found["measurements"]:
         assert min(one["interval_s"]) > 0 and one["median_s"] > 0
 
@@ -110,7 +110,7 @@ def check_at_a_time(mpi: Mpi, hocket_command: Callable[..., Ran], collective: st
 def test_calls_at_a_time_are_nonblocking(mpi: Mpi, hocket_command: Callable[..., Ran]) -> None:
     words = "allreduce recursive_doubling native -n 2 --sizes 800B"
     found = measured(mpi, hocket_command, words, "--cadence", "8 calls, 4 at a time")
-    assert found["counted"] == {"recursive_doubling": 1, "native": 1}
+    assert found["proving_calls"] == {"recursive_doubling": 1, "native": 1}
     check_at_a_time(mpi, hocket_command, "neighbor_alltoall", 9)
 
 
