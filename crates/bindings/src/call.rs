@@ -63,7 +63,7 @@ impl PythonCall {
 
     /// A rough estimate of the time on a machine, by the formula of an algorithm of the catalogue, to compare values of
     /// parameters; infinity if it has none.
-    fn estimate_s(&self, machine: &PythonMachine) -> f64 {
+    fn estimate_in_turn_s(&self, machine: &PythonMachine) -> f64 {
         let estimate_s = |entry| hocket::estimate_in_turn_s(entry, &self.call, &machine.platform());
         self.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
     }

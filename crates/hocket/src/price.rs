@@ -76,7 +76,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Messages are segments, or else large parts of a vector, each without request.
+    /// Messages are segments. Where there are no segments, they are large parts of a vector, without requests.
     fn of(call: &Call, platform: &Platform) -> Self {
         let costs = costs(platform);
         let size_bytes = call.size_bytes();
@@ -85,7 +85,8 @@ impl Estimate {
         let Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte, ports } = costs(bytes);
         let alpha_s = if segment.is_some() { alpha_s } else { costs(0).alpha_s };
         let between = Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
-        let local = local_line(platform, bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
+        let asking_bytes = segment.map_or(0, |_| bytes);
+        let local = local_line(platform, asking_bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
         let within = local.map_or(between, |(_, line)| line);
         Self { lines: Lines { within, between }, gamma_s: gamma_s_per_byte, ports }
     }

@@ -18,7 +18,7 @@ pub fn surroundings(platform: &Platform) -> Surroundings {
     }
 }
 
-/// What messages of this many bytes cost without contention. In networks with links, each goes over one link.
+/// What messages of this many bytes cost without contention. Where there are links, each message goes over one.
 pub fn costs(platform: &Platform) -> Arc<dyn Fn(u64) -> Costs + Send + Sync> {
     let (line, reduce) = (line(platform), platform.node.reduce.clone());
     let ports = if let NetworkModel::Hockney(network) = &platform.network { network.ports } else { None };
@@ -35,7 +35,8 @@ fn line(platform: &Platform) -> Box<dyn Fn(f64) -> Line + Send + Sync> {
     let wire = match &platform.network {
         NetworkModel::Links(network) => [network.link_latency_s, 1.0 / network.link_bytes_per_s],
         NetworkModel::Packets(network) => [network.link_latency_s, network.link_s_per_byte],
-        _ => [0.0, 0.0],
+        NetworkModel::Circuits(network) => [network.latency_s, 1.0 / network.bytes_per_s],
+        NetworkModel::Hockney(_) | NetworkModel::Loggp(_) => [0.0, 0.0],
     };
     let level = match &platform.network {
         NetworkModel::Hockney(network) => {

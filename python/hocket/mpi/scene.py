@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hocket import _native
+from hocket._native import Error
+from hocket.base.checks import quote
 from hocket.mpi.jobs import lines_of, parse_line
 
 _MOST_DRAWS = 16
@@ -106,6 +108,8 @@ def bench_scene(arrivals: str | Sequence[float] | None, cadence: str | None, ran
     Raises:
         Error: They are not understood, or are not arrivals of so many ranks.
     """
+    if arrivals is not None and cadence is not None:
+        raise Error(f"cadence: got {quote(cadence)}, expected none, as arrivals are given")
     if arrivals is not None:
         scene_arrivals = _native.Scene(arrivals if isinstance(arrivals, str) else list(arrivals))
         patterns = draws(ranks) if scene_arrivals.is_drawn else 1

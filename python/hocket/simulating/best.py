@@ -88,7 +88,7 @@ class _Choice:
     """
 
     def __init__(self, algorithm: Algorithm, call: Call, machine: Machine) -> None:
-        """Choose the values: one parameter after the other, until none makes the time less."""
+        """Choose the values: change one parameter at a time, the best change first, until none makes the time less."""
         self.algorithm, self.machine = algorithm, machine
         self.free = [parameter for parameter in algorithm.parameters if parameter.name not in call.parameters]
         self.first = self.best = self._with_sizes(call)
@@ -102,7 +102,7 @@ class _Choice:
     def estimate_s(self, call: Call) -> float:
         """Return a rough estimate of the time by the formula, to compare values; infinity if there is none."""
         with suppress(Error):
-            return prepare(self.algorithm, call, self.machine).estimate_s(self.machine.handle)
+            return prepare(self.algorithm, call, self.machine).estimate_in_turn_s(self.machine.handle)
         return math.inf
 
     def others(self, call: Call, parameter: Parameter) -> Iterator[Call]:
@@ -149,7 +149,7 @@ class _Search(Generic[R]):
     best: R | None = None
 
     def begin(self) -> None:
-        """Simulate with the values that the formula chooses, and with the defaults."""
+        """Simulate with the values that the formula chooses, and with the defaults and automatic sizes of segments."""
         self._simulate(self.call)
         if self.choice.first != self.call:
             self._is_faster(self.choice.first)

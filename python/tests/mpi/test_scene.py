@@ -38,6 +38,8 @@ def test_an_argument_has_a_time_for_each_rank_and_is_short(ranks: int, arrivals:
 def test_a_cadence_is_an_argument() -> None:
     assert bench_scene(None, "7 calls, every 20 ms, 3 at a time", 4).argument == "cadence:7:0.02:3:0:0"
     assert bench_scene(None, "7 calls", 4).argument == "cadence:7:-1:1:0:0"
+    with pytest.raises(hocket.Error, match=r"cadence: got '7 calls', expected none, as arrivals are given"):
+        bench_scene("rank 3, 20 us", "7 calls", 4)
     assert bench_scene(None, "7 calls, computing 5 ms in 4 parts", 4).argument == "cadence:7:-1:1:0.005:4"
     assert bench_scene(None, None, 4).argument == "none"
 
