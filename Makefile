@@ -18,7 +18,7 @@ demo: setup
 REAL := python/tests/mpi python/tests/lab
 # Rust and Python run at the same time; the output of each is shown at its end.
 test: setup
-	echo "checking and testing: about twenty minutes"
+	echo "checking and testing: about a quarter of an hour"
 	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 
 # --release tests the installed build.
