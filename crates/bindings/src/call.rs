@@ -61,10 +61,9 @@ impl PythonCall {
         Plain(self.as_result(&self.call).1)
     }
 
-    /// A rough estimate of the time on a machine, by the formula of an algorithm of the catalogue, to compare values of
-    /// parameters; infinity if it has none.
-    fn estimate_in_turn_s(&self, machine: &PythonMachine) -> f64 {
-        let estimate_s = |entry| hocket::estimate_in_turn_s(entry, &self.call, &machine.platform());
+    /// A rough estimate of the time on a machine, see [`hocket::estimate_s`]; infinity for an algorithm without formula.
+    fn estimate_s(&self, machine: &PythonMachine, in_turn: bool) -> f64 {
+        let estimate_s = |entry| hocket::estimate_s(entry, &self.call, &machine.platform(), in_turn);
         self.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
     }
 

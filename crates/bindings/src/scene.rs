@@ -37,6 +37,10 @@ impl PythonScene {
     #[new]
     #[pyo3(signature = (arrivals = None, cadence = None, faults = None))]
     fn new(arrivals: Option<TextOrTimes>, cadence: Option<String>, faults: Option<Vec<String>>) -> PyResult<Self> {
+        if let (Some(_), Some(text)) = (&arrivals, &cadence) {
+            let sentence = format!("cadence: got '{text}', expected none, as arrivals are given");
+            return Err(raise(hocket_core::Error::new(sentence)));
+        }
         let faults = faults.unwrap_or_default();
         let (arrivals, arrivals_text) = match arrivals {
             None => (None, None),

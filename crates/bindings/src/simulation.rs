@@ -57,22 +57,6 @@ impl Request {
         hocket::effort_s(entry, &call.content(), platform, &how.scene(), trials, engine).unwrap_or(0.0)
     }
 
-    /// A rough estimate of the time of an isolated call, by the formula of an algorithm of the catalogue; infinity if it
-    /// has none.
-    #[getter]
-    fn estimate_s(&self) -> f64 {
-        let estimate_s = |entry| hocket::estimate_s(entry, &self.call.content(), &self.platform);
-        self.call.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
-    }
-
-    /// The time of an isolated call by the formula, where it is exact.
-    #[getter]
-    fn exact_s(&self) -> Option<f64> {
-        let entry = self.call.entry().ok()?;
-        let predicted = hocket::predict(entry, &self.call.content(), &self.platform).ok()??;
-        predicted.is_exact.then_some(predicted.time_s)
-    }
-
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<Plain<Simulation>> {

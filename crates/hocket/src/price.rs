@@ -20,6 +20,16 @@ pub struct Predicted {
     pub is_exact: bool,
 }
 
+/// A simulated time and an exact formula differ by less than this factor.
+const ROUNDING: f64 = 1.0 + 1e-9;
+
+impl Predicted {
+    /// Whether the formula is exact, and says that a run without noise ends after `until_s`.
+    pub fn is_later_than(&self, until_s: f64) -> bool {
+        self.is_exact && self.time_s > until_s * ROUNDING
+    }
+}
+
 /// Evaluates the formulas of `entry`, without noise. None unless the platform is a Hockney network with rendezvous and
 /// either one cost for all messages, or, for algorithms of two levels whose groups are the nodes, one cost within nodes
 /// and one between them. None also for a composed algorithm whose time does not follow from those of its parts.
@@ -49,22 +59,15 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
 }
 
-/// A rough estimate of the time of a call: by the formula, as if messages did not meet.
+/// A rough estimate of the time of a call: by the formula, as if messages did not meet. `in_turn`, to compare values of
+/// parameters: where a processor is busy with each message, it sends one at a time.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
-pub fn estimate_s(entry: &Entry, call: &Call, platform: &Platform) -> Result<f64> {
-    Estimate::of(call, platform).time_s(entry, call)
-}
-
-/// As [`estimate_s`], to compare values of parameters: where a processor is busy with each message, it sends one at a
-/// time.
-///
-/// # Errors
-/// A formula that cannot be evaluated.
-pub fn estimate_in_turn_s(entry: &Entry, call: &Call, platform: &Platform) -> Result<f64> {
+pub fn estimate_s(entry: &Entry, call: &Call, platform: &Platform, in_turn: bool) -> Result<f64> {
     let estimate = Estimate::of(call, platform);
-    let ports = if let NetworkModel::Hockney(_) = platform.network { estimate.ports } else { Some(1) };
+    let is_busy = !matches!(platform.network, NetworkModel::Hockney(_));
+    let ports = if in_turn && is_busy { Some(1) } else { estimate.ports };
     Estimate { ports, ..estimate }.time_s(entry, call)
 }
 
@@ -76,17 +79,16 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Messages are segments. Where there are no segments, they are large parts of a vector, without requests.
+    /// Messages are segments; where there are none, large parts of a vector, as quick to begin as empty messages.
     fn of(call: &Call, platform: &Platform) -> Self {
         let costs = costs(platform);
         let size_bytes = call.size_bytes();
         let segment = call.parameters.iter().find(|(name, _)| *name == SEGMENT.name);
         let bytes = segment.map_or(size_bytes, |(_, bytes)| size_bytes.min(*bytes));
-        let Costs { alpha_s, beta_s_per_byte, gamma_s_per_byte, ports } = costs(bytes);
-        let alpha_s = if segment.is_some() { alpha_s } else { costs(0).alpha_s };
-        let between = Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
-        let asking_bytes = segment.map_or(0, |_| bytes);
-        let local = local_line(platform, asking_bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
+        let alpha_bytes = segment.map_or(0, |_| bytes);
+        let Costs { beta_s_per_byte, gamma_s_per_byte, ports, .. } = costs(bytes);
+        let between = Line { alpha_s: costs(alpha_bytes).alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
+        let local = local_line(platform, alpha_bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
         let within = local.map_or(between, |(_, line)| line);
         Self { lines: Lines { within, between }, gamma_s: gamma_s_per_byte, ports }
     }

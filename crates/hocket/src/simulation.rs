@@ -75,11 +75,15 @@ pub struct Repeated {
     pub hidden_share: Option<f64>,
 }
 
-/// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`].
+/// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`]. It does not run if its formula is exact and says
+/// that it is later than the deadline.
 ///
 /// # Errors
 /// As there.
 pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
+    if options.until_s.is_finite() {
+        check_deadline(predict(entry, call, platform)?, platform, options.until_s)?;
+    }
     with_call_overhead(entry.program(), platform, |program| hocket_simulate::simulate(program, call, platform, options))
 }
 
@@ -106,6 +110,7 @@ pub fn simulate_trials(
         Subject::Entry(entry) => {
             let (call, steps) = pace(entry, call, platform, gap)?;
             let predicted = if *scene == Scene::default() { predict(entry, &call, platform)? } else { None };
+            check_deadline(predicted, platform, options.until_s)?;
             let options = Options { winners_are_alike: true, ..options };
             let outcome = with_call_overhead(entry.program(), platform, |program| run(program, &call, options))?;
             Ok(Simulated { call, steps, predicted, ..outcome })
@@ -113,6 +118,12 @@ pub fn simulate_trials(
         Subject::Own(program) => with_call_overhead(*program, platform, |program| run(program, call, options)),
         Subject::Schedule(schedule) => run(*schedule, call, options),
     }
+}
+
+/// Ends a run that has not begun if it is later than its deadline.
+fn check_deadline(predicted: Option<Predicted>, platform: &Platform, until_s: f64) -> Result<()> {
+    let is_later = platform.noise.is_quiet() && predicted.is_some_and(|predicted| predicted.is_later_than(until_s));
+    if is_later { Err(Error::lateness()) } else { Ok(()) }
 }
 
 /// A program that is simulated in a scene.

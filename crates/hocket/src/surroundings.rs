@@ -47,7 +47,7 @@ fn line(platform: &Platform) -> Box<dyn Fn(f64) -> Line + Send + Sync> {
         other => other.fabric().map(|fabric| &fabric.host),
     };
     let level = level.cloned();
-    Box::new(move |bytes| as_line(level.as_ref().map_or(wire, |level| level.line_s(bytes, wire))))
+    Box::new(move |bytes| as_line(level.as_ref().map_or(wire, |level| level.line(bytes, wire))))
 }
 
 fn as_line([alpha_s, beta_s_per_byte]: [f64; 2]) -> Line {
@@ -67,7 +67,7 @@ pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
             (fabric.placement.ranks_on(0).len(), fabric.local.as_ref()?)
         }
     };
-    Some((ranks, as_line(level.line_s(bytes, [0.0, 0.0]))))
+    Some((ranks, as_line(level.line(bytes, [0.0, 0.0]))))
 }
 
 fn messages_on(platform: &Platform) -> Result<Messages> {

@@ -174,3 +174,8 @@ def _size_range(text: str) -> list[int]:
     while sizes[-1] * factor <= last:
         sizes.append(sizes[-1] * factor)
     return [*sizes, last]
+
+
+def format_choice(name: str, parameters: Iterable[tuple[str, object]], separator: str = " ") -> str:
+    """Return an algorithm with values of its parameters in one line: "trinaryx3 segment=4096"."""
+    return separator.join([name, *(f"{parameter}={value}" for parameter, value in parameters)])

@@ -7,8 +7,10 @@ this value from the call and the machine.
 from __future__ import annotations
 
 import inspect
+import math
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -129,6 +131,17 @@ def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) ->
     """
     request, own = request_of(algorithm, call)
     return guard(algorithm, lambda: _native.Call(request, own, native_machine(machine)))
+
+
+def estimate_s(algorithm: Algorithm, call: Call, machine: Machine, *, in_turn: bool = False) -> float:
+    """Return a rough estimate of the time of an isolated call, by the algorithm's formula.
+
+    It is infinity if the algorithm has no formula, or refuses the call. With `in_turn`, a processor that is busy with
+    each message sends one at a time: to compare values of parameters.
+    """
+    with suppress(Error):
+        return prepare(algorithm, call, machine).estimate_s(machine.handle, in_turn)
+    return math.inf
 
 
 def made_of_any(collective: str, call: Call) -> _native.Call:

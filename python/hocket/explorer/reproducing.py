@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from hocket.base.units import format_ranks
-from hocket.definitions.library import COLLECTIVES, Algorithm
+from hocket.definitions.library import COLLECTIVES
 from hocket.explorer.questions import Question
 from hocket.simulating.arrivals import arrivals_text
 from hocket.simulating.faults import as_faults, join
@@ -124,8 +124,10 @@ print(verdict.ok, verdict.checked)
 for counterexample in verdict.counterexamples:
     print(counterexample["message"])"""
     words = ["verify", algorithm.collective, algorithm.name, "--ranks", _ranks(question.verified_ranks)]
+    declared = {parameter.name for parameter in algorithm.parameters}
+    parameters = [(name, value) for name, value in question.parameters if name in declared]
     return Source(
-        shlex.join(["hocket", *words, *_parameter_words(question, algorithm), *_load_words(question)]),
+        shlex.join(["hocket", *words, *_parameter_words(parameters), *_load_words(question)]),
         _python(question, _algorithm_line(question), body, needs_machine=False),
     )
 
@@ -166,9 +168,8 @@ def _scene(question: Question) -> str:
 
 
 def _trial_words(question: Question) -> list[str]:
-    words = [word for name, value in question.parameters for word in ("--param", f"{name}={value}")]
     trials = [] if question.trials.until_decided else ["--trials", str(question.trials.count)]
-    return [*words, *trials, *_seed_words(question)]
+    return [*_parameter_words(question.parameters), *trials, *_seed_words(question)]
 
 
 def _explained_words(question: Question) -> list[str]:
@@ -177,15 +178,12 @@ def _explained_words(question: Question) -> list[str]:
     size = ["--size", _size(question.size_explained_bytes)] if has_size else []
     ranks = ["--ranks", str(question.ranks[-1])]
     names = [algorithm.collective, algorithm.name]
-    parameters = [
-        word for item in question.explained_call.parameters.items() for word in ("--param", "=".join(map(str, item)))
-    ]
+    parameters = _parameter_words(question.explained_call.parameters.items())
     return [*names, *ranks, *size, *parameters, *_seed_words(question)]
 
 
-def _parameter_words(question: Question, algorithm: Algorithm) -> list[str]:
-    declared = {parameter.name for parameter in algorithm.parameters}
-    return [word for name, value in question.parameters if name in declared for word in ("--param", f"{name}={value}")]
+def _parameter_words(parameters: Iterable[tuple[str, object]]) -> list[str]:
+    return [word for name, value in parameters for word in ("--param", f"{name}={value}")]
 
 
 def _seed_words(question: Question) -> list[str]:

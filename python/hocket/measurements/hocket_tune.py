@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from hocket._native import Error
 from hocket.base.files import parse_object
+from hocket.base.units import format_choice
 from hocket.definitions.library import find, find_collective, measured_element_bytes
 from hocket.measurements.measurement import (
     DEFAULT,
@@ -78,7 +79,7 @@ def _label(owner: str, name: str, parameters: Mapping[str, object], **_: object)
     """Return a choice without counterpart as text."""
     if owner == "mpi":
         return f"MPI's {name}"
-    return ", ".join([name, *(f"{parameter}={value}" for parameter, value in parameters.items())])
+    return format_choice(name, parameters.items(), ", ")
 
 
 FORMAT = Format("hocket-tune", "`measurements.jsonl` of `hocket tune`", matching(_BEGIN, "tune"), _read)

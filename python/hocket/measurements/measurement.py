@@ -13,6 +13,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.names import among
+from hocket.base.units import format_choice
 from hocket.definitions.libraries import library_named
 from hocket.definitions.library import REDUCTIONS, find
 from hocket.definitions.parameters import values_of
@@ -87,7 +88,7 @@ class Measurement:
     @property
     def label(self) -> str:
         """The algorithm and the values of its parameters: "trinaryx3 segment=4096"."""
-        return " ".join([self.algorithm, *(f"{name}={value}" for name, value in sorted(self.parameters.items()))])
+        return format_choice(self.algorithm, sorted(self.parameters.items()))
 
     @property
     def call(self) -> Call:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hocket import _native
-from hocket._native import Error
-from hocket.base.checks import quote
 from hocket.mpi.jobs import lines_of, parse_line
 
 _MOST_DRAWS = 16
@@ -106,18 +104,16 @@ def bench_scene(arrivals: str | Sequence[float] | None, cadence: str | None, ran
     """Return the scene of these arrivals, or of this cadence.
 
     Raises:
-        Error: They are not understood, or are not arrivals of so many ranks.
+        Error: They are not understood, exclude each other, or are not arrivals of so many ranks.
     """
-    if arrivals is not None and cadence is not None:
-        raise Error(f"cadence: got {quote(cadence)}, expected none, as arrivals are given")
+    scene = _native.Scene(arrivals, cadence)
     if arrivals is not None:
-        scene_arrivals = _native.Scene(arrivals if isinstance(arrivals, str) else list(arrivals))
-        patterns = draws(ranks) if scene_arrivals.is_drawn else 1
-        times_s = scene_arrivals.arrival_times_s(ranks, patterns)
+        patterns = draws(ranks) if scene.is_drawn else 1
+        times_s = scene.arrival_times_s(ranks, patterns)
         times_text = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
         return BenchScene(f"late:{patterns}:{times_text}", patterns=patterns)
-    if (values := _native.Scene(cadence=cadence).cadence) is not None:
-        calls, every_s, at_a_time, computing_s, parts = values
+    if scene.cadence is not None:
+        calls, every_s, at_a_time, computing_s, parts = scene.cadence
         every = -1 if every_s is None else every_s
         return BenchScene(
             f"cadence:{calls}:{every:.9g}:{at_a_time}:{computing_s:.9g}:{parts}",

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Later
-from hocket.definitions.calls import prepare
+from hocket.definitions.calls import estimate_s, prepare
 from hocket.definitions.library import AUTO, COLLECTIVES, Algorithm, Parameter
 from hocket.definitions.machine import Machine
 
@@ -41,7 +41,7 @@ def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
     least time. The formula knows no contention: where messages meet, other values can be faster.
     """
-    return _Choice(algorithm, call, machine).best
+    return _Choice(algorithm, call, machine).call
 
 
 def search(
@@ -69,7 +69,7 @@ def search(
         Error: The algorithm refuses the call with the first values.
     """
     choice = _Choice(algorithm, call, machine)
-    state = _Search(choice, choice.best, run, until_s)
+    state = _Search(choice, choice.call, run, until_s)
     state.begin()
     for parameter in choice.free:
         state.try_values(parameter)
@@ -83,27 +83,25 @@ class _Choice:
 
     Attributes:
         free: The parameters that may be changed.
-        first: The call with the defaults, and with automatic sizes of segments.
-        best: The call with the values that the formula chooses.
+        default_call: The call with the defaults, and with automatic sizes of segments.
+        call: The call with the values that the formula chooses.
     """
 
     def __init__(self, algorithm: Algorithm, call: Call, machine: Machine) -> None:
-        """Choose the values: change one parameter at a time, the best change first, until none makes the time less."""
+        """Choose the values: of all changes of one parameter make the best, as long as the time falls."""
         self.algorithm, self.machine = algorithm, machine
         self.free = [parameter for parameter in algorithm.parameters if parameter.name not in call.parameters]
-        self.first = self.best = self._with_sizes(call)
-        least_s, before_s = self.estimate_s(self.best), math.inf
-        while least_s < before_s:
-            before_s = least_s
-            for other in [other for parameter in self.free for other in self.others(self.best, parameter)]:
+        self.default_call = self.call = self._with_sizes(call)
+        least_s, last_s = self.estimate_s(self.call), math.inf
+        while least_s < last_s:
+            last_s = least_s
+            for other in [other for parameter in self.free for other in self.others(self.call, parameter)]:
                 if (time_s := self.estimate_s(other)) < least_s:
-                    self.best, least_s = other, time_s
+                    self.call, least_s = other, time_s
 
     def estimate_s(self, call: Call) -> float:
         """Return a rough estimate of the time by the formula, to compare values; infinity if there is none."""
-        with suppress(Error):
-            return prepare(self.algorithm, call, self.machine).estimate_in_turn_s(self.machine.handle)
-        return math.inf
+        return estimate_s(self.algorithm, call, self.machine, in_turn=True)
 
     def others(self, call: Call, parameter: Parameter) -> Iterator[Call]:
         """Yield a call with each other value of a switch or a count, and automatic sizes of segments."""
@@ -151,8 +149,8 @@ class _Search(Generic[R]):
     def begin(self) -> None:
         """Simulate with the values that the formula chooses, and with the defaults and automatic sizes of segments."""
         self._simulate(self.call)
-        if self.choice.first != self.call:
-            self._is_faster(self.choice.first)
+        if self.choice.default_call != self.call:
+            self._is_faster(self.choice.default_call)
 
     def try_values(self, parameter: Parameter) -> None:
         """Try the other values of a switch, or of a parameter that counts ranks."""
@@ -167,12 +165,12 @@ class _Search(Generic[R]):
             takewhile(lambda size: size >= least, (begin_bytes >> power for power in count(1))),
             takewhile(lambda size: size <= most, (begin_bytes << power for power in count(1))),
         ):
-            falls, before_s = True, math.inf
+            is_falling, last_estimate_s = True, math.inf
             for call in [self._with_size(name, size_bytes) for size_bytes in sizes_bytes]:
                 estimate_s = self.choice.estimate_s(call)
-                if not falls and estimate_s >= before_s:
+                if not is_falling and estimate_s >= last_estimate_s:
                     break
-                falls, before_s = self._is_faster(call), estimate_s
+                is_falling, last_estimate_s = self._is_faster(call), estimate_s
 
     def _with_size(self, name: str, size_bytes: int) -> Call:
         return replace(self.call, parameters={**self.call.parameters, name: size_bytes})

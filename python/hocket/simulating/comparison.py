@@ -21,7 +21,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
-from hocket.definitions.calls import declared_values
+from hocket.definitions.calls import declared_values, estimate_s
 from hocket.definitions.library import COLLECTIVES, Algorithm, Parameter, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
@@ -312,8 +312,6 @@ _Task: TypeAlias = tuple[str, Algorithm, Call]
 _Key: TypeAlias = tuple[int, str]
 """The size of a task's call, and its name."""
 _Outcome: TypeAlias = Simulation | NotCompared | TooLate
-_ROUNDING = 1 + 1e-9
-"""A simulated time and an exact formula differ by less than this factor."""
 _SIZES_AT_ONCE = 8
 """So many sizes are simulated at the same time; their rows are complete before others begin."""
 
@@ -733,7 +731,7 @@ class _Work:
                 continue
             own = of_algorithm(algorithm, call)
             likely = choose(algorithm, own, self.machine) if self.at_best else own
-            sizes[call.size_bytes].append((self._estimate_s(algorithm, likely), task))
+            sizes[call.size_bytes].append((estimate_s(algorithm, likely, self.machine), task))
         ordered = [[task for _, task in sorted(each, key=itemgetter(0))] for each in sizes.values()]
         groups = []
         for first in range(0, len(ordered), _SIZES_AT_ONCE):
@@ -741,11 +739,6 @@ class _Work:
             starts = range(0, max(map(len, some)), places)
             groups += [[task for each in some for task in each[start : start + places]] for start in starts]
         return [*groups, libraries]
-
-    def _estimate_s(self, algorithm: Algorithm, call: Call) -> float:
-        with suppress(Error):
-            return plan(algorithm, call, machine=self.machine).estimate_s
-        return math.inf
 
     def _simulate(self, algorithm: Algorithm, call: Call) -> Simulation | TooLate:
         until_s = self.until_s.get(call.size_bytes, math.inf)
@@ -762,6 +755,4 @@ class _Work:
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
         trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)
-        request = plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials)
-        is_late = request.exact_s is not None and request.exact_s > until_s * _ROUNDING
-        return Later(until_s) if is_late else request.run_until(until_s)
+        return plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials).run_until(until_s)

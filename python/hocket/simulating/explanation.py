@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Result, draw
+from hocket.base.units import format_choice
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
@@ -53,7 +54,7 @@ class Remedy:
     @property
     def label(self) -> str:
         """The change, and values of parameters: "circulant segment=32768"."""
-        return " ".join([self.change, *(f"{name}={value}" for name, value in self.parameters.items())])
+        return format_choice(self.change, self.parameters.items())
 
 
 @dataclass(frozen=True)

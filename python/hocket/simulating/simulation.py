@@ -586,16 +586,6 @@ class Plan:
         """
         return self.request.effort_s
 
-    @property
-    def estimate_s(self) -> float:
-        """A rough estimate of the time of an isolated call, by the algorithm's formula; infinity if it has none."""
-        return self.request.estimate_s
-
-    @property
-    def exact_s(self) -> float | None:
-        """The time of an isolated call by the algorithm's formula, where it is exact."""
-        return self.request.exact_s
-
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
         callback = None if on_trials is None else function("on_trials", on_trials)

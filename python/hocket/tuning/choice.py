@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hocket._native import Error
-from hocket.base.units import format_bytes, format_count
+from hocket.base.units import format_bytes, format_choice, format_count
 from hocket.definitions.library import COLLECTIVES, NATIVE_NAME, REDUCTIONS
 
 Owner = Literal["default", "catalogue", "mpi", "composition"]
@@ -44,7 +44,7 @@ class Choice:
     def __str__(self) -> str:
         if self.owner == "mpi":
             return f"MPI's {self.name}"
-        return ", ".join([self.name, *(f"{name}={value}" for name, value in self.parameters)])
+        return format_choice(self.name, self.parameters, ", ")
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

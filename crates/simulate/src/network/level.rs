@@ -173,12 +173,12 @@ impl Level {
 
     /// The latency, and the time per byte, of a message of `bytes` whose receive is posted, in seconds, over a wire with
     /// these two: a rendezvous with its request and the answer, which also take the latency of the wire.
-    pub fn line_s(&self, bytes: f64, [latency_s, s_per_byte]: [f64; 2]) -> [f64; 2] {
+    pub fn line(&self, bytes: f64, [latency_s, s_per_byte]: [f64; 2]) -> [f64; 2] {
         let costs = self.of(bytes);
-        let asking_s = self.request(0.0, bytes) + self.grant(0.0, bytes) + 2.0 * latency_s;
-        let before_s = if self.is_eager(bytes) { 0.0 } else { asking_s };
+        let exchange_s = self.request(0.0, bytes) + self.grant(0.0, bytes) + 2.0 * latency_s;
+        let request_s = if self.is_eager(bytes) { 0.0 } else { exchange_s };
         [
-            before_s + costs.o[SEND] + costs.L + costs.o[RECEIVE] + latency_s,
+            request_s + costs.o[SEND] + costs.L + costs.o[RECEIVE] + latency_s,
             costs.G.max(costs.O[SEND]).max(s_per_byte) + costs.O[RECEIVE],
         ]
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hocket._native import Error
+from hocket.base.units import format_choice
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Choice:
     parameters: tuple[tuple[str, int | str], ...] = ()
 
     def __str__(self) -> str:
-        return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.parameters)])
+        return format_choice(self.algorithm, self.parameters, ", ")
 
 
 @dataclass(frozen=True)
