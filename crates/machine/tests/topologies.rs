@@ -162,6 +162,9 @@ fn every_link_has_one_that_leads_back() {
 #[test]
 fn what_is_said_of_the_lengths_of_routes_is_so() {
     for (what, topology) in all() {
+        for (from, to, hops) in routes(&topology) {
+            assert_eq!(topology.route_length(from, to), hops.len(), "{what}: {from} to {to}");
+        }
         let lengths: Vec<_> =
             routes(&topology).filter(|(from, to, _)| from != to).map(|(_, _, hops)| hops.len()).collect();
         assert_eq!(topology.longest_route(), lengths.iter().copied().max().unwrap_or(0), "{what}");

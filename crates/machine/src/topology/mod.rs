@@ -51,6 +51,12 @@ pub trait Topology {
     /// Appends the links from one node to another, in order; none from a node to itself. The virtual channels are free
     /// of deadlock: packets that hold one and wait for the next never wait in a circle.
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>);
+    /// Number of links of the route from one node to another.
+    fn route_length(&self, from: usize, to: usize) -> usize {
+        let mut hops = Vec::new();
+        self.route(from, to, &mut hops);
+        hops.len()
+    }
     /// Number of virtual channels per link that routes use.
     fn channels(&self) -> usize {
         1
@@ -190,6 +196,10 @@ impl Topology for AnyTopology {
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
         self.shape().route(from, to, hops);
+    }
+
+    fn route_length(&self, from: usize, to: usize) -> usize {
+        self.shape().route_length(from, to)
     }
 
     fn channels(&self) -> usize {

@@ -123,6 +123,18 @@ impl Topology for Torus {
         }
     }
 
+    fn route_length(&self, mut from: usize, mut to: usize) -> usize {
+        let mut length = 0;
+        for size in &self.grid.dims {
+            if from == to {
+                break;
+            }
+            length += self.shortest(*size, from % size, to % size).0;
+            (from, to) = (from / size, to / size);
+        }
+        length
+    }
+
     fn channels(&self) -> usize {
         2
     }

@@ -157,9 +157,7 @@ impl Fabric {
 
     /// Number of links of the route between two nodes.
     pub(super) fn distance(&self, [from, to]: [usize; 2]) -> f64 {
-        let mut hops = Vec::new();
-        self.topology.route(from, to, &mut hops);
-        hops.len() as f64
+        self.topology.route_length(from, to) as f64
     }
 
     /// The topology's name and size, as "torus of 64 nodes".
