@@ -21,6 +21,7 @@ from hocket.schedules.schedule import Schedule, record
 from hocket.simulating.bounds import Bound, bound
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.critical_paths import Step, critical_path
+from hocket.simulating.estimates import Estimate, estimate
 from hocket.simulating.explanation import Explanation, Remedy, explain
 from hocket.simulating.multicast import Delivery, simulate_multicast
 from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
@@ -52,6 +53,7 @@ __all__ = [
     "Comparison",
     "Delivery",
     "Error",
+    "Estimate",
     "Explanation",
     "Fit",
     "FunctionUse",
@@ -89,6 +91,7 @@ __all__ = [
     "compare",
     "critical_path",
     "dependency_graph",
+    "estimate",
     "explain",
     "find",
     "fit",

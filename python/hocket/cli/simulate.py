@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call, MeasuredAs
+from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
@@ -28,9 +30,9 @@ from hocket.drawing.link_activity import activity_picture
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
-from hocket.simulating.scenes import Scene
+from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
-from hocket.words.simulations import formula, in_cadence, late, measured, network_load, spread
+from hocket.words.simulations import estimate_words, formula, in_cadence, late, measured, network_load, spread
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 
@@ -48,6 +50,11 @@ _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 @options.trials
 @options.seed
 @options.until_ci
+@click.option(
+    "--estimate",
+    type=options.SHARE,
+    help="Estimate the time of a long pipeline from a part of its segments, within this share, such as 1%.",
+)
 @options.timeline
 @click.option(
     "--links",
@@ -77,6 +84,7 @@ def simulate(
     trials: int,
     seed: int,
     until_ci: float | None,
+    estimate: float | None,
     timeline: str | None,
     links: str | None,
     links_over_time: str | None,
@@ -105,6 +113,9 @@ def simulate(
     options.check_files(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
+    if estimate is not None:
+        _estimate(_with_estimate(subject, scene), machine, estimate, yes=yes, as_json=as_json)
+        return
     _check_maps(machine, links, links_over_time)
     options.check_scene(scene, measured_as)
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
@@ -211,6 +222,59 @@ def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: pa
         size_bytes=options.size_of(algorithm, size),
     )
     return _Subject(algorithm, (algorithm, call))
+
+
+_NOT_OF_ESTIMATES = (
+    *("engine", "measured_as", "sends", "trials", "seed", "until_ci"),
+    *("timeline", "links", "links_over_time", "plot"),
+)
+"""The options that ask for more than the time of one isolated call."""
+
+
+def _with_estimate(subject: _Subject, scene: Scene) -> tuple[Algorithm, Call]:
+    """Return the algorithm and the call, if they can be estimated.
+
+    Raises:
+        UsageError: A schedule, a scene, trials or further files.
+    """
+    if len(subject.arguments) == 1:
+        raise click.UsageError("--estimate: got a schedule, expected an algorithm")
+    if scene != NO_SCENE:
+        raise click.UsageError("--estimate: expected no arrivals, cadence or faults, as it is for one isolated call")
+    sources = click.get_current_context().get_parameter_source
+    for name in _NOT_OF_ESTIMATES:
+        if sources(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')}: expected none, as --estimate is given")
+    return subject.arguments
+
+
+def _estimate(subject: tuple[Algorithm, Call], machine: Machine, within: float, *, yes: bool, as_json: bool) -> None:
+    """Estimate the time of a call, and print it."""
+    from hocket.simulating.estimates import estimate
+
+    algorithm, call = subject
+
+    def tell_sizes(sizes_bytes: list[int]) -> None:
+        calls = [replace(call, size_bytes=size) for size in sizes_bytes]
+        efforts_s = [plan(algorithm, call, machine=machine).effort_s for call in calls]
+        announce(efforts_s, jobs=processors(), yes=yes)
+
+    with progress("estimating", None):
+        result = estimate(algorithm, call, machine=machine, within=within, on_sizes=tell_sizes)
+    if as_json:
+        print_json(result.as_dict())
+        return
+    say(
+        f"{result.collective} {result.algorithm}, {format_count(result.ranks, 'rank')}, machine {result.machine}",
+        bold=True,
+    )
+    print_facts(
+        [
+            ("size", format_bytes(result.size_bytes)),
+            *estimate_words(result),
+            ("parameters", algorithm.format(result.parameters)),
+        ]
+    )
 
 
 def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:

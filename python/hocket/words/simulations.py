@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hocket.definitions.library import Algorithm
     from hocket.definitions.machine import Machine
     from hocket.definitions.topology import LinkUse
+    from hocket.simulating.estimates import Estimate
     from hocket.simulating.replays import Replay
     from hocket.simulating.simulation import Links, Simulation
 
@@ -178,6 +179,19 @@ def formula(result: Simulation, machine: Machine) -> list[tuple[str, str]]:
     elif is_off:
         says = f"declared as {says}, but the time is {result.time_s.mean / result.formula_s:.3g} times as long"
     return [("formula", f"{format_time(result.formula_s)}, {says}")]
+
+
+def estimate_words(result: Estimate) -> list[tuple[str, str]]:
+    """Return an estimated time, its interval, and what it is from."""
+    whose = MEASURED["isolated"]
+    if result.is_exact:
+        return [("time", f"{format_time(result.time_s)} {whose}, simulated: it has too few segments for an estimate")]
+    low_s, high_s = result.interval_s
+    return [
+        ("time", f"about {format_time(result.time_s)} {whose}"),
+        ("interval", f"{format_time(low_s)} to {format_time(high_s)}"),
+        ("estimated from", f"simulations with up to {format_bytes(int(result.simulated[-1]['size_bytes']))}"),
+    ]
 
 
 def network_load(result: Simulation | Replay) -> list[tuple[str, str]]:
