@@ -1,6 +1,7 @@
 """The speed of simulations, compared with targets. `peers.py` compares it with other simulators.
 
     .venv/bin/python benchmarks/speed.py [--quick] [--json]
+    .venv/bin/python benchmarks/speed.py --bars
 
 Every figure is the best of several repetitions. Times are user CPU times of one core, unless a column says otherwise.
 """
@@ -9,10 +10,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -90,6 +96,47 @@ print(sum(use.bytes for use in uses))
 """
 
 
+# Simulates one call on one thread; prints the number of messages.
+ONCE = """
+import json, sys
+import hocket
+label, ranks, size_bytes = json.loads(sys.argv[1])
+call = hocket.Call(ranks=ranks, size_bytes=size_bytes)
+print(hocket.simulate(label, call, machine="fugaku", trials=hocket.Trials(threads=1)).messages)
+"""
+
+TORI = """name = "torus"
+[network]
+model = "links"
+topology = "torus"
+dims = [{k}, {k}, {k}]
+link_bandwidth = "5 GB/s"
+link_latency = "100 ns"
+sharing = "{sharing}"
+[node]
+ports = 6
+reduce_bandwidth = "5 GB/s"
+"""
+
+FUGAKU = "compare allreduce --ranks 512 --sizes 8B..64MiB:4 --machine fugaku"
+CLUSTER = "compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster"
+RECURSIVE_DOUBLING = "allreduce recursive_doubling --ranks 65536 --size 8B"
+PIPELINE = "simulate broadcast trinaryx3 --ranks 9216 --size 1GiB --machine k_computer --estimate 1%"
+
+# Commands, and how long they may take: in seconds, or in multiples of LogGOPSim's time for recursive doubling on 2^16
+# ranks, from the binary form of GOAL.
+BARS = (
+    (FUGAKU, "2.4 x"),
+    (f"{FUGAKU} --best", "5 x"),
+    (CLUSTER, "0.4 x"),
+    (PIPELINE, "30 s"),
+    ("simulate allreduce ring --ranks 8 --size 8B", "0.15 s"),
+)
+
+# LogGOPSim's time, divided by Hocket's for the same file: the median that `peers.py` measures.
+LOGGOPSIM_RATIO = 1.7
+
+
 @dataclass(frozen=True)
 class Case:
     """One simulation, and its target."""
@@ -141,7 +188,13 @@ class Cost:
 
     wall_s: float
     user_s: float
+    system_s: float
     peak_bytes: int
+
+    @property
+    def cpu_s(self) -> float:
+        """User and system time."""
+        return self.user_s + self.system_s
 
 
 def cases(quick: bool) -> list[Case]:
@@ -211,7 +264,7 @@ def _process_cost(command: list[str]) -> Cost:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         raise click.ClickException(f"{' '.join(command)} failed")
-    return Cost(time.perf_counter() - start, usage.ru_utime, usage.ru_maxrss * 1024)
+    return Cost(time.perf_counter() - start, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def broadcast(ranks: int, repetitions: int) -> Cost:
@@ -248,14 +301,65 @@ def print_threads(console: Console, quick: bool, repetitions: int) -> None:
     console.print(table)
 
 
+def print_bars(console: Console, repetitions: int) -> None:
+    """Print how long commands take, beside how long they may, and the instructions of a message."""
+    hocket = [sys.executable, "-m", "hocket"]
+    with tempfile.TemporaryDirectory() as folder:
+        schedule = str(Path(folder) / "schedule.bin")
+        recorded = ["record", *RECURSIVE_DOUBLING.split(), "--format", "goal_binary", "--output", schedule]
+        process_cost([*hocket, *recorded], 1)
+        own_s = process_cost([*hocket, "simulate", "schedule", schedule], repetitions).cpu_s
+        console.print(
+            f"recursive doubling, 2^16 ranks, GOAL's binary form: {own_s:.2f} s; LogGOPSim: {LOGGOPSIM_RATIO} times"
+        )
+        table = Table("command", "processor time", "of LogGOPSim's", "at most", title="commands, start to end")
+        for command, bar in [*BARS, *tori(folder)]:
+            cpu_s = process_cost([*hocket, *command.split()], repetitions).cpu_s
+            table.add_row(
+                command.replace(f"{folder}/", ""), f"{cpu_s:.2f} s", f"{cpu_s / (own_s * LOGGOPSIM_RATIO):.2f} x", bar
+            )
+        console.print(table)
+    if shutil.which("valgrind"):
+        for label, most in (("allreduce/ring", 2500), ("allreduce/edge_disjoint_trees", 4500)):
+            console.print(f"{label}, fugaku, 512 ranks, 2 MiB: {instructions(label):,.0f} a message (at most {most:,})")
+
+
+def tori(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield simulations on tori of 16 x 16 x 16 and 64 x 64 x 64 nodes."""
+    for sharing in ("fair", "queue"):
+        for k, bar in ((16, ""), (64, "10 s")):
+            path = Path(folder) / f"{sharing}-{k}.toml"
+            path.write_text(TORI.format(k=k, sharing=sharing))
+            for name in ("torus_bucket", "swing_torus"):
+                yield f"simulate allreduce {name} --ranks {k**3} --size 4MiB --machine {path}", bar
+
+
+def instructions(label: str) -> float:
+    """Return the instructions of one message: those of 512 ranks less those of 2 ranks."""
+    many, few = (_instructions(label, ranks) for ranks in (512, 2))
+    messages = float(run_python(ONCE, [label, 512, 2 << 20])) - float(run_python(ONCE, [label, 2, 2 << 20]))
+    return (many - few) / messages
+
+
+def _instructions(label: str, ranks: int) -> int:
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-c", ONCE]
+    argument = json.dumps([label, ranks, 2 << 20])
+    told = subprocess.run([*command, argument], check=True, capture_output=True, text=True).stderr
+    return int(re.findall(r"Collected : (\d+)", told)[0])
+
+
 @click.command()
+@click.option("--bars", is_flag=True, help="Only print how long commands take, beside how long they may.")
 @click.option("--quick", is_flag=True, help="Fewer and smaller cases.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @click.option("--repetitions", default=5, show_default=True, type=click.IntRange(min=1), help="Of each case.")
-def main(*, quick: bool, as_json: bool, repetitions: int) -> None:
+def main(*, bars: bool, quick: bool, as_json: bool, repetitions: int) -> None:
     """Measure, and print a table."""
     console = Console(stderr=as_json)
     console.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, best of {repetitions} repetitions")
+    if bars:
+        print_bars(console, min(repetitions, 2))
+        return
     speeds = [engine_speed(case, repetitions) for case in cases(quick)]
     print_speeds(console, speeds)
     print_threads(console, quick, min(repetitions, 3))
