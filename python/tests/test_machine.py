@@ -1,10 +1,12 @@
 """Machine files and presets."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 import hocket
+from hocket.definitions.variants import with_layout
 
 TEXT = """name = "mine"
 [network]
@@ -62,3 +64,33 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         hocket.Machine.load(path)
     with pytest.raises(hocket.Error, match="Is a directory"):
         hocket.Machine.load(tmp_path)
+
+
+def test_a_layout_takes_the_place_of_the_shape_of_a_torus() -> None:
+    machine = hocket.Machine.load("fugaku")
+    laid = with_layout(machine, "4x2, 8")
+    assert "layout 4x2, 8" in laid.parameters
+    assert with_layout(laid, "8, 4x2").parameters == with_layout(machine, "8, 4x2").parameters
+    # Trinaryx3 takes the shape of the job, and neighbours in it are neighbours on the torus.
+    call = hocket.Call(ranks=64, size_bytes=1 << 20)
+    square = with_layout(machine, "8, 8")
+    found, expected = (hocket.simulate("allreduce/trinaryx3", call, machine=each) for each in (laid, square))
+    assert (found.parameters["X"], found.parameters["Y"], found.parameters["Z"]) == (8, 8, 1)
+    assert found.time_s == expected.time_s
+    doubling = [
+        hocket.simulate("allreduce/recursive_doubling", call, machine=each).time_s.mean for each in (laid, square)
+    ]
+    assert doubling[0] < doubling[1]
+
+
+@pytest.mark.parametrize(
+    ("machine", "layout", "expected"),
+    [
+        ("fugaku", "8 by 8", 'layout: got "8 by 8", expected the sizes of a torus'),
+        ("fugaku", "", 'layout: got "", expected the sizes of a torus'),
+        ("cluster", "8, 8", "layout: machine cluster has no torus, expected a machine with the topology torus"),
+    ],
+)
+def test_layouts_that_are_refused(machine: str, layout: str, expected: str) -> None:
+    with pytest.raises(hocket.Error, match=re.escape(expected)):
+        with_layout(hocket.Machine.load(machine), layout)

@@ -6,7 +6,7 @@ use hocket_algorithms::automatic::AUTO;
 use hocket_algorithms::shapes::torus::AXES;
 use hocket_algorithms::{Entry, complete, find};
 use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, names, units};
-use hocket_machine::Topology;
+use hocket_machine::{Layout, Topology};
 use hocket_simulate::Platform;
 use serde::{Deserialize, Serialize};
 
@@ -309,7 +309,8 @@ impl Signature {
             return Ok(Vec::new());
         }
         let (label, machine) = (&self.label, &platform.name);
-        let sizes = match fabric.topology.torus() {
+        let job = fabric.topology.layout().map(Layout::job);
+        let sizes = match job.as_deref().or(fabric.topology.torus()) {
             Some(sizes) if sizes.len() <= axes.len() => sizes,
             other => {
                 let name = fabric.topology.name().replace('_', " ");

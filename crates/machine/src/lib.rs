@@ -13,7 +13,7 @@ pub use lines::lines_of_keys;
 pub use node::{Node, Work};
 pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};
-pub use topology::{AnyTopology, Hop, Placement, Spot, Topology, overlap};
+pub use topology::{AnyTopology, Hop, Layout, Placement, Spot, Topology, overlap};
 
 use hocket_core::{Error, Result};
 

@@ -402,10 +402,20 @@ impl Section {
     /// # Errors
     /// Missing, or not a text.
     pub fn text(&self, key: &str) -> Result<String> {
-        let text = self.optional(key, |text| Ok(text.to_owned()))?;
-        let text = text.ok_or_else(|| self.missing(key, "a text in quotes"))?;
-        self.note(key, "", Value::Text(text.clone()));
-        Ok(text)
+        let text = self.optional_text(key, |text| Ok(text.to_owned()))?;
+        text.ok_or_else(|| self.missing(key, "a text in quotes"))
+    }
+
+    /// A text that `read` understands.
+    ///
+    /// # Errors
+    /// Not a text, or one that cannot be read.
+    pub fn optional_text<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
+        let value = self.optional(key, |text| Ok((text.to_owned(), read(text)?)))?;
+        Ok(value.map(|(text, value)| {
+            self.note(key, "", Value::Text(text));
+            value
+        }))
     }
 
     /// One of `choices`, or the first one when the key is absent.

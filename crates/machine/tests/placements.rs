@@ -2,12 +2,12 @@
 
 use hocket_core::Result;
 use hocket_machine::topology::Torus;
-use hocket_machine::{AnyTopology, Placement, Section, Topology, overlap};
+use hocket_machine::{AnyTopology, Layout, Placement, Section, Topology, overlap};
 use proptest::prelude::*;
 
 fn placement(keys: &str, nodes: usize) -> Result<Placement> {
     let section = Section::parse(keys, "m.toml")?;
-    let placement = Placement::read(&section, nodes)?;
+    let placement = Placement::read(&section, nodes, None)?;
     section.finish()?;
     Ok(placement)
 }
@@ -50,6 +50,54 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
     ];
     for (keys, expected) in cases {
         assert_eq!(placement(keys, 4).unwrap_err().to_string(), expected);
+    }
+}
+
+/// The nodes of a torus of 3 x 2 x 2, along which a job of 6 x 2 winds: along x, up y, back along x.
+#[test]
+fn a_layout_is_a_snake_per_axis_of_the_job() {
+    let layout = Layout::parse("3x2, 2").unwrap();
+    assert_eq!((layout.torus(), layout.job()), (vec![3, 2, 2], vec![6, 2]));
+    assert_eq!(layout.nodes(), [0, 1, 2, 5, 4, 3, 6, 7, 8, 11, 10, 9]);
+    let topology = topology("topology = \"torus\"\nlayout = \"3x2, 2\"");
+    let section = Section::parse("ranks_per_node = 2", "m.toml").unwrap();
+    let placement = Placement::read(&section, 12, topology.layout()).unwrap();
+    assert_eq!((placement.node_of(6), placement.node_of(7), placement.ranks_on(5)), (5, 5, 6..8));
+}
+
+#[test]
+fn a_layout_that_cannot_be_is_refused() {
+    let refusal = |keys: &str| AnyTopology::read(&Section::parse(keys, "m.toml").unwrap()).unwrap_err().to_string();
+    for text in ["", "16 by 4", "4x0", "4,,4", "x4", "-4", "1.5", "70000x70000", "99999999999x99999999999"] {
+        let expected = format!(
+            "m.toml:2: layout: got \"{text}\", expected the sizes of a torus by axes of the job, such as \"16x4, 16x4\""
+        );
+        assert_eq!(refusal(&format!("topology = \"torus\"\nlayout = \"{text}\"")), expected);
+    }
+    let both = refusal("topology = \"torus\"\nlayout = \"4, 4\"\ndims = [4, 4]");
+    assert!(both.contains("m.toml:3: dims") && both.contains("no such key beside network.layout"), "{both}");
+    let section = Section::parse("permutation = [1, 0]", "m.toml").unwrap();
+    let refusal = Placement::read(&section, 2, Layout::parse("2").ok().as_ref()).unwrap_err().to_string();
+    assert!(refusal.contains("no such key beside network.layout"), "{refusal}");
+}
+
+proptest! {
+    /// Every node once; and neighbours along an axis of the job are neighbours on the torus.
+    #[test]
+    fn neighbours_in_a_job_are_neighbours_on_the_torus(axes in prop::collection::vec(prop::collection::vec(1usize..5, 1..4), 1..3)) {
+        let text = axes.iter().map(|axis| axis.iter().map(ToString::to_string).collect::<Vec<_>>().join("x"));
+        let layout = Layout::parse(&text.collect::<Vec<_>>().join(", ")).unwrap();
+        let (torus, nodes) = (Torus::new(&layout.torus()), layout.nodes());
+        let mut sorted = nodes.clone();
+        sorted.sort_unstable();
+        prop_assert_eq!(sorted, (0..torus.nodes()).collect::<Vec<_>>());
+        let mut stride = 1;
+        for length in layout.job() {
+            for place in (0..nodes.len()).filter(|place| place / stride % length + 1 < length) {
+                prop_assert_eq!(torus.route_length(nodes[place], nodes[place + stride]), 1);
+            }
+            stride *= length;
+        }
     }
 }
 

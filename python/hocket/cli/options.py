@@ -23,6 +23,7 @@ from hocket.definitions.authoring import library
 from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
+from hocket.definitions.variants import with_layout
 from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
@@ -305,13 +306,33 @@ space_time = click.option(
 )
 graph = click.option("--graph", type=FILE, help="Also write the dependencies of tasks as DOT, for Graphviz.")
 output = click.option("--output", "-o", type=FILE, help="The file to write; by default, and with -, stdout.")
-machine = click.option(
+_machine = click.option(
     "--machine",
     type=MACHINE,
     shell_complete=completion.machines,
     default="cluster",
     help="A machine file, or a preset that `hocket machines` lists.",
 )
+_layout = click.option(
+    "--layout",
+    metavar="SIZES",
+    help="How the job lies on a torus, in place of the machine's: '16x4, 16x4' is a job of 64 x 64 nodes, each axis of "
+    "which winds through two axes of the torus.",
+)
+
+
+def machine(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command its machine, with the layout that is asked for."""
+
+    @_machine
+    @_layout
+    @wraps(command)
+    def with_machine(*args: Any, machine: Machine, layout: str | None, **others: Any) -> None:
+        command(*args, machine=machine if layout is None else with_layout(machine, layout), **others)
+
+    return with_machine
+
+
 engine = click.option(
     "--engine",
     type=OneOf(["auto", "symmetry", "dataflow", "events"]),

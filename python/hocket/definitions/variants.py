@@ -124,6 +124,23 @@ def with_network(machine: Machine, **keys: Any) -> Machine:
     return _machine(machine, {**sections, "network": {**sections["network"], **keys}})
 
 
+def with_layout(machine: Machine, layout: str) -> Machine:
+    """Return the machine with another torus, and a job that lies on it so: "16x4, 16x4" for a job of 64 x 64 nodes.
+
+    Raises:
+        Error: Its topology is no torus, or the text is no layout.
+    """
+    sections = _sections(machine)
+    network = sections["network"]
+    if network.get("topology") != "torus":
+        raise Error(f"layout: machine {machine.name} has no torus, expected a machine with the topology torus")
+    others = {key: value for key, value in network.items() if key not in ("dims", "permutation")}
+    try:
+        return _machine(machine, {**sections, "network": {**others, "layout": layout}})
+    except Error as error:
+        raise Error(str(error).partition("network.")[2]) from None
+
+
 def quiet(machine: Machine) -> Machine | None:
     """Return the machine without noise; None if it has none."""
     sections = _sections(machine)

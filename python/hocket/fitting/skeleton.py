@@ -78,7 +78,7 @@ _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[[\w.]+\])|(?P<key>^\s*[\w.]+\s*=)""",
     re.MULTILINE,
 )
-_DIMS = re.compile(r"^(\s*dims\s*=\s*)\[[^\]]*\]", re.MULTILINE)
+_DIMS = re.compile(r"^(\s*)(dims\s*=\s*\[[^\]]*\]|layout\s*=\s*(\"[^\"\n]*\"|'[^'\n]*'))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Skeleton:
         """Return the machine with values in their places, and the sizes of its torus, if they are given."""
         text = self._text(values)
         if dims is not None and self.dims not in (None, dims):
-            text = _DIMS.sub(lambda match: f"{match[1]}{[*dims]}", text, count=1)
+            text = _DIMS.sub(lambda match: f"{match[1]}dims = {[*dims]}", text, count=1)
         return Machine.parse(text, self.file)
 
     def render(self, values: Sequence[float], comments: Sequence[str]) -> str:
@@ -184,8 +184,10 @@ class Skeleton:
 
     @cached_property
     def dims(self) -> tuple[int, ...] | None:
-        """The sizes of its torus, if it has one."""
-        sizes = self._example.quantities.get("network.dims")
+        """The sizes of its torus, if it has one; with a layout, those of the job's grid."""
+        layout, sizes = (self._example.quantities.get(f"network.{key}") for key in ("layout", "dims"))
+        if layout is not None:
+            return tuple(math.prod(map(int, axis.split("x"))) for axis in layout.split(","))
         return None if sizes is None else tuple(sizes)
 
     @cached_property

@@ -208,6 +208,17 @@ def test_a_job_brings_its_own_torus(file: Callable[[str], str]) -> None:
     assert "4 ranks, expected as many as the torus 4x2 holds" in next(iter(found.left_out))
 
 
+def test_a_layout_is_kept_and_jobs_of_other_shapes_have_their_own_torus(file: Callable[[str], str]) -> None:
+    laid = LINKS.replace("dims = [4, 2]", 'layout = "2x2, 2"')
+    known = with_values(laid, "4 GB/s", "100 ns", "1.2 us", "6 GB/s")
+    square = with_values(LINKS.replace("[4, 2]", "[2, 2]"), "4 GB/s", "100 ns", "1.2 us", "6 GB/s")
+    some = [*measured(known, ranks=(8,), dims=(4, 2)), *measured(square, ranks=(4,), dims=(2, 2))]
+    found = hocket.fit(some, machine=file(laid))
+    assert values(found) == pytest.approx(LINKS_VALUES, rel=0.02)
+    assert not found.left_out
+    assert '\nlayout = "2x2, 2"\n' in found.machine.text
+
+
 def test_what_measurements_do_not_tell_is_told(file: Callable[[str], str]) -> None:
     some = measured(LOGGP_KNOWN, ("allgather/ring",), noise=0.05)
     found = hocket.fit(some, machine=file(LOGGP))

@@ -10,10 +10,12 @@
 //! ```
 
 mod grid;
+mod layout;
 mod overlap;
 mod picture;
 mod placement;
 
+pub use layout::Layout;
 pub use overlap::overlap;
 pub use placement::Placement;
 
@@ -77,6 +79,10 @@ pub trait Topology {
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String;
     /// If the topology is a torus: its sizes, first axis first.
     fn torus(&self) -> Option<&[usize]> {
+        None
+    }
+    /// How the job lies on the topology, unless its ranks fill the nodes in the order of their numbers.
+    fn layout(&self) -> Option<&Layout> {
         None
     }
 }
@@ -228,6 +234,10 @@ impl Topology for AnyTopology {
 
     fn torus(&self) -> Option<&[usize]> {
         self.shape().torus()
+    }
+
+    fn layout(&self) -> Option<&Layout> {
+        self.shape().layout()
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hocket_core::{Error, Result};
 
+use super::Layout;
 use crate::Section;
 use crate::section::MOST_NODES;
 
@@ -43,17 +44,20 @@ impl Placement {
         Self { ranks_per_node: 1, permutation: None }
     }
 
-    /// Reads the keys for a topology of `nodes` nodes.
+    /// Reads the keys for a topology of `nodes` nodes. Its layout is an order of the nodes, too.
     ///
     /// # Errors
-    /// A wrong number of ranks per node, or a list that does not name every node exactly once.
-    pub fn read(section: &Section, nodes: usize) -> Result<Self> {
+    /// A wrong number of ranks per node, a list that does not name every node exactly once, or one beside a layout.
+    pub fn read(section: &Section, nodes: usize, layout: Option<&Layout>) -> Result<Self> {
         let ranks_per_node = section.count_or("ranks_per_node", 1)?;
         if ranks_per_node > MOST_NODES / nodes {
             return Err(section.reject("ranks_per_node", "at most 2^26 ranks on all nodes together"));
         }
-        let Some(order) = section.optional_numbers("permutation")? else {
-            return Ok(Self { ranks_per_node, permutation: None });
+        let order = match (section.optional_numbers("permutation")?, layout) {
+            (Some(_), Some(_)) => return Err(section.reject("permutation", "no such key beside network.layout")),
+            (Some(order), None) => order,
+            (None, Some(layout)) => layout.nodes(),
+            (None, None) => return Ok(Self { ranks_per_node, permutation: None }),
         };
         let expected = format!("each of the nodes 0 to {} once", nodes - 1);
         let permutation = Permutation::new(order, nodes).ok_or_else(|| section.reject("permutation", &expected))?;

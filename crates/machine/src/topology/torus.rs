@@ -1,6 +1,6 @@
 //! Torus: nodes on a grid of any number of axes, each axis closed to a ring.
 //!
-//! Keys: `dims` (nodes along each axis, first axis first), `tie` = "plus" (a route over exactly half a ring goes in
+//! Keys: `dims` (nodes along each axis, first axis first) or `layout` (how the job lies on it), `tie` = "plus" (a route over exactly half a ring goes in
 //! the + direction; the default) or "split" (from even coordinates +, from odd ones -).
 //!
 //! Node c0 + k0 (c1 + k1 c2 ...) has the coordinates (c0, c1, c2, ...). Every node has a + and a - link along each
@@ -19,7 +19,7 @@ use hocket_core::Result;
 
 use super::grid::Grid;
 use super::picture::on_circle;
-use super::{Half, Hop, Spot, Topology, check_size};
+use super::{Half, Hop, Layout, Spot, Topology, check_size};
 use crate::Section;
 
 /// The topology's parameters.
@@ -27,18 +27,27 @@ use crate::Section;
 pub struct Torus {
     grid: Grid,
     is_split: bool,
+    layout: Option<Layout>,
 }
 
 impl Torus {
     /// A torus with `tie` = "plus".
     pub fn new(dims: &[usize]) -> Self {
-        Self { grid: Grid { dims: dims.to_vec() }, is_split: false }
+        Self { grid: Grid { dims: dims.to_vec() }, is_split: false, layout: None }
     }
 
     pub(super) fn read(section: &Section) -> Result<Self> {
-        let grid = Grid { dims: section.sizes("dims")? };
-        check_size(section, "dims", grid.nodes(), (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
-        Ok(Self { grid, is_split: section.choice("tie", &[("plus", false), ("split", true)])? })
+        let layout = section.optional_text("layout", Layout::parse)?;
+        let (key, dims) = match &layout {
+            Some(_) if section.contains("dims") => {
+                return Err(section.reject("dims", "no such key beside network.layout, which has the sizes of the torus"));
+            }
+            Some(layout) => ("layout", layout.torus()),
+            None => ("dims", section.sizes("dims")?),
+        };
+        let grid = Grid { dims };
+        check_size(section, key, grid.nodes(), (2 * grid.nodes()).saturating_mul(grid.dims.len()))?;
+        Ok(Self { grid, is_split: section.choice("tie", &[("plus", false), ("split", true)])?, layout })
     }
 
     /// Steps along a ring of `size` nodes, and whether they go in the + direction.
@@ -164,5 +173,9 @@ impl Topology for Torus {
 
     fn torus(&self) -> Option<&[usize]> {
         Some(&self.grid.dims)
+    }
+
+    fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
     }
 }

@@ -73,7 +73,7 @@ impl Fabric {
             Some(host) => Level::read_host(host)?,
         };
         Ok(Self {
-            placement: Placement::read(network, topology.nodes())?,
+            placement: Placement::read(network, topology.nodes(), topology.layout())?,
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             host,
