@@ -22,14 +22,14 @@ from hocket.definitions.calls import prepare
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.machine import Machine
-from hocket.fitting.skeleton import Skeleton
+from hocket.fitting.skeleton import Skeleton, shape_of
 from hocket.measurements.measurement import DEFAULT, Measurement
 from hocket.rules.tuning_files.deciding import library_decision
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Trials, simulate
 
-Point: TypeAlias = "tuple[str, str, str, int, tuple[int, ...], int, bool]"
-"""What a choice depends on: system, how its times were measured, collective, ranks, torus, size, and if in place."""
+Point: TypeAlias = "tuple[tuple[object, ...], int, int, bool]"
+"""What a choice depends on: the job, how its times were measured and the collective; ranks, size, and if in place."""
 
 Floats = NDArray[np.float64]
 """Numbers; values of a skeleton are their natural logarithms."""
@@ -47,14 +47,14 @@ class Cell:
         measurement: The measurement; its time is the median, if the same call was measured several times.
         algorithm: The algorithm.
         call: The call, with the parameters that the machine's torus decides.
-        dims: The torus that it is simulated on; none for the machine's own network.
+        layout: How it lies on the torus that it is simulated on; none for the machine's own network.
         effort_s: How many seconds of one core its simulation takes, about.
     """
 
     measurement: Measurement
     algorithm: Algorithm
     call: Call
-    dims: tuple[int, ...] | None
+    layout: str | None
     effort_s: float
 
     @property
@@ -86,7 +86,7 @@ class Cells:
         usable: list[Measurement] = []
         left_out: Counter[str] = Counter()
         defaults: dict[Point, float] = {}
-        machines: dict[tuple[int, ...] | None, Machine] = {}
+        machines: dict[str | None, Machine] = {}
         for one in measurements:
             with _count_omissions(left_out, one):
                 usable.append(_choose(one, skeleton))
@@ -97,10 +97,10 @@ class Cells:
                 defaults[_point(one)] = one.time_s
                 continue
             with _count_omissions(left_out, one):
-                dims = _dims(one, skeleton)
-                if dims not in machines:
-                    machines[dims] = skeleton.with_values(skeleton.middle, dims)
-                cells.append(_cell(one, machines[dims], dims))
+                layout = _layout(one, skeleton)
+                if layout not in machines:
+                    machines[layout] = skeleton.with_values(skeleton.middle, layout)
+                cells.append(_cell(one, machines[layout], layout))
         return cls(tuple(cells), defaults, dict(left_out), _noise(groups))
 
 
@@ -179,38 +179,45 @@ def _noise(groups: Iterable[Sequence[Measurement]]) -> float | None:
 
 
 def _order(one: Measurement) -> tuple[object, ...]:
-    nodes = (one.dims or (), one.ranks_per_node or 0, one.element_bytes)
-    what = one.system, one.measured_as, one.collective, one.label, one.ranks, one.size_bytes, one.in_place
-    return (*what, *nodes, one.time_s, one.source)
+    what = *_job(one), one.label, one.ranks, one.size_bytes, one.in_place
+    return (*what, one.ranks_per_node or 0, one.element_bytes, one.time_s, one.source)
 
 
 def _point(one: Measurement) -> Point:
-    return one.system, one.measured_as, one.collective, one.ranks, one.dims or (), one.size_bytes, one.in_place
+    return _job(one), one.ranks, one.size_bytes, one.in_place
 
 
-def _dims(one: Measurement, skeleton: Skeleton) -> tuple[int, ...] | None:
-    """Return the torus of a measurement on the machine."""
+def _job(one: Measurement) -> tuple[object, ...]:
+    """Return what all times that are compared have in common, with the collective."""
+    network = one.dims or (), one.layout
+    return one.system, one.library, one.buffers, *network, one.measured_as, one.collective
+
+
+def _layout(one: Measurement, skeleton: Skeleton) -> str | None:
+    """Return how a measured job lies on the torus of the machine, if that has one."""
     if one.ranks_per_node not in (None, skeleton.ranks_per_node):
         raise Error(f"{one.ranks_per_node} ranks per node, expected {skeleton.ranks_per_node} as on the machine")
-    own = skeleton.dims
+    own = skeleton.layout
     if own is None:
         if skeleton.room is not None and one.ranks > skeleton.room:
             raise Error(f"{one.ranks} ranks, expected at most {skeleton.room}, the ranks that the network holds")
         return None
-    dims = own if one.dims is None else one.dims
-    if math.prod(dims) * skeleton.ranks_per_node != one.ranks:
-        raise Error(f"{one.ranks} ranks, expected as many as the torus {'x'.join(map(str, dims))} holds")
-    return dims
+    is_own = not one.layout and one.dims in (None, shape_of(own))
+    layout = own if is_own else one.layout or ", ".join(map(str, one.dims or ()))
+    if math.prod(shape_of(layout)) * skeleton.ranks_per_node != one.ranks:
+        torus = layout.replace(", ", "x")
+        raise Error(f"{one.ranks} ranks, expected as many as the torus {torus} holds")
+    return layout
 
 
-def _cell(one: Measurement, machine: Machine, dims: tuple[int, ...] | None) -> Cell:
+def _cell(one: Measurement, machine: Machine, layout: str | None) -> Cell:
     """Return a measurement as a cell."""
     algorithm = find(f"{one.collective}/{one.algorithm}")
     call = replace(one.call, parameters=prepare(algorithm, one.call, machine).values())
     effort_s = simulation_s(algorithm, call, machine=machine, measured_as=one.measured_as)
     if effort_s > _LONGEST_S:
         raise Error("simulations that would take too long")
-    return Cell(one, algorithm, call, dims, effort_s)
+    return Cell(one, algorithm, call, layout, effort_s)
 
 
 class TimeOverError(Exception):
@@ -261,9 +268,9 @@ class Simulator:
         if monotonic() > self.until_s:
             raise TimeOverError
         machines = {
-            (number, dims): self.skeleton.with_values(np.exp(point).tolist(), dims)
+            (number, layout): self.skeleton.with_values(np.exp(point).tolist(), layout)
             for number, point in enumerate(points)
-            for dims in {cell.dims for cell in cells}
+            for layout in {cell.layout for cell in cells}
         }
 
         def report_done(*_: object) -> None:
@@ -271,7 +278,7 @@ class Simulator:
             if monotonic() > self.until_s:
                 raise TimeOverError
 
-        tasks = [(machines[number, cell.dims], cell) for number in range(len(points)) for cell in cells]
+        tasks = [(machines[number, cell.layout], cell) for number in range(len(points)) for cell in cells]
         results = do_all(_time_s, tasks, executor=self.executor, on_done=report_done)
         return np.asarray(results).reshape(len(points), len(cells))
 

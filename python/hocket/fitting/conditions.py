@@ -29,6 +29,8 @@ _NAMES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "algorithm": ("algorithm", str),
     "ranks_per_node": ("ranks_per_node", parse_count),
     "system": ("system", str),
+    "library": ("library", str),
+    "buffers": ("buffers", str),
 }
 
 

@@ -121,12 +121,12 @@ class _Split:
     def of(
         cls, measurements: Sequence[Measurement], skeleton: Skeleton, conditions: Sequence[Condition], most: int
     ) -> _Split:
-        systems = sorted({one.system for one in measurements})
-        if len(systems) > 1:
-            texts = ", ".join(name or "a machine without a name" for name in systems)
-            raise Error(
-                f"got measurements of {texts}, expected measurements of one machine, as with only system={systems[-1]}"
-            )
+        for name, of_one in (("system", "machine"), ("library", "library"), ("buffers", "kind of buffers")):
+            values = sorted({str(getattr(one, name)) for one in measurements})
+            if len(values) > 1:
+                texts = ", ".join(value or f"a {of_one} without a name" for value in values)
+                expected = f"measurements of one {of_one}, as with only {name}={values[-1]}"
+                raise Error(f"got measurements of {texts}, expected {expected}")
         cells = Cells.of(measurements, skeleton)
         judging = {id(cell) for cell in cells.cells if any(each.holds(cell.measurement) for each in conditions)}
         rest = [cell for cell in cells.cells if id(cell) not in judging]

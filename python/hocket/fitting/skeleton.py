@@ -78,7 +78,12 @@ _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[[\w.]+\])|(?P<key>^\s*[\w.]+\s*=)""",
     re.MULTILINE,
 )
-_DIMS = re.compile(r"^(\s*)(dims\s*=\s*\[[^\]]*\]|layout\s*=\s*(\"[^\"\n]*\"|'[^'\n]*'))", re.MULTILINE)
+_TORUS = re.compile(r"^(\s*)(dims\s*=\s*\[[^\]]*\]|layout\s*=\s*(\"[^\"\n]*\"|'[^'\n]*'))", re.MULTILINE)
+
+
+def shape_of(layout: str) -> tuple[int, ...]:
+    """Return the shape of a job that lies so on a torus: of "16x4, 16x4", 64 and 64."""
+    return tuple(math.prod(map(int, axis.split("x"))) for axis in layout.split(","))
 
 
 @dataclass(frozen=True)
@@ -159,11 +164,11 @@ class Skeleton:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")
         return skeleton
 
-    def with_values(self, values: Sequence[float], dims: tuple[int, ...] | None = None) -> Machine:
-        """Return the machine with values in their places, and the sizes of its torus, if they are given."""
+    def with_values(self, values: Sequence[float], layout: str | None = None) -> Machine:
+        """Return the machine with values in their places, and another job on its torus, if its layout is given."""
         text = self._text(values)
-        if dims is not None and self.dims not in (None, dims):
-            text = _DIMS.sub(lambda match: f"{match[1]}dims = {[*dims]}", text, count=1)
+        if layout not in (None, self.layout):
+            text = _TORUS.sub(lambda match: f'{match[1]}layout = "{layout}"', text, count=1)
         return Machine.parse(text, self.file)
 
     def render(self, values: Sequence[float], comments: Sequence[str]) -> str:
@@ -183,12 +188,12 @@ class Skeleton:
         return [math.sqrt(place.low * place.high) for place in self.places]
 
     @cached_property
-    def dims(self) -> tuple[int, ...] | None:
-        """The sizes of its torus, if it has one; with a layout, those of the job's grid."""
+    def layout(self) -> str | None:
+        """How the job lies on its torus, if it has one: each axis of the torus is one of the job by default."""
         layout, sizes = (self._example.quantities.get(f"network.{key}") for key in ("layout", "dims"))
         if layout is not None:
-            return tuple(math.prod(map(int, axis.split("x"))) for axis in layout.split(","))
-        return None if sizes is None else tuple(sizes)
+            return str(layout)
+        return None if sizes is None else ", ".join(map(str, sizes))
 
     @cached_property
     def ranks_per_node(self) -> int:

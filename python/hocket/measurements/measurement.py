@@ -26,6 +26,7 @@ MOST_NAME_LETTERS = 100
 
 _FLOAT_BYTES = 4
 _MOST_DIGITS = 15
+_LAYOUT = re.compile(r"[1-9][0-9]{0,8}(?: *[x,] *[1-9][0-9]{0,8})*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +43,13 @@ class Measurement:
         measured_as: How the benchmark measured the time, see `hocket.simulate`.
         parameters: Values of the algorithm's parameters; those left out have their defaults.
         element_bytes: Size of an element.
-        dims: The sizes of the torus that the job ran on, where that is known.
+        dims: The shape of the job on a torus, where that is known.
+        layout: How the job lies on the torus, such as "16x4, 16x4", where that is known.
         ranks_per_node: Ranks on a node, where that is known.
         in_place: Whether the input was in the result buffer.
         system: The machine, where the file names several.
+        library: The library that ran, with its version, where the file names it.
+        buffers: The memory of the buffers, such as "host" or "cuda", where the file names it.
         source: The file and the line.
     """
 
@@ -60,7 +64,10 @@ class Measurement:
     dims: tuple[int, ...] | None = None
     ranks_per_node: int | None = None
     in_place: bool = False
+    layout: str = ""
     system: str = ""
+    library: str = ""
+    buffers: str = ""
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -70,7 +77,7 @@ class Measurement:
             Error: A value is invalid.
         """
         among("measured_as", self.measured_as, get_args(MeasuredAs))
-        for name in ("collective", "algorithm", "system", "source"):
+        for name in ("collective", "algorithm", "layout", "system", "library", "buffers", "source"):
             checks.text(name, getattr(self, name))
         checks.number("time_s", self.time_s, "seconds above 0", is_right=lambda time_s: 0 < time_s < inf)
         checks.mapping("parameters", self.parameters)
@@ -82,6 +89,10 @@ class Measurement:
         for name, count in counts:
             if checks.whole(name, count) == 0:
                 raise Error(f"{name}: got 0, expected at least 1")
+        if self.layout and not _LAYOUT.fullmatch(self.layout):
+            raise Error(
+                f'layout: got "{self.layout:.60}", expected sizes of a torus by axes of the job, as "16x4, 16x4"'
+            )
         checks.whole("size_bytes", self.size_bytes)
         checks.truth("in_place", self.in_place)
 

@@ -159,7 +159,10 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
         element_bytes=_ELEMENT_BYTES,
         dims=dims if len(dims) > 1 else None,
         ranks_per_node=ranks_per_node,
+        layout=cells.get("layout", ""),
         system=cells["system"],
+        library=cells.get("mpi", ""),
+        buffers=cells.get("buffers", ""),
         source=f"{where[0]}:{where[1]}",
     )
     return one, program is not None

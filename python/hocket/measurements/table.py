@@ -1,7 +1,8 @@
 """A table with a column of sizes and a column of times, by their usual names: `size,time_us`, `Bytes;Latency (us)`.
 
 Further columns that are read: collective, algorithm, parameters (as "name=value;name=value"), ranks, nodes,
-ranks_per_node, element_bytes, dims (the job's torus, as 4x4x4), in_place and system. What the table lacks is told.
+ranks_per_node, element_bytes, dims (the job's shape on a torus, as 4x4x4), layout,
+in_place, system, library and buffers. What the table lacks is told.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "element_bytes": ("element_bytes",),
     "dims": ("dims",),
     "in_place": ("in_place", "inplace"),
+    "layout": ("layout",),
     "system": ("system", "machine", "cluster"),
+    "library": ("library", "mpi", "mpi_library"),
+    "buffers": ("buffers", "buffer_kind", "memory"),
 }  # fmt: skip
 _MOST_DIGITS = 15
 _TRUTHS: Mapping[str, bool] = {
@@ -212,7 +216,10 @@ class _Row:
             dims=self._dims(),
             ranks_per_node=ranks_per_node,
             in_place=self._is_in_place(),
+            layout=self._cell("layout"),
             system=self._cell("system"),
+            library=self._cell("library"),
+            buffers=self._cell("buffers"),
             source=f"{self.where[0]}:{self.where[1]}",
         )
 

@@ -19,7 +19,7 @@ from hocket.tuning.planning import tuned_collectives
 from hocket.tuning.records import PointRecord
 from hocket.tuning.report import Tuning
 
-_CONDITIONS = ("measured_as", "ranks_per_node", "dims", "in_place", "system")
+_CONDITIONS = ("measured_as", "ranks_per_node", "dims", "layout", "in_place", "system", "library", "buffers")
 """What all times that are compared must have in common."""
 
 
